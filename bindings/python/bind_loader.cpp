@@ -201,32 +201,6 @@ void reset_stats(PythonLoader& self) {
   if (self.step() != nullptr && self.step()->function().is_valid()) self.step()->function().attr("reset")();
 }
 
-// In seconds, in the words of profilers.
-nb::dict in_words(const StepTime& step) {
-  const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
-  nb::dict split;
-  split["read"] = seconds(step.read);
-  split["decode"] = seconds(step.decode);
-  split["transform"] = seconds(step.transform);
-  split["own_step"] = seconds(step.own_step);
-  split["wait"] = seconds(step.wait);
-  nb::dict words;
-  words["DataLoader"] = split;
-  words["Memcpy"] = seconds(step.memcpy);
-  words["Compute"] = seconds(step.compute);
-  words["Other"] = seconds(step.other);
-  words["batches"] = step.batches;
-  return words;
-}
-
-nb::object steps_of(PythonLoader& self, const nb::object& schedule) {
-  const Steps steps = self.steps();
-  nb::list last;
-  for (const StepTime& step : steps.last) last.append(in_words(step));
-  return nb::module_::import_("penstock._profile.steps")
-      .attr("Steps")(steps.first, last, in_words(steps.sum), schedule);
-}
-
 nb::object trace(const nb::object& self, const nb::object& file, std::uint64_t max_events,
                  const std::optional<Schedule>& schedule) {
   const nb::str name(nb::module_::import_("os").attr("fsdecode")(file));
@@ -495,7 +469,7 @@ void bind_loader_class(nb::module_& module) {
            "Call it where a step of the loop is over: steps() and a trace's schedule then count from mark to mark. "
            "Without, a "
            "step ends at the next batch's request.")
-      .def("steps", steps_of, nb::arg("schedule") = nb::none(),
+      .def("steps", [](PythonLoader& self, const nb::object& schedule) { return to_python(self.steps(), schedule); }, nb::arg("schedule") = nb::none(),
            nb::sig("def steps(self, schedule: Schedule | None = None) -> penstock._profile.steps.Steps"),
            "What the steps took, in the words of profilers (DataLoader, Memcpy, Compute, Other); str() of it is a "
            "table. "

@@ -102,18 +102,8 @@ nb::dict node_cache(const Stats& stats) {
 
 nb::dict percentiles(const Stats& stats) {
   nb::dict all;
-  for (const auto& [name, values] : stats.histograms) {
-    const double unit = name == "reads together" ? 1 : 1e-9;
-    const auto at = [&](double share) { return static_cast<double>(values.quantile(share)) * unit; };
-    nb::dict one;
-    one["count"] = values.count;
-    one["mean"] = values.mean() * unit;
-    one["p50"] = at(0.5);
-    one["p90"] = at(0.9);
-    one["p99"] = at(0.99);
-    one["max"] = static_cast<double>(values.max) * unit;
-    all[text(name)] = one;
-  }
+  for (const auto& [name, values] : stats.histograms)
+    all[text(name)] = to_python(values, name == "reads together" ? 1 : 1e-9);
   return all;
 }
 
@@ -159,6 +149,23 @@ nb::list levels(const Stats& stats) {
   return all;
 }
 
+// In seconds, in the words of profilers.
+nb::dict to_python(const StepTime& step) {
+  nb::dict split;
+  split["read"] = seconds(step.read);
+  split["decode"] = seconds(step.decode);
+  split["transform"] = seconds(step.transform);
+  split["own_step"] = seconds(step.own_step);
+  split["wait"] = seconds(step.wait);
+  nb::dict words;
+  words["DataLoader"] = split;
+  words["Memcpy"] = seconds(step.memcpy);
+  words["Compute"] = seconds(step.compute);
+  words["Other"] = seconds(step.other);
+  words["batches"] = step.batches;
+  return words;
+}
+
 nb::bytes bytes_of(const Figures& figures) {
   return nb::bytes(reinterpret_cast<const char*>(&figures), sizeof figures);
 }
@@ -197,6 +204,25 @@ nb::list bad_samples(const std::vector<BadSample>& bad) {
     all.append(one);
   }
   return all;
+}
+
+nb::dict to_python(const Distribution& values, double unit) {
+  const auto at = [&](double share) { return static_cast<double>(values.quantile(share)) * unit; };
+  nb::dict all;
+  all["count"] = values.count;
+  all["mean"] = values.mean() * unit;
+  all["p50"] = at(0.5);
+  all["p90"] = at(0.9);
+  all["p99"] = at(0.99);
+  all["max"] = static_cast<double>(values.max) * unit;
+  return all;
+}
+
+nb::object to_python(const Steps& steps, const nb::object& schedule) {
+  nb::list last;
+  for (const StepTime& step : steps.last) last.append(to_python(step));
+  return nb::module_::import_("penstock._profile.steps")
+      .attr("Steps")(steps.first, last, to_python(steps.sum), schedule);
 }
 
 nb::object to_python(const Stats& stats) {

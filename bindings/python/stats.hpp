@@ -7,13 +7,19 @@
 
 #include <nanobind/nanobind.h>
 
+#include <penstock/record/time/histogram.hpp>
 #include <penstock/record/time/stats.hpp>
+#include <penstock/record/time/step_time.hpp>
 
 namespace penstock::python {
 
 nanobind::list bad_samples(const std::vector<BadSample>& bad);
 /// A penstock.Stats: a dict whose str() is the stage table.
 nanobind::object to_python(const Stats& stats);
+/// Count, mean, p50, p90, p99 and max; all but the count times `unit`.
+nanobind::dict to_python(const Distribution& values, double unit);
+/// A penstock Steps, of the active steps of a Schedule, or of all for None.
+nanobind::object to_python(const Steps& steps, const nanobind::object& schedule);
 /// OpenMetrics text of the figures that a penstock.Stats carries. Throws Error: unsupported, for another version's.
 std::string metrics_text(const nanobind::bytes& figures,
                          const std::vector<std::pair<std::string, std::string>>& labels);

@@ -7,6 +7,7 @@ std::string percent_text(double share) {
 }
 
 std::string time_text(double seconds) {
+  if (seconds < 1e-5) return text_of("%.2g us", seconds * 1e6);
   if (seconds < 1e-3) return text_of("%.0f us", seconds * 1e6);
   return seconds < 1 ? text_of("%.1f ms", seconds * 1e3) : text_of("%.2f s", seconds);
 }

@@ -21,7 +21,7 @@ std::string text_of(const char* format, Values... values) {
 }
 
 std::string percent_text(double share);        ///< "31 %" of 0.31
-std::string time_text(double seconds);         ///< "490 us", "2.2 ms", "1.20 s"
+std::string time_text(double seconds);         ///< "0.43 us", "490 us", "2.2 ms", "1.20 s"
 std::string decimal_bytes_text(double bytes);  ///< "1.5 kB", "31.0 MB", "1.10 GB", of 10^3, 10^6 and 10^9
 
 }  // namespace penstock

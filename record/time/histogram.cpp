@@ -21,11 +21,22 @@ std::uint64_t Distribution::quantile(double share) const {
   for (std::size_t bucket = 0; bucket < counts.size(); ++bucket) {
     seen += counts[bucket];
     if (seen < std::max<std::uint64_t>(rank, 1)) continue;
-    const std::uint64_t first = Buckets::first(bucket);
-    const std::uint64_t last = bucket + 1 < counts.size() ? Buckets::first(bucket + 1) - 1 : max;
-    return std::min(first + (last - first) / 2, max);
+    return middle(bucket);
   }
   return max;
+}
+
+std::uint64_t Distribution::middle(std::size_t bucket) const {
+  const std::uint64_t first = Buckets::first(bucket);
+  const std::uint64_t last = bucket + 1 < counts.size() ? Buckets::first(bucket + 1) - 1 : max;
+  return std::min(first + (last - first) / 2, max);
+}
+
+std::array<std::uint64_t, 65> Distribution::sums_by_width() const {
+  std::array<std::uint64_t, 65> sums{};
+  for (std::size_t bucket = 0; bucket < counts.size(); ++bucket)
+    sums[static_cast<std::size_t>(std::bit_width(middle(bucket)))] += counts[bucket] * middle(bucket);
+  return sums;
 }
 
 Distribution Histogram::get() const {

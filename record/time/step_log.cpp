@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include <record/time/step_log.hpp>
@@ -18,7 +19,7 @@ StepTime& StepTime::operator+=(const StepTime& step) {
 }
 
 void StepLog::works(Clock::time_point now) {
-  if (since_) (has_batch_ ? current_.compute : current_.other) += now - *since_;
+  if (since_) (has_batch_ ? current_.compute : current_.other) += std::max(now - *since_, nanoseconds{0});
   since_ = now;
 }
 

@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// Of one thread at a time: whoever uses it minds that. Points of time do not go back.
+/// Not thread-safe. A point of time before the last one counts as the last one.
 class StepLog {
  public:
   static constexpr std::size_t kMost = 8192;  ///< kept, the last ones

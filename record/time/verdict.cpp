@@ -65,19 +65,12 @@ class Judge {
   double at_work() const { return wall_ > 0 && workers_ > 0 ? worked_ / (wall_ * workers_) : 0; }
 
   void decide() {
-    if (stats_.batches_taken < kFewBatches || wall_ <= 0) {
-      return say(Binds::start_up, "",
-                 text_of("too few batches to tell: %llu were taken; the first came after %s",
-                         static_cast<unsigned long long>(stats_.batches_taken),
-                         time_text(seconds_of(stats_.first_batch)).c_str()));
-    }
-    const Distribution* longest = find("wait");
-    if (verdict_.waited >= kFed && longest != nullptr && static_cast<double>(longest->max) * 1e-9 > kMost * wall_)
-      return say(Binds::start_up, "",
-                 waits("most of it for one batch, " + time_text(static_cast<double>(longest->max) * 1e-9) +
-                       " of a run of " + time_text(wall_) + ": let it run longer"));
+    const Distribution* waited = find("wait");
+    const std::chrono::nanoseconds longest{waited != nullptr ? waited->max : 0};
+    if (const auto why = too_short({stats_.batches_taken, stats_.first_batch, longest, stats_.wall}))
+      return say(Binds::start_up, "", *why);
     if (verdict_.waited < kFed) return fed();
-    if (longest != nullptr && ready_all_the_same(*longest)) return;
+    if (waited != nullptr && ready_all_the_same(*waited)) return;
     if (own_step() || copy()) return;
     const double of_workers = waited_for({"decode", "transform", "deliver"});
     const double read = waited_for({"read"}), plan = waited_for({"plan"});
@@ -319,6 +312,16 @@ std::string_view name(Binds binds) {
       return "copy";
   }
   return "unknown";
+}
+
+std::optional<std::string> too_short(const LoopTimes& loop) {
+  if (loop.batches < kFewBatches || loop.wall <= loop.wall.zero())
+    return text_of("too few batches to tell: %llu %s taken; the first came after %s",
+                   static_cast<unsigned long long>(loop.batches), loop.batches == 1 ? "was" : "were",
+                   time_text(seconds_of(loop.first_batch)).c_str());
+  if (seconds_of(loop.longest) <= kMost * seconds_of(loop.wall)) return std::nullopt;
+  return "most of the time is the wait for one batch, " + time_text(seconds_of(loop.longest)) + " of a run of " +
+         time_text(seconds_of(loop.wall)) + ": let it run longer";
 }
 
 Verdict verdict_of(const Stats& stats) {

@@ -18,6 +18,7 @@ import trace_checks
 from command import handles
 
 import penstock as ps
+from penstock._penstock import StepLog
 
 COMMAND = pathlib.Path(os.environ["PENSTOCK_COMMAND"])
 
@@ -440,6 +441,30 @@ def test_a_profile_of_any_loader_has_steps_of_the_same_words(make):
     assert profile.steps() == own.steps()
     assert set(profile.steps()["average"]) == set(steps["average"])
     profile.reset_stats()
+
+
+def test_steps_of_any_loader_are_their_spans():
+    log = StepLog()
+    log.next(100, 105, True)  # before the first: nothing is known
+    log.next(115, 118, True)
+    log.next(130, 132, False)  # the end of the epoch waits too
+    log.next(140, 150, True)
+    steps = log.steps(None)
+    spans = [
+        (round(step["DataLoader"]["wait"] * 1e9), round(step["Compute"] * 1e9), round(step["Other"] * 1e9))
+        for step in steps["by_step"]
+    ]
+    assert spans == [(5, 10, 0), (3, 12, 0)]
+    log.mark(155)  # takes back the steps that next() ended in this epoch: none
+    log.next(150, 160, True)  # asked for before the last point of time: another thread shares the loop
+    log.mark(170)
+    average = log.steps(None)["average"]
+    assert log.steps(None)["steps"] == 4 and average["batches"] == 1
+    assert sum(average["DataLoader"].values()) * 4 == pytest.approx(30e-9)
+    assert average["Compute"] * 4 == pytest.approx((10 + 12 + 5 + 10) * 1e-9)
+    assert average["Other"] * 4 == pytest.approx(8e-9)
+    log.reset()
+    assert log.steps(None)["steps"] == 0
 
 
 def test_interpreters_exit_ends_a_trace(data, tmp_path):

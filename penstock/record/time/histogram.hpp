@@ -37,6 +37,11 @@ struct Distribution {
   double mean() const { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); }
   /// The value that a share of all, 0 to 1, do not exceed: exact below 16, else within a sixteenth. 0 for none.
   std::uint64_t quantile(double share) const;
+  /// The sum of the values of each std::bit_width(), within a sixteenth.
+  std::array<std::uint64_t, 65> sums_by_width() const;
+
+ private:
+  std::uint64_t middle(std::size_t bucket) const;
 };
 
 /// Any thread adds, any thread reads. All accesses are relaxed: for reports only, so that a reader may see a value

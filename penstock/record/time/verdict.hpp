@@ -1,7 +1,9 @@
 // Says what binds a loader: why its consumer waits, or that it does not.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,16 @@ struct Verdict {
   double waited = 0;   ///< share of the consumer's time, 0 to 1, in which it waited
   std::string text;    ///< one sentence for a person, with the numbers that it follows from
 };
+
+/// The times of a training loop over any loader.
+struct LoopTimes {
+  std::uint64_t batches = 0;
+  std::chrono::nanoseconds first_batch{};  ///< from the beginning of the first epoch
+  std::chrono::nanoseconds longest{};      ///< wait for one batch
+  std::chrono::nanoseconds wall{};
+};
+/// Why the loop did not run long enough for a verdict. Nothing where it did.
+std::optional<std::string> too_short(const LoopTimes& loop);
 
 /// `stats`: of one loader, or sums of several with the same options.
 Verdict verdict_of(const Stats& stats);

@@ -1,5 +1,7 @@
 // Tests what is kept of times: histograms beside sorted values, the slowest rows, levels, reads, and their sums.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -64,6 +66,10 @@ TEST_CASE("percentiles are those of the sorted values, within a sixteenth") {
     const auto exact = static_cast<double>(values[rank - 1]);
     CHECK(std::abs(static_cast<double>(told.quantile(share)) - exact) <= exact / 16 + 0.5);
   }
+  std::array<double, 65> exact_sums{};
+  for (const std::uint64_t value : values) exact_sums[std::bit_width(value)] += static_cast<double>(value);
+  for (std::size_t width = 0; width < exact_sums.size(); ++width)
+    CHECK(std::abs(static_cast<double>(told.sums_by_width()[width]) - exact_sums[width]) <= exact_sums[width] / 16);
   Distribution twice = told;
   twice += told;
   CHECK(twice.count == 2 * told.count);

@@ -2,7 +2,6 @@
 
 profile.py    what programs hold: the loader as it was, with figures; one loop over it
 times.py      what all loops over it took, in nanoseconds, and copies of that
-histogram.py  durations in bounded memory
 scheduling.py whether those that load were on a core
 about.py      what kind of loader it is
 batch.py      what one batch tells: its rows, the size of its images
@@ -10,6 +9,5 @@ verdict.py    one sentence of these figures
 files.py      which files a loader reads
 compare.py    what penstock delivers of the same files
 steps.py      what steps took, as programs get it; schedule()
-step_log.py   keeps what they took
 text.py       numbers for people
 """

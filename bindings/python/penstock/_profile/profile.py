@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._loader import Loader
-from .._penstock import Schedule
+from .._penstock import Schedule, StepLog, usable_cores
 from .about import About, own_verdict, reset_own
 from .batch import delivered
 from .compare import Comparison, Request, compare_with
-from .scheduling import Scheduling, Shares, cores
-from .step_log import StepLog
+from .scheduling import Scheduling, Shares
 from .steps import Steps
 from .text import counted, duration, percent, rate
 from .times import Recorder, Times
@@ -41,10 +40,10 @@ class ProfileStats(dict[str, Any]):
             first_batches_s=times.first * 1e-9,
             ends_s=times.end * 1e-9,
             waited=times.waited,
-            percentiles={"wait": times.waits.figures(), "step": times.steps.figures()},
+            percentiles={"wait": times.waits.seconds(), "step": times.steps.seconds()},
             loader=about.kind,
             num_workers=about.num_workers,
-            cores=cores(),
+            cores=usable_cores(),
             thread=_shares(scheduling.here(times.waits)),
             workers={"processes": scheduling.workers.processes, **_shares(scheduling.workers)},
         )

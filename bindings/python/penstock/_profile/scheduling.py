@@ -10,7 +10,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from .histogram import Histogram
+from .._penstock import Durations
 
 _now = time.perf_counter_ns
 _spent = time.thread_time_ns  # by the thread's own clock, as the kernel's files count whole ticks
@@ -74,10 +74,10 @@ class Scheduling:
             self._skip = 0  # calls of next(), once a look is due
             self._chance = random.Random(0)
 
-    def here(self, waits: Histogram) -> Shares:
+    def here(self, waits: Durations) -> Shares:
         """Of the loop's own thread, in all those waits: short and long ones count as much as they come to, and where none was
         looked at, those of half and twice as long stand for them. Nothing where the rest comes to more than that."""
-        seen, sums = Shares(), waits.sums()
+        seen, sums = Shares(), waits.sums_by_width()
         with self._lock:
             for bits, whole in sums.items():
                 shares = self._like(bits)
@@ -152,14 +152,3 @@ def _waiting(thread: str) -> int:
             return int(file.read().split()[1])
     except (OSError, IndexError, ValueError):  # a kernel without it, or a thread that has ended
         return 0
-
-
-def cores() -> int:
-    """That this process may use: its affinity, and the container's quota."""
-    usable = len(os.sched_getaffinity(0))
-    try:
-        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
-            quota, period = file.read().split()
-        return max(1, min(usable, -(-int(quota) // int(period))))
-    except (OSError, ValueError, ZeroDivisionError):  # "max", or no such file
-        return usable

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from .._penstock import percent_text as percent
+from .._penstock import time_text as duration
 
-def percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def duration(seconds: float) -> str:
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.3g} us"
-    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+__all__ = ["counted", "duration", "percent", "rate"]
 
 
 def rate(per_second: float) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import threading
 
+from .._penstock import DurationCounter, Durations
 from .batch import Delivered
-from .histogram import Histogram
 
 
 @dataclasses.dataclass
@@ -21,8 +21,8 @@ class Times:
     end: int = 0  # next() that gave no batch
     wait: int = 0  # every other next()
     step: int = 0  # what the program did between
-    waits: Histogram = dataclasses.field(default_factory=Histogram)  # those of `wait`
-    steps: Histogram = dataclasses.field(default_factory=Histogram)  # between a batch and the next()
+    waits: Durations = dataclasses.field(default_factory=Durations)  # those of `wait`
+    steps: Durations = dataclasses.field(default_factory=Durations)  # between a batch and the next()
 
     @property
     def wall(self) -> int:
@@ -38,16 +38,13 @@ class Times:
         """Share of that."""
         return self.wait / self.steady if self.steady else 0.0
 
-    def copy(self) -> Times:
-        return dataclasses.replace(self, waits=self.waits.copy(), steps=self.steps.copy())
-
 
 class Recorder:
     """Adds up what loops tell it, in any threads; copies are of one moment."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._times = Times()  # guarded by the lock
+        self._begin()
         self.delivered = Delivered()  # the first batch of the last loop
 
     def began(self, took: int) -> None:
@@ -73,8 +70,8 @@ class Recorder:
             times.batches += 1
             times.step += step
             times.wait += wait
-            times.steps.add(step)
-            times.waits.add(wait)
+            self._steps.add(step)
+            self._waits.add(wait)
 
     def ended(self, step: int, wait: int, of_batch: bool, failed: bool) -> None:
         """A next() without a batch; `of_batch`: the program had one before, so what it did since is a step."""
@@ -84,12 +81,16 @@ class Recorder:
             times.step += step
             times.end += wait
             if of_batch:
-                times.steps.add(step)
+                self._steps.add(step)
 
     def times(self) -> Times:
         with self._lock:
-            return self._times.copy()
+            return dataclasses.replace(self._times, waits=self._waits.get(), steps=self._steps.get())
 
     def reset(self) -> None:
         with self._lock:
-            self._times = Times()
+            self._begin()
+
+    def _begin(self) -> None:
+        self._times = Times()  # guarded by the lock, as are the two that it lacks
+        self._waits, self._steps = DurationCounter(), DurationCounter()

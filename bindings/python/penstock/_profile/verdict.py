@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from .._penstock import too_short, usable_cores
 from .about import About
-from .scheduling import Scheduling, Shares, cores
+from .scheduling import Scheduling, Shares
 from .text import counted, duration, percent
 from .times import Times
 
@@ -14,11 +15,9 @@ if TYPE_CHECKING:
     from .compare import Comparison
 
 _FED = 0.05  # of its time that a loop may wait and still be fed
-_MOST = 0.5
 _COMPUTES = 0.7  # of its time at work, above which a process computes rather than waits
 _RESTS = 0.4  # below which it waits rather than computes
 _CROWDED = 0.2  # of its time ready for a core and not on one
-_FEW = 6  # batches
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,17 +54,8 @@ def verdict_of(times: Times, scheduling: Scheduling, about: About) -> Verdict:
 
     if times.batches == 0:
         return said("unknown", "no batch was taken from the loader yet")
-    first = f"the first came after {duration(times.first_batch * 1e-9)}"
-    if times.batches < _FEW:
-        return said("start-up", f"too few batches to tell: {counted(times.batches, 'was', 'were')} taken; {first}")
-    longest = max(times.waits.max, times.first_batch)
-    if times.wall and longest > _MOST * times.wall:
-        share = percent((times.wall - times.step) / times.wall)
-        return said(
-            "start-up",
-            f"the loop waited {share} of its time, most of it for one batch, {duration(longest * 1e-9)} of a "
-            f"run of {duration(times.wall * 1e-9)}: let it run longer",
-        )
+    if why := too_short(times.batches, times.first_batch, max(times.waits.max, times.first_batch), times.wall):
+        return said("start-up", why)
     if times.waited >= _FED:
         return said("loader", _waits(times) + _advice(scheduling, times, about) + _beginnings(times, about))
     if times.loops > 1 and times.first + times.end >= _FED * times.wall:
@@ -79,7 +69,7 @@ def verdict_of(times: Times, scheduling: Scheduling, about: About) -> Verdict:
     return said(
         "model",
         f"the loader keeps up: the loop waited {percent(times.waited)} of its time for batches, and a step of its "
-        f"own takes {duration(times.steps.mean * 1e-9)}; {first}",
+        f"own takes {duration(times.steps.mean * 1e-9)}; the first came after {duration(times.first_batch * 1e-9)}",
     )
 
 
@@ -87,7 +77,7 @@ def _waits(times: Times) -> str:
     faster = times.steady / times.step if times.step else 0.0
     text = (
         f"the loop waited {percent(times.waited)} of its time for batches: {duration(times.waits.mean * 1e-9)} for each "
-        f"(median {duration(times.waits.percentile(50) * 1e-9)}, longest {duration(times.waits.max * 1e-9)}), beside steps "
+        f"(median {duration(times.waits.quantile(0.5) * 1e-9)}, longest {duration(times.waits.max * 1e-9)}), beside steps "
         f"of {duration(times.steps.mean * 1e-9)}"
     )
     return text + (f"; fed, it would be {faster:.1f} times as fast" if 0 < faster < 100 else "")
@@ -108,7 +98,7 @@ def _restarts(about: About) -> str:
 
 def _advice(scheduling: Scheduling, times: Times, about: About) -> str:
     """From "; " on, what the time goes to, as far as it was seen, and what usually helps."""
-    here, workers, usable = scheduling.here(times.waits), scheduling.workers, cores()
+    here, workers, usable = scheduling.here(times.waits), scheduling.workers, usable_cores()
     machine = counted(usable, "core", "cores")
     if about.num_workers is None:
         if here.observed == 0:
