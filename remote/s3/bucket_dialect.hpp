@@ -5,9 +5,21 @@
 #include <string>
 #include <vector>
 
+#include <formats/places/object_store.hpp>
+#include <remote/http/transport.hpp>
+#include <remote/s3/bucket_address.hpp>
 #include <remote/s3/bucket_requests.hpp>
+#include <remote/text/listing.hpp>
 
 namespace penstock {
+
+/// One page of an answer to ListObjectsV2 (Amazon S3 API Reference). `prefix` is what was asked for, with its slash.
+/// Throws Error: corrupt.
+ListedPage parse_listed_page(const std::string& body, const std::string& prefix);
+
+/// All pages, in order of names. Throws Error: io, corrupt, naming `folder`.
+std::vector<ListedObject> list_bucket(BucketRequests& dialect, Transport& transport, const std::string& folder,
+                                      const BucketAddress& parts);
 
 class BucketDialect : public BucketRequests {
  public:

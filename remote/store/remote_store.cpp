@@ -1,16 +1,36 @@
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <base/printable.hpp>
 #include <penstock/base/error.hpp>
+#include <remote/azure/azure_dialect.hpp>
+#include <remote/credentials/key_requests.hpp>
+#include <remote/gcs/google_service.hpp>
+#include <remote/http/dialect.hpp>
 #include <remote/http/engine/trust.hpp>
 #include <remote/http/header_values.hpp>
-#include <remote/store/dialects.hpp>
+#include <remote/http/transport.hpp>
+#include <remote/s3/aws_service.hpp>
+#include <remote/s3/bucket_dialect.hpp>
 #include <remote/store/remote_store.hpp>
+#include <remote/web/web_dialect.hpp>
 
 namespace penstock {
 namespace {
+
+// `transport` is for requests that dialects make themselves (credentials), and outlives them.
+std::vector<std::unique_ptr<Dialect>> make_dialects(Transport& transport) {
+  const KeyRequest ask = key_requests(transport);
+  std::vector<std::unique_ptr<Dialect>> dialects;
+  dialects.push_back(std::make_unique<BucketDialect>(std::make_unique<AwsService>(ask)));
+  dialects.push_back(std::make_unique<BucketDialect>(std::make_unique<GoogleService>(ask)));
+  dialects.push_back(std::make_unique<AzureDialect>());
+  dialects.push_back(std::make_unique<WebDialect>());
+  return dialects;
+}
 
 Dialect& dialect_among(const std::vector<std::unique_ptr<Dialect>>& dialects, const std::string& address) {
   const auto found = std::ranges::find_if(dialects, [&](const auto& dialect) { return dialect->speaks(address); });

@@ -10,10 +10,10 @@
 #include <doctest/doctest.h>
 
 #include <penstock/base/error.hpp>
-#include <remote/azure/azure_listing.hpp>
+#include <remote/azure/azure_dialect.hpp>
 #include <remote/credentials/aws_answers.hpp>
 #include <remote/credentials/google_token.hpp>
-#include <remote/s3/bucket_listing.hpp>
+#include <remote/s3/bucket_dialect.hpp>
 #include <remote/s3/store_error.hpp>
 #include <remote/text/listing.hpp>
 #include <remote/text/xml.hpp>

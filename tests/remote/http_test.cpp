@@ -9,7 +9,7 @@
 #include <remote/http/header_values.hpp>
 #include <remote/http/redirect.hpp>
 #include <remote/http/retry_after.hpp>
-#include <remote/web/web_address.hpp>
+#include <remote/web/web_dialect.hpp>
 
 using namespace penstock;
 

@@ -1,5 +1,12 @@
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -9,15 +16,143 @@
 #include <base/waits/interruption.hpp>
 #include <penstock/base/error.hpp>
 #include <remote/http/backoff.hpp>
+#include <remote/http/engine/exchange.hpp>
+#include <remote/http/engine/loop.hpp>
 #include <remote/http/engine/range_caller.hpp>
-#include <remote/http/engine/sent.hpp>
+#include <remote/http/engine/store_counters.hpp>
 #include <remote/http/engine/transport_core.hpp>
+#include <remote/http/header_values.hpp>
 #include <remote/http/notice.hpp>
 #include <remote/http/redirect.hpp>
 #include <remote/http/retry_after.hpp>
 
 namespace penstock {
 namespace {
+
+/// One request whose caller waits for the answer.
+class Sent final : public Exchange, public std::enable_shared_from_this<Sent> {
+ public:
+  Sent(Loop& loop, StoreCounters& counters, HttpRequest request, std::uint64_t most_bytes, bool again);
+  Sent(const Sent&) = delete;
+  Sent& operator=(const Sent&) = delete;
+
+  /// Sends it and waits; after `until` it is given up. Calls `waiting` now and then. Throws std::bad_alloc; Error:
+  /// resource, "interrupted".
+  template <typename Waiting>
+  Failure wait(Loop::Clock::time_point until, Waiting&& waiting) {
+    std::unique_ptr<Loop::Work> end = give_up();  // made before it is needed, when there may be no memory
+    post();
+    bool interrupted = false;
+    std::unique_lock lock(mutex_);
+    const std::exception_ptr thrown = caught([&] {
+      while (!done_ && !interrupted && Loop::Clock::now() < until) {
+        changed_.wait_until(lock, std::min(until, Loop::Clock::now() + kBetweenInterruptions), [&] { return done_; });
+        if (done_) break;
+        lock.unlock();
+        waiting();
+        interrupted = interruption_asked();
+        lock.lock();
+      }
+    });
+    if (!lock.owns_lock()) lock.lock();
+    // Where somebody else has the body, the loop must be done with it.
+    const bool waits = (!interrupted && thrown == nullptr) || !request_.body.empty();
+    const bool given_up = !done_;
+    if (given_up) take_back(lock, std::move(end), waits);
+    if (thrown != nullptr) std::rethrow_exception(thrown);
+    if (given_up && interrupted) throw Error::resource("interrupted");
+    return std::move(failure_);
+  }
+  HttpResponse& response() { return response_; }
+  HttpRequest& request() { return request_; }
+  bool is_too_long() const { return too_long_; }
+
+ private:
+  void post();
+  std::unique_ptr<Loop::Work> give_up();
+  void take_back(std::unique_lock<std::mutex>& lock, std::unique_ptr<Loop::Work> end, bool waits);
+  bool begin(HttpRequest& request) override;
+  bool on_head(const HttpResponse& head) override;
+  bool on_body(std::span<const std::byte> bytes) override;
+  void on_end(Failure failure) override;
+  void on_connection() override { counters_.add_connection(); }
+  void finish(Failure failure);
+
+  Loop& loop_;
+  StoreCounters& counters_;
+  HttpRequest request_;
+  const std::uint64_t most_bytes_;
+  const bool again_;
+  HttpResponse response_;
+  bool too_long_ = false;
+  Loop::Clock::time_point began_{};
+  std::mutex mutex_;  // guards done_ and failure_
+  std::condition_variable changed_;
+  bool done_ = false;
+  Failure failure_;
+};
+
+Sent::Sent(Loop& loop, StoreCounters& counters, HttpRequest request, std::uint64_t most_bytes, bool again)
+    : loop_(loop), counters_(counters), request_(std::move(request)), most_bytes_(most_bytes), again_(again) {}
+
+void Sent::post() {
+  if (!loop_.post(loop_work([self = shared_from_this()] { self->loop_.start(*self); })))
+    finish({Failure::Kind::unable, "the process ends"});
+}
+
+std::unique_ptr<Loop::Work> Sent::give_up() {
+  return loop_work(
+      [self = shared_from_this(), failure = Failure{Failure::Kind::broken, "no answer in time"}]() mutable {
+        self->loop_.cancel(*self);
+        self->finish(std::move(failure));
+      });
+}
+
+void Sent::take_back(std::unique_lock<std::mutex>& lock, std::unique_ptr<Loop::Work> end, bool waits) {
+  lock.unlock();
+  if (!loop_.post(std::move(end))) finish({Failure::Kind::unable, "the process ends"});
+  lock.lock();
+  if (waits) changed_.wait(lock, [&] { return done_; });
+}
+
+void Sent::finish(Failure failure) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (done_) return;
+    failure_ = std::move(failure);
+    done_ = true;
+    changed_.notify_all();
+  }
+}
+
+bool Sent::begin(HttpRequest& request) {
+  request = request_;
+  began_ = Loop::Clock::now();
+  counters_.add_request(again_, false);
+  return true;
+}
+
+bool Sent::on_head(const HttpResponse& head) {
+  response_ = head;
+  response_.body.clear();
+  const auto length = parse_digits(head.header("content-length"));
+  if (!length || request_.method == HttpMethod::head) return true;
+  too_long_ = *length > most_bytes_;
+  if (!too_long_) response_.body.reserve(*length);
+  return !too_long_;
+}
+
+bool Sent::on_body(std::span<const std::byte> bytes) {
+  too_long_ = too_long_ || bytes.size() > most_bytes_ - response_.body.size();
+  if (!too_long_) response_.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return !too_long_;
+}
+
+void Sent::on_end(Failure failure) {
+  counters_.add_bytes(response_.body.size());
+  counters_.add_wait(Loop::Clock::now() - began_);
+  finish(std::move(failure));
+}
 
 constexpr unsigned kMostPreparedAnew = 2, kMostUnreachableSends = 4;
 

@@ -6,7 +6,7 @@
 #include <base/printable.hpp>
 #include <penstock/base/error.hpp>
 #include <remote/credentials/aws_answers.hpp>
-#include <remote/credentials/aws_services.hpp>
+#include <remote/credentials/aws_chain.hpp>
 #include <remote/credentials/google_token.hpp>
 #include <remote/s3/store_error.hpp>
 

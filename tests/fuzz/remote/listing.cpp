@@ -2,8 +2,8 @@
 #include <utility>
 
 #include <penstock/base/error.hpp>
-#include <remote/azure/azure_listing.hpp>
-#include <remote/s3/bucket_listing.hpp>
+#include <remote/azure/azure_dialect.hpp>
+#include <remote/s3/bucket_dialect.hpp>
 #include <remote/text/listing.hpp>
 
 #include "fuzz/targets.hpp"
