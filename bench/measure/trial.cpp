@@ -1,18 +1,69 @@
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <memory>
 #include <string>
 
-#include <bench/measure/copy_loop.hpp>
 #include <bench/measure/digest.hpp>
-#include <bench/measure/memory.hpp>
 #include <bench/measure/residency.hpp>
 #include <bench/measure/trial.hpp>
+#include <device/device_memory.hpp>
 #include <penstock/base/error.hpp>
+#include <penstock/base/memory.hpp>
+#include <penstock/device/device.hpp>
 #include <penstock/loader/loader.hpp>
 #include <storage/disk_cache/node_cache.hpp>
 #include <storage/disk_cache/warm.hpp>
 
 namespace penstock {
 namespace {
+
+constexpr std::uint64_t kTogether = 4;  // copies between two looks at the clock, each of its own pages
+
+// Bytes a second of a plain loop of copies, each of `bytes` (at least 1) from page-locked memory, where the device
+// locks pages, for that long. Throws what the device throws.
+double copy_rate(const std::shared_ptr<Device>& device, std::uint64_t bytes, std::chrono::nanoseconds duration) {
+  Memory pages;
+  pages.reserve(kTogether * bytes);
+  std::fill_n(pages.data(), kTogether * bytes, std::byte{1});
+  const Pin pin(device, pages.first(kTogether * bytes));
+  const DeviceMemory memory(device, kTogether * bytes);
+  const auto stream = device->make_stream();
+  const auto begun = device->make_event(), ended = device->make_event();
+  std::chrono::nanoseconds copying{};
+  std::uint64_t copied = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (bool first = true; first || copied == 0 || std::chrono::steady_clock::now() - start < duration; first = false) {
+    begun->record(stream->handle());
+    for (std::uint64_t at = 0; at < kTogether * bytes; at += bytes)
+      device->copy_in(memory.data() + at, pages.data() + at, bytes, stream->handle());
+    ended->record(stream->handle());
+    ended->wait();
+    if (first) continue;  // pages that nobody has read yet
+    copying += device->between(*begun, *ended);
+    copied += kTogether * bytes;
+  }
+  return static_cast<double>(copied) / std::max(1e-9, std::chrono::duration<double>(copying).count());
+}
+
+// Peak resident memory of this process since the last forget_peak_memory(), or since its start where the kernel has no
+// way to forget; 0 when it does not tell.
+std::uint64_t peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != "VmHWM:") continue;
+    std::uint64_t kilobytes = 0;
+    status >> kilobytes;
+    return kilobytes * 1024;
+  }
+  return 0;
+}
+
+// Source: proc(5), /proc/pid/clear_refs: 5 resets the peak resident set size.
+void forget_peak_memory() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
 
 using Clock = std::chrono::steady_clock;
 
