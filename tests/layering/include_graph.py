@@ -63,7 +63,7 @@ NOT_INCLUDED = {
 RINGS = [
     {"formats/hdf5/file", "formats/hdf5/heap", "formats/hdf5/object", "formats/hdf5/tree"},
     {"formats/packed/commit", "formats/packed/journal", "formats/packed/parts"},
-    {"loader/fetch/block_read", "loader/fetch/row_task", "loader/fetch/task_queue"},
+    {"loader/fetch/row_task", "loader/fetch/task_queue"},
 ]
 INCLUDE = re.compile(rf"^\s*#\s*include\s+<(?:penstock/)?((?:{'|'.join(ORDER)})/[^>]+)\.\w+>", re.MULTILINE)
 
