@@ -1,10 +1,138 @@
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
 
-#include <transforms/clouds/samplers/farthest_tree.hpp>
+#include <transforms/clouds/samplers/farthest_rows.hpp>
 #include <transforms/clouds/samplers/fps.hpp>
+#include <transforms/clouds/samplers/hilbert.hpp>
 
 namespace penstock {
 namespace {
+
+constexpr std::size_t kFan = FarthestView::kFan, kBucket = FarthestView::kBucket;
+constexpr unsigned kCurveBits = 14;  // more would cost sorting passes and hardly change the buckets
+constexpr float kFar = std::numeric_limits<float>::infinity();
+
+std::size_t in_groups(std::size_t count, std::size_t size) {
+  return (count + size - 1) / size;
+}
+
+/// The points of a cloud in buckets of neighbours on a Hilbert curve, under a tree of boxes. Each bucket and each node
+/// knows its box, and the point in it that is farthest from its nearest sample. A new sample changes nothing where a
+/// box is at least as far from it as that point is from its own, so it looks into few buckets.
+///
+/// A box's distance is computed like a point's, from coordinates of which the point's differ at least as much; as
+/// rounding keeps order, no point of the box comes out nearer: what is passed over would not have changed by a bit.
+///
+/// Source: Han et al., "QuickFPS: Architecture and Algorithm Co-Design for Farthest Point Sampling in Large-Scale Point
+/// Clouds", IEEE TCAD 42(11), 2023, section III; there with a k-d tree, one level of buckets, and updates put off.
+class FarthestTree {
+ public:
+  /// The cloud's points, with no sample among them yet. Throws Error: unsupported, for more than 2^32 - 1 points.
+  void build(const PointColumns& cloud, const PointBounds& bounds);
+
+  /// Adds a sample. Returns the farthest point, the lowest number among equals; number and distance are 0 for an empty
+  /// cloud.
+  Farthest add_sample(float x, float y, float z);
+
+ private:
+  struct Level {
+    std::array<std::vector<float>, 3> low, high;
+    std::vector<float> distance;
+    std::vector<std::uint32_t> number;
+    void resize(std::size_t nodes);
+  };
+
+  void fill_buckets(const PointColumns& cloud);
+  void fill_level(const Level& below, std::size_t nodes_below, Level& level) const;
+
+  std::vector<CurvePoint> curve_, spare_;
+  std::array<std::vector<float>, 3> points_;
+  std::vector<float> distance_;  // squared, to the nearest sample
+  std::vector<std::uint32_t> number_;
+  std::vector<Level> levels_;  // buckets first; the last has at most kFan nodes
+  std::vector<FarthestLevel> views_;
+};
+
+// What pads a level is a node at distance 0, into which no sample looks.
+void FarthestTree::Level::resize(std::size_t nodes) {
+  const std::size_t padded = in_groups(nodes, kFan) * kFan;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    low[axis].assign(padded, 0);
+    high[axis].assign(padded, 0);
+  }
+  distance.assign(padded, 0);
+  number.assign(padded, std::numeric_limits<std::uint32_t>::max());
+}
+
+void FarthestTree::build(const PointColumns& cloud, const PointBounds& bounds) {
+  along_hilbert(cloud, bounds, kCurveBits, curve_, spare_);
+  fill_buckets(cloud);
+  std::size_t nodes = in_groups(cloud.count, kBucket), height = 1;
+  for (; nodes > kFan; ++height) {
+    levels_.resize(std::max(levels_.size(), height + 1));
+    fill_level(levels_[height - 1], nodes, levels_[height]);
+    nodes = in_groups(nodes, kFan);
+  }
+  views_.clear();
+  for (std::size_t i = 0; i < height; ++i) {
+    Level& level = levels_[i];
+    views_.push_back({level.low[0].data(), level.low[1].data(), level.low[2].data(), level.high[0].data(),
+                      level.high[1].data(), level.high[2].data(), level.distance.data(), level.number.data()});
+  }
+}
+
+void FarthestTree::fill_buckets(const PointColumns& cloud) {
+  const std::size_t buckets = in_groups(cloud.count, kBucket), padded = buckets * kBucket;
+  const float* columns[] = {cloud.x, cloud.y, cloud.z};
+  levels_.resize(std::max<std::size_t>(levels_.size(), 1));
+  Level& level = levels_.front();
+  level.resize(buckets);
+  distance_.assign(padded, kFar);
+  std::fill(distance_.begin() + static_cast<std::ptrdiff_t>(cloud.count), distance_.end(), 0.0F);
+  number_.assign(padded, std::numeric_limits<std::uint32_t>::max());
+  for (std::size_t i = 0; i < cloud.count; ++i) number_[i] = curve_[i].number;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::vector<float>& points = points_[axis];
+    points.assign(padded, 0);
+    for (std::size_t i = 0; i < cloud.count; ++i) points[i] = columns[axis][number_[i]];
+  }
+  for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
+    const auto begin = static_cast<std::ptrdiff_t>(bucket * kBucket);
+    const auto end = static_cast<std::ptrdiff_t>(std::min((bucket + 1) * kBucket, cloud.count));
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const auto range = std::minmax_element(points_[axis].begin() + begin, points_[axis].begin() + end);
+      level.low[axis][bucket] = *range.first;
+      level.high[axis][bucket] = *range.second;
+    }
+    level.distance[bucket] = kFar;
+    level.number[bucket] = *std::min_element(number_.begin() + begin, number_.begin() + end);
+  }
+}
+
+void FarthestTree::fill_level(const Level& below, std::size_t nodes_below, Level& level) const {
+  const std::size_t nodes = in_groups(nodes_below, kFan);
+  level.resize(nodes);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const auto begin = static_cast<std::ptrdiff_t>(node * kFan);
+    const auto end = static_cast<std::ptrdiff_t>(std::min((node + 1) * kFan, nodes_below));
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      level.low[axis][node] = *std::min_element(below.low[axis].begin() + begin, below.low[axis].begin() + end);
+      level.high[axis][node] = *std::max_element(below.high[axis].begin() + begin, below.high[axis].begin() + end);
+    }
+    level.distance[node] = kFar;
+    level.number[node] = *std::min_element(below.number.begin() + begin, below.number.begin() + end);
+  }
+}
+
+Farthest FarthestTree::add_sample(float x, float y, float z) {
+  if (curve_.empty()) return {0, 0};
+  return penstock::add_sample({points_[0].data(), points_[1].data(), points_[2].data(), distance_.data(),
+                               number_.data(), views_.data(), views_.size()},
+                              x, y, z);
+}
 
 class FpsSampler : public PointSampler {
  public:

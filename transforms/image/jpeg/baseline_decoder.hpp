@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <vector>
 
 #include <jpeglib.h>
@@ -12,19 +13,39 @@
 #include <penstock/transforms/geometry.hpp>
 #include <transforms/image/dct/raster.hpp>
 #include <transforms/image/jpeg/coefficient_table.hpp>
-#include <transforms/image/jpeg/entropy_data.hpp>
 #include <transforms/image/jpeg/scan_reader.hpp>
 
 namespace penstock::jpeg {
+
+/// The entropy-coded data of a scan, without the bytes that JPEG stuffs into it.
+/// Memory that is reused from scan to scan. Segments are what lies between restart markers.
+class EntropyData {
+ public:
+  /// Bytes behind the end of each segment that may be read.
+  static constexpr std::size_t kSlack = 4096;
+
+  /// Takes the data from its first byte to the first marker that is no restart marker, or to the end. False where
+  /// restart markers are not numbered in turn or a fill byte stands among the data.
+  bool assign(std::span<const std::byte> data);
+
+  std::size_t segments() const { return ends_.size(); }
+  std::span<const std::uint8_t> segment(std::size_t number) const {
+    const std::size_t begin = number == 0 ? 0 : ends_[number - 1];
+    return {bytes_.data() + begin, ends_[number] - begin};
+  }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  std::vector<std::size_t> ends_;
+};
 
 /// Decodes flawless Huffman-coded files of one scan, gray, YCbCr or RGB, to the pixels that libjpeg-turbo gives. With
 /// scratch memory that is reused from file to file.
 class BaselineDecoder {
  public:
   /// Writes the region's pixels, (height, width, channels) bytes, of a file whose header `jpeg` has just read, at
-  /// 1/scale_denom of its size. False
-  /// for every other file, and wherever the data is damaged: `out` then holds nothing that counts, `jpeg` is as before
-  /// and may decode it.
+  /// 1/scale_denom of its size. Returns false for every other file, and where the data is damaged: the content of `out`
+  /// is then undefined, and `jpeg` is as before and may decode it.
   bool decode(const jpeg_decompress_struct& jpeg, const Region& region, std::size_t channels, std::uint8_t* out);
 
  private:

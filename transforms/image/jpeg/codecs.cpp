@@ -5,7 +5,7 @@
 
 #include <jerror.h>
 
-#include <transforms/image/jpeg/output.hpp>
+#include <transforms/image/jpeg/codecs.hpp>
 
 namespace penstock {
 namespace {
