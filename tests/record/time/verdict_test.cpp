@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <thread>
 
@@ -180,16 +181,18 @@ TEST_CASE("an own step that waits for a lock is told from one that sleeps, and f
   Scene scene{.samples = 160, .options = options_with(4, 4)};
   SUBCASE("waits for a lock") {
     std::mutex lock;
-    std::jthread others([&](const std::stop_token& stop) {  // of the program, which also need it
+    std::counting_semaphore<> asked(0), taken(0);
+    std::jthread other([&](const std::stop_token& stop) {  // of the program: has the lock whenever the step wants it
       while (!stop.stop_requested()) {
-        {
-          const std::scoped_lock held(lock);
-          std::this_thread::sleep_for(4ms);
-        }
-        std::this_thread::sleep_for(1ms);
+        if (!asked.try_acquire_for(50ms)) continue;
+        const std::scoped_lock held(lock);
+        taken.release();
+        std::this_thread::sleep_for(8ms);
       }
     });
     scene.options.on_batch = [&](Batch&) {
+      asked.release();
+      taken.acquire();
       const auto began = Clock::now();
       const std::scoped_lock held(lock);
       waited_for_lock(Clock::now() - began);
