@@ -69,8 +69,8 @@ int fill(const CacheArguments& options) {
     }
     print(shown_place(address) + ": " + bytes_text(warmed.bytes) + " of " + bytes_text(warmed.total) + " in " +
           cache->path().string() + ", " + bytes_text(warmed.fetched) + " fetched\n");
-    if (const NodeCacheStats stats = cache->stats(); !stats.stopped.empty())
-      throw Error::resource("the cache in " + cache->path().string() + " keeps nothing more: " + stats.stopped);
+    if (const std::string stopped = cache->stopped(); !stopped.empty())
+      throw Error::resource("the cache in " + cache->path().string() + " keeps nothing more: " + stopped);
   }
   return 0;
 }

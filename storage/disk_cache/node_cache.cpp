@@ -111,7 +111,6 @@ NodeCacheStats& NodeCacheStats::operator+=(const NodeCacheStats& other) {
   evicting += other.evicting;
   used = std::max(used, other.used);
   limit = std::max(limit, other.limit);
-  if (stopped.empty()) stopped = other.stopped;
   return *this;
 }
 
@@ -288,8 +287,11 @@ NodeCacheStats NodeCache::stats() const {
   stats.evicting = state_->eviction.busy();
   stats.used = state_->folder.used();
   stats.limit = state_->folder.limit();
-  stats.stopped = state_->folder.stop_reason();
   return stats;
+}
+
+std::string NodeCache::stopped() const {
+  return state_->folder.stop_reason();
 }
 
 namespace {

@@ -86,6 +86,7 @@ class NodeCache {
   std::uint64_t used() const;   ///< bytes that the folder takes, reserved ones included
   std::uint64_t limit() const;  ///< bytes that it may take, now: a full disk allows less than what was set
   NodeCacheStats stats() const;
+  std::string stopped() const;  ///< why nothing more is kept: "no space left on device"; empty: it is
   std::vector<CachedObjectInfo> objects() const;
   std::vector<CacheUser> users() const;
   /// Removes what is kept, beside loaders that use it, too: they fetch it again. Returns bytes.

@@ -288,7 +288,6 @@ NodeCacheStats PlannedCache::stats() const {
   stats.evicting = all.evicting;
   stats.used = all.used;
   stats.limit = all.limit;
-  stats.stopped = all.stopped;
   return stats;
 }
 
@@ -298,9 +297,9 @@ const std::filesystem::path& PlannedCache::path() const {
 
 std::string PlannedCache::note() const {
   const std::string where = "cache at " + state_->cache->path().string() + ": ";
-  const NodeCacheStats stats = state_->cache->stats();
+  const std::string stopped = state_->cache->stopped();
   const std::scoped_lock lock(state_->mutex);
-  if (!stats.stopped.empty()) return where + stats.stopped;
+  if (!stopped.empty()) return where + stopped;
   if (!state_->failure.empty()) return where + "the plan could not be looked at: " + state_->failure;
   return {};
 }

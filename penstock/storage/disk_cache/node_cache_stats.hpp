@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
 
 namespace penstock {
 
@@ -18,7 +17,6 @@ struct NodeCacheStats {
   std::uint64_t bypassed = 0;       ///< blocks that were not kept, since all that is kept is wanted sooner
   std::chrono::nanoseconds reading{}, writing{}, evicting{};  ///< summed over threads
   std::uint64_t used = 0, limit = 0;                          ///< bytes of the folder, now
-  std::string stopped = {};  ///< why nothing more is kept: "no space left on device"; empty: it is
   NodeCacheStats& operator+=(const NodeCacheStats& other);
   /// What was done since `before`, which is of the same; what is now stays.
   NodeCacheStats& operator-=(const NodeCacheStats& before);

@@ -450,7 +450,7 @@ TEST_CASE("a disk that is full, and files that may not be long, keep nothing and
       fill(*object, 0, size);
       const Held held = held_of(*object, 0, size);
       return held.wrong == 0 && held.right > 0 && held.absent > 0 && cache->object(object_of(1, size), 1) == nullptr &&
-             !cache->stats().stopped.empty();
+             !cache->stopped().empty();
     });
   }
   fs::create_directory(folder / "small");
@@ -468,7 +468,7 @@ TEST_CASE("a disk that is full, and files that may not be long, keep nothing and
     CHECK(held.right > 500);
     CHECK(held.absent > 500);
     CHECK(cache->used() <= 4 * kMiB + kMiB / 2);  // as it is counted, which is more than is taken
-    CHECK(cache->stats().stopped.empty());        // the disk was never full: some of it stays free
+    CHECK(cache->stopped().empty());              // the disk was never full: some of it stays free
     CHECK(fs::space(folder / "small").available >= 4 * kMiB / 60);
     std::ofstream(folder / "small" / "other", std::ios::binary) << std::string(8 * kMiB, 'x');  // as far as it fits
     fill(*object, 0, size);
