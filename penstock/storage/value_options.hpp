@@ -16,6 +16,7 @@ struct CheckStats {
   std::uint64_t checked = 0, checked_bytes = 0;      ///< values, or ranges of values read in part
   std::uint64_t unchecked = 0, unchecked_bytes = 0;  ///< values without a recorded checksum, or read by a device
   std::uint64_t mismatches = 0;                      ///< of the first read; a second one may have cured them
+  friend bool operator==(const CheckStats&, const CheckStats&) = default;
 };
 
 /// What a loader's cache keeps of the samples that it has read.

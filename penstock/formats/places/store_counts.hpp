@@ -34,6 +34,7 @@ struct AnswerSums {
     bytes_seconds -= before.bytes_seconds;
     return *this;
   }
+  friend bool operator==(const AnswerSums&, const AnswerSums&) = default;
 };
 
 /// Of requests.
@@ -65,6 +66,7 @@ struct StoreCounts {
     answers -= before.answers;
     return *this;
   }
+  friend bool operator==(const StoreCounts&, const StoreCounts&) = default;
 };
 
 }  // namespace penstock

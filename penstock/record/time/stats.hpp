@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <penstock/record/time/counters.hpp>
 #include <penstock/record/time/histogram.hpp>
 #include <penstock/record/time/levels.hpp>
 #include <penstock/record/time/read_span.hpp>
 #include <penstock/storage/disk_cache/node_cache_stats.hpp>
 #include <penstock/storage/read/read_engine.hpp>
-#include <penstock/storage/value_options.hpp>
 
 namespace penstock {
 
@@ -23,17 +23,6 @@ struct StageStats {
   unsigned threads = 0;
   /// Working; waiting for input; waiting for room. Of `copy`, the device works, while its thread waits.
   std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};
-};
-
-/// Of the cache of samples. Of one that processes of the node share, hits and misses are this loader's, the rest is all
-/// members'.
-struct CacheStats {
-  std::uint64_t reserved = 0;          ///< bytes: the limit, with the table of samples; 0 without a cache
-  std::uint64_t used = 0;              ///< bytes of kept values
-  std::uint64_t values = 0;            ///< kept
-  std::uint64_t hits = 0, misses = 0;  ///< values found, and not, by workers or by the scheduler on their behalf
-  std::uint64_t hits_of_others = 0;    ///< of the hits: values that other members kept
-  std::uint64_t members = 0;           ///< loaders that share it; 0: it is this loader's alone
 };
 
 /// What a block shuffle would join of the reads that go to a store, as they are asked for: a batch at a time.

@@ -20,6 +20,7 @@ struct NodeCacheStats {
   NodeCacheStats& operator+=(const NodeCacheStats& other);
   /// What was done since `before`, which is of the same; what is now stays.
   NodeCacheStats& operator-=(const NodeCacheStats& before);
+  friend bool operator==(const NodeCacheStats&, const NodeCacheStats&) = default;
 };
 
 }  // namespace penstock

@@ -52,6 +52,7 @@ struct EngineStats {
       busy{};              ///< threads of the engine, or of its callers, inside reads; of a ring: any read in flight
   StoreCounts store = {};  ///< of requests to a store, where what is read lies in one
   EngineStats& operator+=(const EngineStats& other);
+  friend bool operator==(const EngineStats&, const EngineStats&) = default;
 };
 
 /// How long an engine waits, when it is destroyed, for reads that are inside the system.

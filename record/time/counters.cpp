@@ -1,0 +1,197 @@
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include <penstock/record/time/counters.hpp>
+
+namespace penstock {
+namespace {
+
+template <auto First, auto... Rest>
+constexpr auto& member(auto& owner) {
+  if constexpr (sizeof...(Rest) == 0)
+    return owner.*First;
+  else
+    return member<Rest...>(owner.*First);
+}
+
+// Path: pointers to members, from Counts to the counter.
+template <auto... Path>
+constexpr Counter counter(std::string_view group, std::string_view name, Counter::Rule rule, std::string_view meaning,
+                          std::string_view metric = {}) {
+  constexpr bool time = std::is_same_v<decltype(member<Path...>(std::declval<Counts&>())), std::chrono::nanoseconds&>;
+  const bool bytes = name.starts_with("bytes") || name.ends_with("bytes");
+  return {.group = group,
+          .name = name,
+          .unit = time    ? Counter::Unit::time
+                  : bytes ? Counter::Unit::bytes
+                          : Counter::Unit::number,
+          .rule = rule,
+          .get =
+              [](const Counts& counts) {
+                if constexpr (time)
+                  return static_cast<std::uint64_t>(member<Path...>(counts).count());
+                else
+                  return member<Path...>(counts);
+              },
+          .set =
+              [](Counts& counts, std::uint64_t value) {
+                if constexpr (time)
+                  member<Path...>(counts) = std::chrono::nanoseconds(static_cast<std::int64_t>(value));
+                else
+                  member<Path...>(counts) = value;
+              },
+          .meaning = meaning,
+          .metric = metric};
+}
+
+constexpr auto kCounts = Counter::Rule::counts, kPeaks = Counter::Rule::peaks, kStands = Counter::Rule::stands;
+constexpr std::string_view kNoFamily = Counter::kNoFamily;
+using C = Counts;
+
+constexpr auto kCounters = std::to_array<Counter>({
+    counter<&C::rank>("", "rank", kStands, "Number of this process among those that share the epoch.", kNoFamily),
+    counter<&C::world>("", "world", kStands, "Processes that share the epoch.", kNoFamily),
+    counter<&C::samples>("", "samples", kCounts, "Samples delivered to the training loop."),
+    counter<&C::batches>("", "batches", kCounts, "Batches delivered to the training loop."),
+    counter<&C::epochs>("", "epochs", kPeaks, "Epochs that have ended since the loader was made."),
+    counter<&C::bytes_read>("", "bytes_read", kCounts, "Bytes requested from storage, for any batch.", "read_bytes"),
+    counter<&C::stored_bytes>("", "stored_bytes", kCounts, "Stored bytes of the delivered samples."),
+    counter<&C::bytes_delivered>("", "bytes_delivered", kCounts, "Bytes delivered in batches.", "delivered_bytes"),
+    counter<&C::wall>("", "wall_s", kCounts, "Time since the first call of next(), or since reset_stats().",
+                      "run_seconds"),
+    counter<&C::first_batch>("", "first_batch_s", kPeaks, "Time from the first call of next() to the first batch."),
+    counter<&C::consumer_wait>("", "consumer_wait_s", kCounts, "Time that the training loop waited for batches.",
+                               "wait_seconds"),
+    counter<&C::consumer_busy>("", "consumer_busy_s", kCounts, "Time that the training loop spent between batches.",
+                               "step_seconds"),
+    counter<&C::batches_taken>("", "batches_taken", kCounts, "Calls of next() that returned a batch."),
+    counter<&C::batches_ready>("", "batches_ready", kCounts, "Batches that were finished before next() was called."),
+    counter<&C::workers_on_cores>(
+        "", "workers_on_cores_s", kCounts,
+        "Time that workers ran on a core, summed over workers; 0 if the system does not measure it."),
+    counter<&C::workers_await_cores>("", "workers_await_cores_s", kCounts,
+                                     "Time that workers were ready to run and waited for a core, summed over workers."),
+    counter<&C::own_step_on_cores>("", "own_step_on_cores_s", kCounts, "Time that your own step ran on a core."),
+    counter<&C::own_step_awaits_lock>("", "own_step_awaits_lock_s", kCounts,
+                                      "Time that your own step waited for a lock, such as Python's GIL."),
+    counter<&C::workers>("", "workers", kStands, "Decoding threads; their mean number where it changes.",
+                         "workers_mean"),
+    counter<&C::workers_now>("", "workers_now", kStands, "Decoding threads that may work now.", "workers"),
+    counter<&C::workers_max>("", "workers_max", kStands, "Decoding threads that may work at most."),
+    counter<&C::workers_observed>("", "workers_observed", kPeaks, "Threads that decoded at least one row."),
+    counter<&C::slabs>("", "slabs", kStands, "Batches that fit into the host memory reserved for batches."),
+    counter<&C::slab_bytes>("", "slab_bytes", kStands, "Host memory reserved for batches.", kNoFamily),
+    counter<&C::held_max_bytes>("", "held_max_bytes", kStands,
+                                "Memory that further batches in your program's hands may still take (held_max)."),
+    counter<&C::window_bytes>("", "window_bytes", kStands, "Memory reserved for reads ahead of the workers.",
+                              kNoFamily),
+    counter<&C::block_cache_bytes>("", "cache_bytes", kStands, "Memory that holds decompressed blocks.", kNoFamily),
+    counter<&C::device_slabs>("", "device_slabs", kStands,
+                              "Batches that fit into the device memory reserved for them."),
+    counter<&C::device_bytes>("", "device_bytes", kStands, "Device memory reserved for batches.", kNoFamily),
+    counter<&C::copied_bytes>("", "copied_bytes", kCounts, "Bytes of finished copies to the device."),
+    counter<&C::copy_time>("", "copy_s", kCounts, "Time that those copies ran on the device."),
+    counter<&C::gpu_direct_bytes>("", "gpu_direct_bytes", kCounts,
+                                  "Bytes that the device read itself; bytes_read contains them."),
+    counter<&C::gpu_jpeg_rows>("", "gpu_jpeg_rows", kCounts, "Rows whose JPEG the device decoded."),
+    counter<&C::gpu_jpeg_refused>("", "gpu_jpeg_refused", kCounts,
+                                  "Batches in which the device found a bad JPEG, so that the cores decoded them."),
+    counter<&C::blocks_undone>("", "blocks_undone", kCounts,
+                               "Blocks that were decompressed (HDF5 chunks, compressed shards)."),
+    counter<&C::checks, &CheckStats::checked>("", "checked", kCounts,
+                                              "Values or parts of values that were compared with their checksum."),
+    counter<&C::checks, &CheckStats::checked_bytes>("", "checked_bytes", kCounts, "Their bytes."),
+    counter<&C::checks, &CheckStats::unchecked>("", "unchecked", kCounts,
+                                                "Values without a recorded checksum, or read by the device."),
+    counter<&C::checks, &CheckStats::unchecked_bytes>("", "unchecked_bytes", kCounts, "Their bytes."),
+    counter<&C::checks, &CheckStats::mismatches>(
+        "", "checksum_mismatches", kCounts,
+        "Checksums that differed after the first read; the second read may have been right."),
+    counter<&C::bad_samples>("", "bad_samples", kCounts, "Samples that on_error replaced or marked."),
+    counter<&C::excluded_samples>("", "excluded_samples", kStands,
+                                  "Samples left out because they lack a field or a whole window."),
+    counter<&C::later_failures>("", "later_failures", kCounts,
+                                "Errors of samples that already had one in another output."),
+    counter<&C::reads, &EngineStats::requests>("reads", "requests", kCounts, "Reads requested from storage.", "reads"),
+    counter<&C::reads, &EngineStats::bytes>("reads", "bytes", kCounts, "Bytes of those requests.",
+                                            "reads_requested_bytes"),
+    counter<&C::reads, &EngineStats::reads>(
+        "reads", "reads", kCounts, "Reads issued to the system, after neighbours were joined.", "reads_issued"),
+    counter<&C::reads, &EngineStats::read_bytes>("reads", "read_bytes", kCounts, "Bytes of the issued reads.",
+                                                 "reads_issued_bytes"),
+    counter<&C::reads, &EngineStats::retries>("reads", "retries", kCounts, "Reads issued again after a short read.",
+                                              "reads_retried"),
+    counter<&C::reads, &EngineStats::opens>("reads", "opens", kCounts, "Files opened.", "files_opened"),
+    counter<&C::reads, &EngineStats::opening>("reads", "opening_s", kCounts, "Time spent in opening files.",
+                                              "files_opening_seconds"),
+    counter<&C::reads, &EngineStats::busy>("reads", "busy_s", kCounts, "Time in which reads were in flight."),
+    counter<&C::reads, &EngineStats::store, &StoreCounts::requests>("store", "requests", kCounts,
+                                                                    "Requests sent to the store, with repeated ones."),
+    counter<&C::reads, &EngineStats::store, &StoreCounts::bytes>("store", "bytes", kCounts,
+                                                                 "Bytes of the bodies received."),
+    counter<&C::reads, &EngineStats::store, &StoreCounts::retries>("store", "retries", kCounts,
+                                                                   "Requests sent again after a failure."),
+    counter<&C::reads, &EngineStats::store, &StoreCounts::hedges>(
+        "store", "hedges", kCounts, "Requests sent a second time because the first was slow."),
+    counter<&C::reads, &EngineStats::store, &StoreCounts::connections>("store", "connections", kCounts,
+                                                                       "Connections opened."),
+    counter<&C::reads, &EngineStats::store, &StoreCounts::waited>(
+        "store", "waited_s", kCounts, "Time from sending a request to its last byte, summed over requests."),
+    counter<&C::node_cache, &NodeCacheStats::hits>("node_cache", "hits", kCounts, "Blocks read from the disk cache."),
+    counter<&C::node_cache, &NodeCacheStats::misses>("node_cache", "misses", kCounts,
+                                                     "Blocks that the disk cache did not have, or had damaged."),
+    counter<&C::node_cache, &NodeCacheStats::bad>("node_cache", "bad", kCounts,
+                                                  "Blocks with a wrong checksum; `misses` counts them too."),
+    counter<&C::node_cache, &NodeCacheStats::bypassed>("node_cache", "bypassed", kCounts,
+                                                       "Blocks not kept, because all kept blocks are needed sooner."),
+    counter<&C::node_cache, &NodeCacheStats::bytes_read>("node_cache", "read_bytes", kCounts,
+                                                         "Bytes read from the disk cache."),
+    counter<&C::node_cache, &NodeCacheStats::bytes_written>("node_cache", "written_bytes", kCounts,
+                                                            "Bytes written to the disk cache."),
+    counter<&C::node_cache, &NodeCacheStats::bytes_evicted>("node_cache", "evicted_bytes", kCounts,
+                                                            "Bytes evicted by this process."),
+    counter<&C::node_cache, &NodeCacheStats::reading>("node_cache", "reading_s", kCounts,
+                                                      "Time spent in reading blocks, summed over threads."),
+    counter<&C::node_cache, &NodeCacheStats::writing>("node_cache", "writing_s", kCounts,
+                                                      "Time spent in writing blocks, summed over threads."),
+    counter<&C::node_cache, &NodeCacheStats::evicting>("node_cache", "evicting_s", kCounts,
+                                                       "Time spent in evicting blocks, summed over threads."),
+    counter<&C::node_cache, &NodeCacheStats::used>("node_cache", "used_bytes", kPeaks, "Bytes that the folder holds."),
+    counter<&C::node_cache, &NodeCacheStats::limit>("node_cache", "limit_bytes", kPeaks,
+                                                    "Bytes that the folder may hold."),
+    counter<&C::cache, &CacheStats::reserved>(
+        "cache", "reserved_bytes", kStands, "Memory reserved for the cache of samples, with its table; 0 without one."),
+    counter<&C::cache, &CacheStats::used>("cache", "used_bytes", kPeaks, "Bytes of the cached values.", kNoFamily),
+    counter<&C::cache, &CacheStats::values>("cache", "values", kPeaks, "Cached values."),
+    counter<&C::cache, &CacheStats::hits>("cache", "hits", kCounts, "Values found in the cache."),
+    counter<&C::cache, &CacheStats::misses>("cache", "misses", kCounts, "Values not found in the cache."),
+    counter<&C::cache, &CacheStats::hits_of_others>("cache", "hits_of_others", kCounts,
+                                                    "Hits on values that another loader cached."),
+    counter<&C::cache, &CacheStats::members>("cache", "members", kPeaks,
+                                             "Loaders that share the cache; 0 if only this loader uses it."),
+});
+
+}  // namespace
+
+std::span<const Counter> counters() {
+  return kCounters;
+}
+
+void add(Counts& sum, const Counts& more) {
+  for (const Counter& one : counters()) {
+    const std::uint64_t ours = one.get(sum), theirs = one.get(more);
+    if (one.rule == kCounts) one.set(sum, ours + theirs);
+    if (one.rule == kPeaks) one.set(sum, std::max(ours, theirs));
+  }
+  sum.reads.store.answers += more.reads.store.answers;
+}
+
+void subtract(Counts& from, const Counts& before) {
+  for (const Counter& one : counters())
+    if (one.rule == kCounts) one.set(from, one.get(from) - one.get(before));
+  from.reads.store.answers -= before.reads.store.answers;
+}
+
+}  // namespace penstock
