@@ -158,7 +158,7 @@ std::vector<Gain> Loader::gains() const {
   const MachineModel machine{.cores = static_cast<double>(usable_cores())};
   LoaderOptions options = pipeline_->options();
   options.engine = stats.engine;
-  options.workers = stats.workers;
+  options.workers = static_cast<unsigned>(stats.workers);
   Demands demands = demands_of(stats, machine, options.batch_size);
   demands.samples = dataset().size();
   demands.pixels = pixels_of(dataset(), options, stats);

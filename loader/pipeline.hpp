@@ -115,8 +115,9 @@ class Pipeline {
   /// What was read since the loader was made. `busy`: time in which reads were under way, or of all of the engine's
   /// threads inside them, where that is more; without what workers read themselves, whose clocks have it.
   EngineStats reads() const;
-  std::optional<NodeCacheStats> node_cache_stats() const;  ///< since the loader was made
-  const BlockOffer& block_offered() const;                 ///< looked at when it is first asked for
+  /// The counters whose owners never reset them.
+  Counts since_made() const;
+  const BlockOffer& block_offered() const;  ///< looked at when it is first asked for
 
   const Dataset dataset_;
   LoaderOptions options_;  // constant once the pipeline is made
@@ -171,13 +172,12 @@ class Pipeline {
   bool marks_steps_ = false;
   std::optional<AutoWorkers> auto_workers_;  // decides; this thread alone follows it
   std::optional<IdleCores> idle_cores_;
-  std::weak_ptr<Pipeline> self_;  // that its threads hold
-  std::string workers_note_;      // guarded by note_mutex_
-  EngineStats reads_before_;      // the last reset_stats()
-  NodeCacheStats node_cache_before_;
+  std::weak_ptr<Pipeline> self_;    // that its threads hold
+  std::string workers_note_;        // guarded by note_mutex_
+  mutable std::mutex reset_mutex_;  // guards before_reset_: stats() may come from another thread
+  Counts before_reset_;             // since_made() at the last reset_stats()
   mutable std::once_flag block_offer_once_;
   mutable BlockOffer block_offer_;
-  mutable std::mutex reads_mutex_;  // guards these two, likewise
   std::atomic<std::uint64_t> epochs_over_{0};
   std::vector<std::unique_ptr<Stage>> stages_;
   ReorderBuffer& reorder_;  // the first of them

@@ -8,22 +8,6 @@
 #include <loader/pipeline.hpp>
 
 namespace penstock {
-namespace {
-
-void subtract(EngineStats& stats, const EngineStats& before) {
-  stats.requests -= before.requests;
-  stats.bytes -= before.bytes;
-  stats.reads -= before.reads;
-  stats.read_bytes -= before.read_bytes;
-  stats.opens -= before.opens;
-  stats.opening -= before.opening;
-  stats.retries -= before.retries;
-  stats.busy -= before.busy;
-  stats.store -= before.store;
-}
-
-}  // namespace
-
 std::string Pipeline::dump() const {
   const auto key_of = [this](const Row& row) { return dataset_.key(selection_.sample(row.sample)); };
   // With a device, slabs of the host are only those that the user's own step kept.
@@ -50,9 +34,19 @@ EngineStats Pipeline::reads() const {
   return all += of_workers;
 }
 
-std::optional<NodeCacheStats> Pipeline::node_cache_stats() const {
-  if (node_cache_ == nullptr) return std::nullopt;
-  return node_cache_->stats();
+Counts Pipeline::since_made() const {
+  Counts counts;
+  counts.reads = reads();
+  if (node_cache_ != nullptr) counts.node_cache = node_cache_->stats();
+  if (direct_.reads != nullptr) counts.gpu_direct_bytes = direct_.reads->bytes();
+  if (jpeg_.jpegs != nullptr) {
+    counts.gpu_jpeg_rows = jpeg_.jpegs->rows();
+    counts.gpu_jpeg_refused = jpeg_.jpegs->refused();
+  }
+  counts.blocks_undone = blocks_.made();
+  counts.cache = cache_.stats();
+  counts.checks = checks_.stats();
+  return counts;
 }
 
 const BlockOffer& Pipeline::block_offered() const {
@@ -71,9 +65,12 @@ void Pipeline::reset_stats() {
   levels_.reset();
   stalls_.reset(Clock::now());
   if (auto_workers_) auto_workers_->reset(Clock::now());
-  const std::scoped_lock lock(reads_mutex_);
-  reads_before_ = reads();
-  node_cache_before_ = node_cache_stats().value_or(NodeCacheStats{});
+  {
+    const std::scoped_lock lock(failures_mutex_);
+    failures_.reset_report();
+  }
+  const std::scoped_lock lock(reset_mutex_);
+  before_reset_ = since_made();
 }
 
 // What the workers' records say of rows.
@@ -133,6 +130,11 @@ WorkDone Pipeline::work_done() const {
 
 Stats Pipeline::stats() const {
   Stats stats;
+  {
+    const std::scoped_lock lock(reset_mutex_);
+    static_cast<Counts&>(stats) = since_made();
+    subtract(stats, before_reset_);
+  }
   stats.rank = options_.rank;
   stats.world = options_.world;
   stalls_.report(stats);
@@ -143,17 +145,10 @@ Stats Pipeline::stats() const {
   stats.excluded_samples = selection_.excluded;
   stats.engine = engine_.engine->kind();
   stats.engine_reason = engine_.reason;
-  stats.reads = reads();
-  stats.node_cache = node_cache_stats();
   if (node_cache_ != nullptr) stats.node_cache_dir = node_cache_->path().string();
-  {
-    const std::scoped_lock lock(reads_mutex_);
-    subtract(stats.reads, reads_before_);
-    if (stats.node_cache) *stats.node_cache -= node_cache_before_;
-  }
   stats.block_offer = block_offered();
   stats.epochs = epochs_over_.load(std::memory_order_relaxed);
-  stats.bytes_read = stats.reads.bytes;
+  stats.bytes_read = stats.reads.bytes + stats.gpu_direct_bytes;
   report_rows(stats);
   stats.histograms.emplace_back("request", read_record_.latency());
   stats.histograms.emplace_back("reads together", read_record_.concurrency());
@@ -161,29 +156,22 @@ Stats Pipeline::stats() const {
   stats.levels = levels_.all();
   stats.workers_now = tasks_.callable();
   stats.workers_max = options_.workers_max;
-  stats.workers = auto_workers_ ? std::max(1U, static_cast<unsigned>(std::lround(auto_workers_->average(Clock::now()))))
-                                : options_.workers;
+  const unsigned workers = auto_workers_
+                               ? std::max(1U, static_cast<unsigned>(std::lround(auto_workers_->average(Clock::now()))))
+                               : options_.workers;
+  stats.workers = workers;
   stats.workers_observed = workers_observed_.load(std::memory_order_relaxed);
   stats.slabs = slabs_->made();
   stats.slab_bytes = slabs_->bytes();
   stats.held_max_bytes = stages_.back()->pool().bytes_to_add();
   stats.staging = slabs_->staging();
   stats.gpu_direct = direct_.said;
-  if (direct_.reads != nullptr) stats.gpu_direct_bytes = direct_.reads->bytes();
-  stats.bytes_read += stats.gpu_direct_bytes;
   stats.gpu_jpeg = jpeg_.said;
-  if (jpeg_.jpegs != nullptr) {
-    stats.device_bytes = jpeg_.jpegs->bytes();
-    stats.gpu_jpeg_rows = jpeg_.jpegs->rows();
-    stats.gpu_jpeg_refused = jpeg_.jpegs->refused();
-  }
+  if (jpeg_.jpegs != nullptr) stats.device_bytes = jpeg_.jpegs->bytes();
   stats.window_bytes = window_.reserved();
   stats.block_cache_bytes = blocks_.bytes();
-  stats.blocks_undone = blocks_.made();
-  stats.cache = cache_.stats();
   stats.cache_kind = options_.cache;
   stats.checksums = options_.checksums;
-  stats.checks = checks_.stats();
   stats.notes = option_notes_;
   {
     const std::scoped_lock lock(note_mutex_);
@@ -193,8 +181,8 @@ Stats Pipeline::stats() const {
   }
   for (const std::string& note : {publisher_.note(), cache_.note()})
     if (!note.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + note;
-  const unsigned readers = engine_.engine->synchronous() ? stats.workers : engine_.engine->threads();
-  const std::array threads{1U, readers, stats.workers, stats.workers};
+  const unsigned readers = engine_.engine->synchronous() ? workers : engine_.engine->threads();
+  const std::array threads{1U, readers, workers, workers};
   for (std::size_t i = 0; i < threads.size(); ++i)
     stats.stages.push_back(clocks_.all()[i]->row(StageClocks::kNames[i], threads[i]));
   if (!engine_.engine->synchronous()) stats.stages[1].busy += stats.reads.busy;

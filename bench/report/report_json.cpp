@@ -67,7 +67,7 @@ Json store_json(const Stats& stats) {
 }
 
 Json node_cache_json(const Stats& stats) {
-  const NodeCacheStats& cache = *stats.node_cache;
+  const NodeCacheStats& cache = stats.node_cache;
   return {{"dir", stats.node_cache_dir},
           {"hits", cache.hits},
           {"misses", cache.misses},
@@ -109,7 +109,7 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
                           {"threads", stage.threads}};
   json["stages"] = std::move(stages);
   if (reads_store(row.stats)) json["store"] = store_json(row.stats);
-  if (row.stats.node_cache) json["node_cache"] = node_cache_json(row.stats);
+  if (has_node_cache(row.stats)) json["node_cache"] = node_cache_json(row.stats);
   Json waits = Json::object();
   for (const auto& [stage, time] : row.stats.waited_for) waits[stage] = seconds(time);
   json["waited_for_s"] = std::move(waits);

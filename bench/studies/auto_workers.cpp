@@ -77,7 +77,7 @@ Rate run(const std::string& subject, const std::string& path, unsigned workers, 
     return static_cast<double>(samples) / Seconds(Clock::now() - begun).count();
   };
   take(workers == 0 ? arguments.warm : 2);
-  return {take(arguments.seconds), loader.stats().workers_now};
+  return {take(arguments.seconds), static_cast<unsigned>(loader.stats().workers_now)};
 }
 
 // All ranks at once.

@@ -82,7 +82,7 @@ nb::dict store(const Stats& stats) {
 }
 
 nb::dict node_cache(const Stats& stats) {
-  const NodeCacheStats& cache = *stats.node_cache;
+  const NodeCacheStats& cache = stats.node_cache;
   nb::dict all;
   all["dir"] = text(stats.node_cache_dir);
   all["hits"] = cache.hits;
@@ -255,7 +255,7 @@ nb::object to_python(const Stats& stats) {
   all["engine_reason"] = text(stats.engine_reason);
   all["reads"] = reads(stats.reads);
   if (reads_store(stats)) all["store"] = store(stats);
-  if (stats.node_cache) all["node_cache"] = node_cache(stats);
+  if (has_node_cache(stats)) all["node_cache"] = node_cache(stats);
   all["workers"] = stats.workers;
   all["workers_now"] = stats.workers_now;
   all["workers_max"] = stats.workers_max;

@@ -53,7 +53,7 @@ StorageDemand of_store(const StorageDemand& by_reads, const Stats& stats) {
   const StoreRates rates = store_rates(stats);
   if (rates.latency <= 0 || stats.samples == 0 || stats.last_reads.empty()) return by_reads;
   StorageDemand storage = by_reads;
-  if (!stats.node_cache)  // which has some of the rows
+  if (!has_node_cache(stats))  // which has some of the rows
     storage.rows = std::max(1.0, static_cast<double>(stats.samples) / static_cast<double>(stats.reads.store.requests));
   const auto by_size = trend_of(stats.reads.store.answers);
   if (!by_size) return storage;
@@ -150,7 +150,7 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
 
   // The workers' time is on cores, waiting for one, waiting for storage, or for something else.
   const double work = reading + filling + besides;
-  const double most = std::min(work, wall * std::min<double>(stats.workers, machine.cores));
+  const double most = std::min(work, wall * std::min(static_cast<double>(stats.workers), machine.cores));
   const bool told = stats.workers_on_cores.count() > 0;
   double on = told ? std::min(work, seconds_of(stats.workers_on_cores)) : most;
   const double awaited = told ? std::min(work - on, seconds_of(stats.workers_await_cores)) : work - most;

@@ -82,4 +82,9 @@ void Failures::report(Stats& stats) const {
   stats.bad = listed_;
 }
 
+void Failures::reset_report() {
+  total_ = other_ = 0;
+  listed_.clear();
+}
+
 }  // namespace penstock

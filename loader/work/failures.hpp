@@ -34,6 +34,8 @@ class Failures {
   /// The same, when `bad` are more than all ranks together may have of all samples.
   void require_within_all(std::uint64_t bad) const;
   void report(Stats& stats) const;
+  /// Sets the counts and the list of report() to zero. The limits keep counting the bad samples of the epoch.
+  void reset_report();
 
  private:
   struct Counted {

@@ -24,8 +24,7 @@ StoreRates store_rates(const Stats& stats) {
 }
 
 NodeCacheRates node_cache_rates(const Stats& stats) {
-  if (!stats.node_cache) return {};
-  const NodeCacheStats& cache = *stats.node_cache;
+  const NodeCacheStats& cache = stats.node_cache;
   const auto hits = static_cast<double>(cache.hits), wanted = hits + static_cast<double>(cache.misses);
   return {.hit_share = wanted > 0 ? hits / wanted : 0,
           .read_bytes_per_s = rate(static_cast<double>(cache.bytes_read), stats.wall),
@@ -44,7 +43,7 @@ std::string store_text(const Stats& stats) {
 }
 
 std::string node_cache_text(const Stats& stats) {
-  const NodeCacheStats cache = stats.node_cache.value_or(NodeCacheStats{});
+  const NodeCacheStats& cache = stats.node_cache;
   const NodeCacheRates rates = node_cache_rates(stats);
   const auto bytes = [](std::uint64_t count) { return decimal_bytes_text(static_cast<double>(count)); };
   std::string text =

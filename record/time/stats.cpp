@@ -38,38 +38,19 @@ void add(Stats& sum, const Stats& more) {
     all.decode += output.decode;
     all.transform += output.transform;
   }
-  sum.samples += more.samples;
-  sum.batches += more.batches;
-  sum.bytes_read += more.bytes_read;
-  sum.stored_bytes += more.stored_bytes;
-  sum.bytes_delivered += more.bytes_delivered;
-  sum.wall += more.wall;
-  sum.first_batch = std::max(sum.first_batch, more.first_batch);
-  sum.consumer_wait += more.consumer_wait;
-  sum.consumer_busy += more.consumer_busy;
-  sum.batches_taken += more.batches_taken;
-  sum.batches_ready += more.batches_ready;
-  sum.workers_on_cores += more.workers_on_cores;
-  sum.workers_await_cores += more.workers_await_cores;
-  sum.own_step_on_cores += more.own_step_on_cores;
-  sum.own_step_awaits_lock += more.own_step_awaits_lock;
-  sum.reads += more.reads;
-  if (more.node_cache && sum.node_cache) *sum.node_cache += *more.node_cache;
-  if (more.node_cache && !sum.node_cache) sum.node_cache = more.node_cache, sum.node_cache_dir = more.node_cache_dir;
+  add(static_cast<Counts&>(sum), more);
+  if (sum.node_cache_dir.empty()) sum.node_cache_dir = more.node_cache_dir;
   if (sum.block_offer.requests == 0) sum.block_offer = more.block_offer;
-  sum.epochs = std::max(sum.epochs, more.epochs);
-  sum.copied_bytes += more.copied_bytes;
-  sum.copy_time += more.copy_time;
   sum.slowest.insert(sum.slowest.end(), more.slowest.begin(), more.slowest.end());
   std::ranges::stable_sort(sum.slowest, std::greater{}, &SlowSample::took);
   sum.slowest.resize(std::min<std::size_t>(sum.slowest.size(), 10));
-  constexpr std::size_t kMost = 8192;
-  const auto some = [&](auto& kept, const auto& next) {
-    const std::size_t room = kMost - std::min(kMost, kept.size());
+  const auto some = [&](auto& kept, const auto& next, std::size_t most) {
+    const std::size_t room = most - std::min(most, kept.size());
     kept.insert(kept.end(), next.begin(), next.begin() + static_cast<std::ptrdiff_t>(std::min(room, next.size())));
   };
-  some(sum.last_reads, more.last_reads);
-  some(sum.last_rows, more.last_rows);
+  some(sum.last_reads, more.last_reads, 8192);
+  some(sum.last_rows, more.last_rows, 8192);
+  some(sum.bad, more.bad, 1000);
 }
 
 }  // namespace penstock

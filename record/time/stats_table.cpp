@@ -23,8 +23,8 @@ void print_behind_read(std::ostream& out, const Stats& stats) {
     row("store", stats.reads.store.waited);
     out << store_text(stats) << "\n";
   }
-  if (!stats.node_cache) return;
-  row("node cache", stats.node_cache->reading + stats.node_cache->writing);
+  if (!has_node_cache(stats)) return;
+  row("node cache", stats.node_cache.reading + stats.node_cache.writing);
   out << node_cache_text(stats) << "\n";
 }
 
@@ -128,10 +128,10 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
   }
   print_checks(out, stats);
   if (stats.workers_max > stats.workers_now || stats.workers_now != stats.workers)
-    print(out, "workers     %u now, %u on average, %u at most, %u observed\n", stats.workers_now, stats.workers,
-          stats.workers_max, stats.workers_observed);
+    out << "workers     " << stats.workers_now << " now, " << stats.workers << " on average, " << stats.workers_max
+        << " at most, " << stats.workers_observed << " observed\n";
   else
-    print(out, "workers     %u asked for, %u observed\n", stats.workers, stats.workers_observed);
+    out << "workers     " << stats.workers << " asked for, " << stats.workers_observed << " observed\n";
   if (stats.bad_samples != 0) {
     print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));
     out << (stats.bad.empty() ? std::string() : stats.bad.front().cause) << "\n";

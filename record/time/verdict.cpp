@@ -24,7 +24,7 @@ constexpr std::size_t kReadsToTell = 16;
 class Judge {
  public:
   explicit Judge(const Stats& stats)
-      : stats_(stats), wall_(seconds_of(stats.wall)), wait_(seconds_of(stats.consumer_wait)), workers_(stats.workers) {
+      : stats_(stats), wall_(seconds_of(stats.wall)), wait_(seconds_of(stats.consumer_wait)), workers_(static_cast<unsigned>(stats.workers)) {
     for (const StageStats& stage : stats.stages) {
       const bool of_workers = stage.name == "decode" || stage.name == "transform" || stage.name == "deliver";
       if (of_workers) worked_ += seconds_of(stage.busy);
@@ -241,7 +241,7 @@ class Judge {
           static_cast<unsigned long long>(offer.shuffle_block), 1 / offer.requests_then,
           offer.requests / offer.requests_then);
     }
-    if (!stats_.node_cache && stats_.epochs > 0)
+    if (!has_node_cache(stats_) && stats_.epochs > 0)
       text += "; with cache_dir later epochs have from the node's disk what was read once";
     return text;
   }

@@ -114,20 +114,6 @@ NodeCacheStats& NodeCacheStats::operator+=(const NodeCacheStats& other) {
   return *this;
 }
 
-NodeCacheStats& NodeCacheStats::operator-=(const NodeCacheStats& before) {
-  hits -= before.hits;
-  misses -= before.misses;
-  bad -= before.bad;
-  bytes_read -= before.bytes_read;
-  bytes_written -= before.bytes_written;
-  bytes_evicted -= before.bytes_evicted;
-  bypassed -= before.bypassed;
-  reading -= before.reading;
-  writing -= before.writing;
-  evicting -= before.evicting;
-  return *this;
-}
-
 struct NodeCache::State {
   State(const std::filesystem::path& path, std::uint64_t limit)
       : folder(path, limit, [](const CacheFolder& at) { return recount(const_cast<CacheFolder&>(at)); }),

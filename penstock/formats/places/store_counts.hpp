@@ -56,16 +56,6 @@ struct StoreCounts {
     answers += other.answers;
     return *this;
   }
-  StoreCounts& operator-=(const StoreCounts& before) {  ///< of the same requests, earlier
-    requests -= before.requests;
-    bytes -= before.bytes;
-    retries -= before.retries;
-    hedges -= before.hedges;
-    connections -= before.connections;
-    waited -= before.waited;
-    answers -= before.answers;
-    return *this;
-  }
   friend bool operator==(const StoreCounts&, const StoreCounts&) = default;
 };
 

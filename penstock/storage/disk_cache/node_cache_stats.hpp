@@ -18,8 +18,6 @@ struct NodeCacheStats {
   std::chrono::nanoseconds reading{}, writing{}, evicting{};  ///< summed over threads
   std::uint64_t used = 0, limit = 0;                          ///< bytes of the folder, now
   NodeCacheStats& operator+=(const NodeCacheStats& other);
-  /// What was done since `before`, which is of the same; what is now stays.
-  NodeCacheStats& operator-=(const NodeCacheStats& before);
   friend bool operator==(const NodeCacheStats&, const NodeCacheStats&) = default;
 };
 

@@ -289,7 +289,7 @@ LoaderOptions napping(unsigned workers, unsigned most) {
 }
 
 unsigned now_at(Loader& loader) {
-  return loader.stats().workers_now;
+  return static_cast<unsigned>(loader.stats().workers_now);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Tests the table of counters: that each counter has a name and a text of its own.
+// Tests the table of counters: sums, resets, and that each counter has a name and a text of its own.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,7 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <penstock/loader/loader.hpp>
 #include <penstock/record/time/counters.hpp>
+
+#include "support/loading.hpp"
 
 namespace penstock::test::counters_test {
 namespace {
@@ -19,6 +22,18 @@ Counts numbered(std::uint64_t from) {
   Counts counts;
   for (const Counter& counter : counters()) counter.set(counts, from++);
   return counts;
+}
+
+LoaderOptions options_of() {
+  LoaderOptions options{.batch_size = 4, .workers = 2};
+  options.checksums = Checksums::always;
+  options.cache = CacheKind::encoded;
+  return options;
+}
+
+void run_epoch(Loader& loader) {
+  while (loader.next()) {
+  }
 }
 
 }  // namespace
@@ -57,6 +72,57 @@ TEST_CASE("add() and subtract() go by the rule of each counter") {
                                                              : ours));
     CHECK(counter.get(rest) == (counter.rule == Rule::counts ? 1000 : theirs));
   }
+}
+
+TEST_CASE("the stats of two rounds add up, also checks, cache, blocks and bad samples") {
+  const Arrays arrays(20);
+  const Dataset dataset = packed(arrays.dataset(), arrays.folder / "packed", "tar");
+  Stats sum;
+  for (int round = 0; round < 2; ++round) {
+    Loader loader(dataset, options_of());
+    run_epoch(loader);
+    Stats stats = loader.stats();
+    CHECK(stats.checks.checked == 40);
+    CHECK(stats.cache.misses == 40);
+    stats.blocks_undone = 7;
+    stats.bad_samples = 1;
+    stats.bad.push_back({.key = "s", .field = "npy", .cause = "bad", .sample = 1, .epoch = 0});
+    stats.gpu_jpeg_rows = 3;
+    add(sum, stats);
+  }
+  CHECK(sum.samples == 40);
+  CHECK(sum.checks.checked == 80);
+  CHECK(sum.cache.misses == 80);
+  CHECK(sum.blocks_undone == 14);
+  CHECK(sum.bad_samples == 2);
+  CHECK(sum.bad.size() == 2);
+  CHECK(sum.gpu_jpeg_rows == 6);
+}
+
+TEST_CASE("reset_stats() starts every counter of the rule `counts` anew") {
+  const TemporaryFolder folder;
+  write_arrays(folder / "data", 40);
+  write_file(folder / "data" / (number_key(3) + ".npy"), "no array");
+  LoaderOptions options = options_of();
+  options.on_error = OnError::replace;
+  options.max_error_rate = 1;
+  options.prefetch = 1;
+  Loader loader(open(folder / "data"), options);
+  for (int epoch = 0; epoch < 2; ++epoch) run_epoch(loader);
+  const Stats before = loader.stats();
+  CHECK(before.bad_samples > 0);
+  CHECK(before.bad.size() == before.bad_samples);
+  loader.reset_stats();
+  const Stats after = loader.stats();
+  for (const Counter& counter : counters()) {
+    CAPTURE(counter.name);
+    // The loader may read ahead of the next epoch meanwhile, never as much as two epochs.
+    if (counter.rule == Rule::counts && counter.get(before) > 0) CHECK(counter.get(after) < counter.get(before));
+    if (counter.rule != Rule::counts) CHECK(counter.get(after) >= counter.get(before) / 2);
+  }
+  CHECK(after.samples == 0);
+  CHECK(after.bad_samples == 0);
+  CHECK(after.bad.empty());
 }
 
 }  // namespace penstock::test::counters_test
