@@ -17,8 +17,8 @@ namespace {
 constexpr double kSilent = 2;  // seconds beyond the time of the next update, after which a loader is not running
 constexpr std::size_t kBar = 10;
 
-double share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+double share(std::uint64_t part, std::chrono::nanoseconds whole) {
+  return whole.count() == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole.count());
 }
 
 // Figures may have been reset meanwhile: then what they are now.
@@ -26,12 +26,11 @@ std::uint64_t since(std::uint64_t before, std::uint64_t after) {
   return after >= before ? after - before : after;
 }
 
-// What was done between two figures of a loader, in the members that rates are made of.
+// What was done between two figures of a loader.
 Figures done_between(const Figures& before, const Figures& after) {
   Figures done = after;
-  for (std::uint64_t Figures::*member :
-       {&Figures::samples, &Figures::stored_bytes, &Figures::wall, &Figures::consumer_wait})
-    done.*member = since(before.*member, after.*member);
+  for (const Counter& counter : counters())
+    if (counter.rule == Counter::Rule::counts) counter.set(done, since(counter.get(before), counter.get(after)));
   for (std::size_t i = 0; i < std::min(before.stage_count, after.stage_count); ++i) {
     done.stages[i].busy = since(before.stages[i].busy, after.stages[i].busy);
     done.stages[i].waited_for = since(before.stages[i].waited_for, after.stages[i].waited_for);
@@ -63,13 +62,13 @@ LoaderUse use_of(const WatchedLoader& loader, const WatchedLoader* earlier, cons
   tell_state(view, look.at, use);
   const bool moved = earlier != nullptr && earlier->view.shown < view.shown;
   const Figures done = moved ? done_between(earlier->view.figures, view.figures) : view.figures;
-  const double seconds = static_cast<double>(done.wall) * 1e-9;
+  const double seconds = std::chrono::duration<double>(done.wall).count();
   const bool runs = use.state == "running" || use.state == "starting";
   if (runs && seconds > 0) {
     use.samples_per_s = static_cast<double>(done.samples) / seconds;
     use.stored_per_s = static_cast<double>(done.stored_bytes) / seconds;
   }
-  use.waited = share(done.consumer_wait, done.wall);
+  use.waited = done.waited();
   for (const StageFigures& stage : std::span(done.stages).first(done.stage_count))
     use.stages.push_back(
         {.kind = stage.kind,

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include <base/printable.hpp>
+#include <bench/report/counters_json.hpp>
 #include <bench/watch/top.hpp>
 
 namespace penstock {
@@ -27,36 +28,13 @@ Json json_of(const LoaderUse& use) {
             {"samples_per_s", use.samples_per_s},
             {"mb_per_s", use.stored_per_s / 1e6},
             {"waited", use.waited},
-            {"rank", figures.rank},
-            {"world", figures.world},
-            {"samples", figures.samples},
-            {"batches", figures.batches},
-            {"bytes_read", figures.bytes_read},
-            {"stored_bytes", figures.stored_bytes},
-            {"bytes_delivered", figures.bytes_delivered},
-            {"wall_s", seconds(figures.wall)},
-            {"first_batch_s", seconds(figures.first_batch)},
-            {"consumer_wait_s", seconds(figures.consumer_wait)},
-            {"consumer_busy_s", seconds(figures.consumer_busy)},
-            {"batches_taken", figures.batches_taken},
-            {"batches_ready", figures.batches_ready},
-            {"workers", figures.workers},
-            {"workers_observed", figures.workers_observed},
-            {"bad_samples", figures.bad_samples},
-            {"slabs", figures.slabs},
-            {"slab_bytes", figures.slab_bytes},
-            {"window_bytes", figures.window_bytes},
-            {"cache_bytes", figures.block_cache_bytes},
-            {"cache_used_bytes", figures.cache_bytes},
-            {"device_slabs", figures.device_slabs},
-            {"device_bytes", figures.device_bytes},
-            {"copied_bytes", figures.copied_bytes},
             {"level",
              {{"ready", figures.ready},
               {"free_slabs", figures.free_slabs},
               {"tasks", figures.tasks},
-              {"reading_bytes", figures.reading}}},
-            {"reads", {{"requests", figures.requests}, {"opens", figures.opens}, {"retries", figures.retries}}}};
+              {"reading_bytes", figures.reading}}}};
+  json.update(counters_json("", figures));
+  for (const char* group : {"reads", "store", "node_cache", "cache"}) json[group] = counters_json(group, figures);
   Json stages = Json::object(), waits = Json::object(), busy = Json::object();
   for (std::size_t i = 0; i < use.stages.size(); ++i) {
     const StageFigures& stage = figures.stages[i];

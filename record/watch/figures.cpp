@@ -26,28 +26,16 @@ StageKind stage_kind(std::string_view stage) {
 }
 
 std::uint64_t Figures::memory() const {
-  return slab_bytes + window_bytes + block_cache_bytes + cache_bytes;
+  return slab_bytes + window_bytes + block_cache_bytes + cache.used;
 }
 
 double Figures::waited() const {
-  return wall == 0 ? 0 : static_cast<double>(consumer_wait) / static_cast<double>(wall);
+  return wall.count() == 0 ? 0 : static_cast<double>(consumer_wait.count()) / static_cast<double>(wall.count());
 }
 
 Figures figures_of(const Stats& stats) {
   Figures figures;
-  figures.rank = stats.rank;
-  figures.world = stats.world;
-  figures.samples = stats.samples;
-  figures.batches = stats.batches;
-  figures.bytes_read = stats.bytes_read;
-  figures.stored_bytes = stats.stored_bytes;
-  figures.bytes_delivered = stats.bytes_delivered;
-  figures.wall = word(stats.wall);
-  figures.first_batch = word(stats.first_batch);
-  figures.consumer_wait = word(stats.consumer_wait);
-  figures.consumer_busy = word(stats.consumer_busy);
-  figures.batches_taken = stats.batches_taken;
-  figures.batches_ready = stats.batches_ready;
+  static_cast<Counts&>(figures) = stats;
   for (const StageStats& stage : stats.stages) {
     if (figures.stage_count == Figures::kStages) break;
     StageFigures& one = figures.stages[figures.stage_count++];
@@ -66,20 +54,6 @@ Figures figures_of(const Stats& stats) {
     figures.tasks = now.tasks;
     figures.reading = now.reading;
   }
-  figures.workers = stats.workers_now;
-  figures.workers_observed = stats.workers_observed;
-  figures.requests = stats.reads.requests;
-  figures.opens = stats.reads.opens;
-  figures.retries = stats.reads.retries;
-  figures.slabs = stats.slabs;
-  figures.slab_bytes = stats.slab_bytes;
-  figures.window_bytes = stats.window_bytes;
-  figures.block_cache_bytes = stats.block_cache_bytes;
-  figures.cache_bytes = stats.cache.used;
-  figures.device_slabs = stats.device_slabs;
-  figures.device_bytes = stats.device_bytes;
-  figures.copied_bytes = stats.copied_bytes;
-  figures.bad_samples = stats.bad_samples;
   const Verdict verdict = verdict_of(stats);
   figures.binds = static_cast<std::uint64_t>(verdict.binds);
   if (!verdict.stage.empty()) figures.binds_stage = static_cast<std::uint64_t>(stage_kind(verdict.stage));

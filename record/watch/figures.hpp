@@ -23,26 +23,16 @@ struct StageFigures {
   friend bool operator==(const StageFigures&, const StageFigures&) = default;
 };
 
-/// A view of Stats without names, keys and texts, each number as it stands there. All members have 64 bits: they are
+/// Stats without names, keys and texts. All members have 64 bits: they are
 /// the words of a live page, so whoever changes them raises kLiveLayout (live_page.hpp).
-struct Figures {
+struct Figures : Counts {
   static constexpr std::size_t kStages = 8;
   static constexpr std::uint64_t kNoStage = ~std::uint64_t{0};
 
-  std::uint64_t rank = 0, world = 1;
-  std::uint64_t samples = 0, batches = 0;
-  std::uint64_t bytes_read = 0, stored_bytes = 0, bytes_delivered = 0;
-  std::uint64_t wall = 0, first_batch = 0, consumer_wait = 0, consumer_busy = 0;  ///< nanoseconds
-  std::uint64_t batches_taken = 0, batches_ready = 0;
   std::uint64_t stage_count = 0;
   std::array<StageFigures, kStages> stages{};
   std::uint64_t ready = 0, free_slabs = 0, tasks = 0, reading = 0;  ///< the last of Stats::levels
-  std::uint64_t workers = 0, workers_observed = 0;
-  std::uint64_t requests = 0, opens = 0, retries = 0;  ///< of reads
-  std::uint64_t slabs = 0, slab_bytes = 0, window_bytes = 0, block_cache_bytes = 0, cache_bytes = 0;
-  std::uint64_t device_slabs = 0, device_bytes = 0, copied_bytes = 0;
-  std::uint64_t bad_samples = 0;
-  std::uint64_t binds = 0;               ///< a Binds: Verdict::binds
+  std::uint64_t binds = 0;                                          ///< a Binds: Verdict::binds
   std::uint64_t binds_stage = kNoStage;  ///< a StageKind: Verdict::stage; kNoStage where that is empty
   std::uint64_t memory() const;          ///< bytes of the host that are reserved, and those that the cache has
   double waited() const;                 ///< share, 0 to 1, of its time in which the consumer waited

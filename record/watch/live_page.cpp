@@ -123,6 +123,14 @@ bool lives(const ProcessIdentity& process) {
   return stat->start == process.start && !ended;
 }
 
+std::uint64_t live_layout() {
+  std::uint64_t hash = 0xcbf29ce484222325 ^ kLiveLayout;
+  for (const Counter& counter : counters())
+    for (const std::string_view text : {counter.group, counter.name})
+      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 std::filesystem::path live_folder(uid_t user) {
   return "/dev/shm/penstock-" + std::to_string(user);
 }
@@ -186,7 +194,7 @@ LivePage::LivePage(const std::filesystem::path& folder) {
   words_ = new (memory) Words{};
   pid_ = page.process.pid;
   const BootId boot = boot_numbers();
-  words_->layout.store(kLiveLayout, std::memory_order_relaxed);
+  words_->layout.store(live_layout(), std::memory_order_relaxed);
   words_->figure_words.store(kFigureWords, std::memory_order_relaxed);
   words_->pid.store(page.process.pid, std::memory_order_relaxed);
   words_->start.store(page.process.start, std::memory_order_relaxed);
@@ -258,10 +266,8 @@ std::optional<LiveView> read_live_page(const Descriptor& folder, const std::stri
   if (!had_head) throw Error::corrupt("it was cut short");
   if (magic == 0) return std::nullopt;  // being made
   if (magic != kMagic) throw Error::corrupt("it does not begin as a page");
-  if (layout != kLiveLayout || figure_words != kFigureWords)
-    throw Error::unsupported("it is of another version of penstock (layout " + std::to_string(layout) + " with " +
-                             std::to_string(figure_words) + " figures; this one reads " + std::to_string(kLiveLayout) +
-                             " with " + std::to_string(kFigureWords) + "): use that version's penstock top");
+  if (layout != live_layout() || figure_words != kFigureWords)
+    throw Error::unsupported("another version of penstock wrote it: use that version's penstock top");
   if (pid != page->process.pid || start != page->process.start)
     throw Error::corrupt("it names another process than its file's name");
 

@@ -1,7 +1,7 @@
 // The page of shared memory in which a loader shows its figures to `penstock top`, and how others read it.
 //
 //   word  0  magic "penstock"          7  sequence: odd while the words behind it are being written
-//         1  kLiveLayout               8  when they were written     steady clock, nanoseconds; so are the next two
+//         1  live_layout()             8  when they were written     steady clock, nanoseconds; so are the next two
 //         2  words of Figures          9  when they are written next at the earliest
 //         3  process                  10  since when next() waits, 0 where it does not: by itself, outside sequence
 //         4  when it started, ticks   11  1: the loader is gone
@@ -26,7 +26,10 @@
 
 namespace penstock {
 
-inline constexpr std::uint64_t kLiveLayout = 1;
+inline constexpr std::uint64_t kLiveLayout = 2;
+/// An FNV-1a hash of kLiveLayout and of the names of all counters. A reader rejects pages of a build with other
+/// counters.
+std::uint64_t live_layout();
 
 /// A process that was not mistaken for a later one with its number.
 struct ProcessIdentity {

@@ -51,12 +51,12 @@ class Text {
   enum class Kind : std::uint8_t { counter, gauge };
   /// each(figures, give) calls give(further labels, value as text) for each sample.
   template <typename Each>
-  void family(const std::string& name, Kind kind, const char* unit, const char* help, Each each) {
+  void family(const std::string& name, Kind kind, const char* unit, std::string_view help, Each each) {
     const std::string full = "penstock_" + name;
     const bool counts = kind == Kind::counter;
     text_ += "# TYPE " + full + (counts ? " counter\n" : " gauge\n");
     if (*unit != '\0') text_ += "# UNIT " + full + " " + unit + "\n";
-    text_ += "# HELP " + full + " " + help + "\n";
+    text_ += "# HELP " + full + " " + std::string(help) + "\n";
     for (const LabelledFigures& loader : loaders_) {
       each(loader.figures, [&](const Labels& further, const std::string& value) {
         text_ += full + (counts ? "_total" : "");
@@ -71,13 +71,19 @@ class Text {
       });
     }
   }
-  void number(const std::string& name, Kind kind, const char* unit, std::uint64_t Figures::*member, const char* help) {
-    family(name, kind, unit, help,
+  void number(const std::string& name, const char* unit, std::uint64_t Figures::*member, const char* help) {
+    family(name, Kind::gauge, unit, help,
            [member](const Figures& figures, const auto& give) { give({}, std::to_string(figures.*member)); });
   }
-  void time(const std::string& name, std::uint64_t Figures::*member, const char* help) {
-    family(name, Kind::counter, "seconds", help,
-           [member](const Figures& figures, const auto& give) { give({}, seconds_of(figures.*member)); });
+  void counter(const Counter& one) {
+    const bool time = one.unit == Counter::Unit::time;
+    family(family_of(one), one.rule == Counter::Rule::counts ? Kind::counter : Kind::gauge,
+           time                               ? "seconds"
+           : one.unit == Counter::Unit::bytes ? "bytes"
+                                              : "",
+           one.meaning, [&](const Figures& figures, const auto& give) {
+             give({}, time ? seconds_of(one.get(figures)) : std::to_string(one.get(figures)));
+           });
   }
   template <typename Each>
   void stages(const std::string& name, const char* help, Each each) {
@@ -102,26 +108,20 @@ class Text {
 
 }  // namespace
 
+std::string family_of(const Counter& counter) {
+  if (!counter.metric.empty()) return std::string(counter.metric);
+  std::string name(counter.name);
+  if (name.ends_with("_s")) name += "econds";
+  return counter.group.empty() ? name : std::string(counter.group) + "_" + name;
+}
+
 std::string openmetrics(std::span<const LabelledFigures> loaders) {
   for (const LabelledFigures& loader : loaders)
     for (const auto& [label, value] : loader.labels) require_label(label);
   using enum Text::Kind;
   Text text(loaders);
-  text.number("samples", counter, "", &Figures::samples, "Samples that the training loop was given.");
-  text.number("batches", counter, "", &Figures::batches, "Batches that the training loop was given.");
-  text.number("batches_ready", counter, "", &Figures::batches_ready,
-              "Batches that were finished before they were asked for.");
-  text.number("bad_samples", counter, "", &Figures::bad_samples, "Samples that were replaced or marked.");
-  text.number("read_bytes", counter, "bytes", &Figures::bytes_read, "Bytes asked of storage, for whatever batches.");
-  text.number("stored_bytes", counter, "bytes", &Figures::stored_bytes, "Bytes read for the samples counted.");
-  text.number("delivered_bytes", counter, "bytes", &Figures::bytes_delivered, "Bytes of the batches' values.");
-  text.number("copied_bytes", counter, "bytes", &Figures::copied_bytes, "Bytes copied to the device.");
-  text.number("reads", counter, "", &Figures::requests, "Reads asked of storage.");
-  text.number("reads_retried", counter, "", &Figures::retries, "Reads asked again.");
-  text.number("files_opened", counter, "", &Figures::opens, "Files opened.");
-  text.time("run_seconds", &Figures::wall, "Time since the first batch was asked for.");
-  text.time("wait_seconds", &Figures::consumer_wait, "Time that the training loop waited for batches.");
-  text.time("step_seconds", &Figures::consumer_busy, "Time of the training loop between batches.");
+  for (const Counter& one : counters())
+    if (one.metric != Counter::kNoFamily) text.counter(one);
   text.stages("waited_for_seconds", "The training loop's waits, by the stage that it waited for.",
               [](const StageFigures& stage, const auto& give) { give({}, stage.waited_for); });
   text.stages("stage_busy_seconds", "Time that the stage's threads worked.",
@@ -135,12 +135,10 @@ std::string openmetrics(std::span<const LabelledFigures> loaders) {
     for (const StageFigures& stage : std::span(figures.stages).first(figures.stage_count))
       give({{"stage", std::string(name(stage.kind))}}, std::to_string(stage.threads));
   });
-  text.number("workers", gauge, "", &Figures::workers, "Decoding threads.");
-  text.number("slabs", gauge, "", &Figures::slabs, "Batches that the host's memory has room for.");
-  text.number("slabs_free", gauge, "", &Figures::free_slabs, "Of these, those that nothing uses.");
-  text.number("ready_batches", gauge, "", &Figures::ready, "Finished batches that wait for the training loop.");
-  text.number("tasks", gauge, "", &Figures::tasks, "Groups of rows that wait for a worker.");
-  text.number("reading_bytes", gauge, "bytes", &Figures::reading, "Bytes on their way from storage.");
+  text.number("slabs_free", "", &Figures::free_slabs, "Slabs that nothing uses.");
+  text.number("ready_batches", "", &Figures::ready, "Finished batches that wait for the training loop.");
+  text.number("tasks", "", &Figures::tasks, "Groups of rows that wait for a worker.");
+  text.number("reading_bytes", "bytes", &Figures::reading, "Bytes on their way from storage.");
   text.family("memory_bytes", gauge, "bytes", "Memory that the loader has, by purpose.",
               [](const Figures& figures, const auto& give) {
                 const auto of = [&](const char* purpose, std::uint64_t bytes) {
@@ -149,7 +147,7 @@ std::string openmetrics(std::span<const LabelledFigures> loaders) {
                 of("slabs", figures.slab_bytes);
                 of("read_window", figures.window_bytes);
                 of("blocks", figures.block_cache_bytes);
-                of("cache", figures.cache_bytes);
+                of("cache", figures.cache.used);
                 of("device", figures.device_bytes);
               });
   text.family("binds", gauge, "", "1 for what would have to get better for batches to come faster.",

@@ -16,6 +16,8 @@ struct LabelledFigures {
   Figures figures;
 };
 
+/// The family of a counter that has one, without "penstock_" and "_total".
+std::string family_of(const Counter& counter);
 /// Families "penstock_...", a sample for each loader in each; ends with "# EOF". Only counters and gauges, without
 /// timestamps, so that node_exporter's textfile collector reads it too. Values may be any text. Throws Error:
 /// invalid_argument, for names of labels that are not letters, digits and underscores, or that are the families' own.

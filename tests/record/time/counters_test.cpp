@@ -9,6 +9,7 @@
 
 #include <penstock/loader/loader.hpp>
 #include <penstock/record/time/counters.hpp>
+#include <record/watch/openmetrics.hpp>
 
 #include "support/loading.hpp"
 
@@ -38,14 +39,19 @@ void run_epoch(Loader& loader) {
 
 }  // namespace
 
-TEST_CASE("a counter has one entry, with a name and a sentence of its own") {
-  std::set<std::string> names;
+TEST_CASE("a counter has one entry, with a name, a sentence and a metric of its own") {
+  std::set<std::string> names, metrics;
   for (const Counter& counter : counters()) {
     const std::string name = std::string(counter.group) + "." + std::string(counter.name);
     CAPTURE(name);
     CHECK(names.insert(name).second);
     CHECK(counter.meaning.ends_with("."));
     CHECK(counter.name.ends_with("_s") == (counter.unit == Counter::Unit::time));
+    if (counter.metric == Counter::kNoFamily) continue;
+    const std::string family = family_of(counter);
+    CHECK(metrics.insert(family).second);
+    CHECK(family.ends_with("_seconds") == (counter.unit == Counter::Unit::time));
+    CHECK(family.ends_with("_bytes") == (counter.unit == Counter::Unit::bytes));
   }
 }
 

@@ -42,7 +42,7 @@ Figures figures_from(std::uint64_t number) {
   Figures figures;
   figures.samples = number;
   figures.batches = number * 3;
-  figures.wall = number * 5;
+  figures.wall = std::chrono::nanoseconds(number * 5);
   figures.stage_count = Figures::kStages;
   for (std::size_t i = 0; i < Figures::kStages; ++i)
     figures.stages[i] = {.kind = static_cast<StageKind>(number % 7),
@@ -287,13 +287,13 @@ TEST_CASE("what is no page of this version is refused in words, whatever it is")
   refused("has 5 bytes");
   write_file(file, std::string(4096, 'x'));
   refused("does not begin as a page");
-  write_words(file, std::array<std::uint64_t, 3>{kMagic, 2, words});
-  refused("another version of penstock (layout 2");
-  write_words(file, std::array<std::uint64_t, 3>{kMagic, 1, words + 1});
+  write_words(file, std::array<std::uint64_t, 3>{kMagic, live_layout() + 1, words});
+  refused("another version of penstock wrote it");
+  write_words(file, std::array<std::uint64_t, 3>{kMagic, live_layout(), words + 1});
   refused("use that version's penstock top");
-  write_words(file, std::array<std::uint64_t, 5>{kMagic, 1, words, self.pid + 1, self.start});
+  write_words(file, std::array<std::uint64_t, 5>{kMagic, live_layout(), words, self.pid + 1, self.start});
   refused("another process");
-  std::vector<std::uint64_t> page{kMagic, 1, words, self.pid, self.start, 0, 0, 2, 1, 1, 0, 0};
+  std::vector<std::uint64_t> page{kMagic, live_layout(), words, self.pid, self.start, 0, 0, 2, 1, 1, 0, 0};
   page.resize(12 + words);
   write_words(file, page);
   REQUIRE(read_in(folder, name));
@@ -329,7 +329,8 @@ TEST_CASE("a page of garbage is refused or read, and never ends the reader") {
   for (int i = 0; i < 300; ++i) {
     std::vector<std::uint64_t> page(512);
     for (std::uint64_t& word : page) word = random() >> (random() % 64);
-    const std::array<std::uint64_t, 5> head{0x6b636f74736e6570, kLiveLayout, sizeof(Figures) / 8, self.pid, self.start};
+    const std::array<std::uint64_t, 5> head{0x6b636f74736e6570, live_layout(), sizeof(Figures) / 8, self.pid,
+                                            self.start};
     std::ranges::copy(std::span(head).first(i % 6 == 0 ? 3 : 5), page.begin());
     write_words(made.folder / name, page);
     try {
@@ -428,7 +429,7 @@ TEST_CASE("a loader's page has the figures of its stats, and goes with it") {
     REQUIRE(first);
     CHECK(first->figures.rank == 1);
     CHECK(first->figures.world == 2);
-    CHECK(first->figures.workers == 1);
+    CHECK(first->figures.workers_now == 1);
     CHECK(first->figures.samples == 0);
     CHECK_FALSE(first->waits_since);
     // The next call that comes when the time is there shows what the stats have before it.

@@ -59,7 +59,7 @@ Read read_strictly(const std::string& text) {
 Figures some_figures() {
   Figures figures;
   figures.samples = 1'234;
-  figures.consumer_wait = 1'500'000'000;
+  figures.consumer_wait = std::chrono::milliseconds(1500);
   figures.stage_count = 2;
   figures.stages[0] = {.kind = StageKind::decode, .threads = 3, .busy = 1, .stalled_in = 2, .stalled_out = 3};
   figures.stages[1] = {.kind = StageKind::own_step};
