@@ -2,8 +2,9 @@
 """Usage: scripts/reference.py [BUILD]
 
 Writes docs/reference/ from the sources: command.md from `penstock COMMAND --help`, python.md from the package's
-signatures and docstrings, options.md from loader/options/option_table.cpp and the declarations of C++ and Python. BUILD is a
-build folder with the command and the Python package; build/dev, unless told otherwise. A test compares the pages.
+signatures and docstrings, options.md from loader/options/option_table.cpp and the declarations of C++ and Python,
+stats.md from record/time/counters.cpp. BUILD is a build folder with the command and the Python package, by default
+build/dev. A test compares the pages.
 """
 
 from __future__ import annotations
@@ -260,11 +261,16 @@ def python_page(build: pathlib.Path) -> str:
 # ---- Options --------------------------------------------------------------------------------------------------------
 
 
-def option_table(build: pathlib.Path) -> list[list[str]]:
-    code = "import json, penstock; print(json.dumps(penstock._penstock.option_table()))"
+def table_of(build: pathlib.Path, function: str) -> list[list[str]]:
+    """Calls a function of the compiled module and returns its rows."""
+    code = f"import json, penstock; print(json.dumps(penstock._penstock.{function}()))"
     environment = {**os.environ, "PYTHONPATH": str(build / "python")}
     told = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return [list(row) for row in json.loads(told.stdout)]
+
+
+def option_table(build: pathlib.Path) -> list[list[str]]:
+    return table_of(build, "option_table")
 
 
 def cpp_options() -> dict[str, str]:
@@ -349,12 +355,45 @@ def cpp_default(declaration: str) -> str:
     return (given[1] or given[2]) if given else "none"
 
 
+# ---- Counters -------------------------------------------------------------------------------------------------------
+
+COUNTER_GROUPS = {
+    "": "The loader",
+    "reads": 'Reads: `stats()["reads"]`',
+    "store": 'A dataset in a store: `stats()["store"]`',
+    "node_cache": 'The disk cache: `stats()["node_cache"]`',
+    "cache": 'The cache of samples: `stats()["cache"]`',
+}
+COUNTER_RULES = {"counts": "starts at 0", "peaks": "keeps its value", "stands": "keeps its value"}
+
+
+def stats_page(build: pathlib.Path) -> str:
+    table = table_of(build, "counter_table")
+    parts = [
+        MADE.format(source="record/time/counters.cpp"),
+        "# Statistics and metrics\n",
+        "The numbers of `loader.stats()` in Python, of `penstock::Stats` in C++, of `penstock top --json` and of the JSON of\n"
+        "`penstock bench`. The last column is the OpenMetrics family that `stats().prometheus()` and `penstock top --metrics`\n"
+        "write; the names of counters end with `_total` there. `reset_stats()` starts the counters at 0 and keeps the other\n"
+        "values. The texts, times by stage and lists of `stats()` are described at [ps.Stats](python.md#psstats).\n",
+    ]
+    for group, heading in COUNTER_GROUPS.items():
+        parts.append(f"## {heading}\n\n| key | unit | meaning | `reset_stats()` | metric |\n| --- | --- | --- | --- | --- |")
+        for of, name, unit, rule, meaning, metric in table:
+            if of == group:
+                family = f"`penstock_{metric}`" if metric else ""
+                parts.append(f"| `{name}` | {unit} | {meaning} | {COUNTER_RULES[rule]} | {family} |")
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
+
+
 def pages(build: pathlib.Path) -> dict[str, str]:
     command = build / "bindings/cli/penstock"
     return {
         "command.md": command_page(command),
         "python.md": python_page(build),
         "options.md": options_page(build, command),
+        "stats.md": stats_page(build),
     }
 
 

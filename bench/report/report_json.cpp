@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <bench/measure/units.hpp>
+#include <bench/report/counters_json.hpp>
 #include <bench/report/gain_json.hpp>
 #include <bench/report/report.hpp>
 #include <record/time/rates.hpp>
@@ -54,33 +55,17 @@ Json accelerator_json(const SweepResult& result) {
 }
 
 Json store_json(const Stats& stats) {
-  const StoreCounts& store = stats.reads.store;
+  Json json = counters_json("store", stats);
   const StoreRates rates = store_rates(stats);
-  return {{"requests", store.requests},
-          {"bytes", store.bytes},
-          {"retries", store.retries},
-          {"hedges", store.hedges},
-          {"connections", store.connections},
-          {"waited_s", seconds(store.waited)},
-          {"requests_per_s", rates.requests_per_s},
-          {"mb_per_s", rates.bytes_per_s / 1e6}};
+  json["requests_per_s"] = rates.requests_per_s;
+  json["mb_per_s"] = rates.bytes_per_s / 1e6;
+  return json;
 }
 
 Json node_cache_json(const Stats& stats) {
-  const NodeCacheStats& cache = stats.node_cache;
-  return {{"dir", stats.node_cache_dir},
-          {"hits", cache.hits},
-          {"misses", cache.misses},
-          {"bad", cache.bad},
-          {"bypassed", cache.bypassed},
-          {"read_bytes", cache.bytes_read},
-          {"written_bytes", cache.bytes_written},
-          {"evicted_bytes", cache.bytes_evicted},
-          {"reading_s", seconds(cache.reading)},
-          {"writing_s", seconds(cache.writing)},
-          {"evicting_s", seconds(cache.evicting)},
-          {"used_bytes", cache.used},
-          {"limit_bytes", cache.limit}};
+  Json json{{"dir", stats.node_cache_dir}};
+  json.update(counters_json("node_cache", stats));
+  return json;
 }
 
 Json row_json(const BenchReport& report, const BenchRow& row) {

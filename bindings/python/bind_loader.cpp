@@ -469,11 +469,13 @@ void bind_loader_class(nb::module_& module) {
            "Call it where a step of the loop is over: steps() and a trace's schedule then count from mark to mark. "
            "Without, a "
            "step ends at the next batch's request.")
-      .def("steps", [](PythonLoader& self, const nb::object& schedule) { return to_python(self.steps(), schedule); }, nb::arg("schedule") = nb::none(),
-           nb::sig("def steps(self, schedule: Schedule | None = None) -> penstock._profile.steps.Steps"),
-           "What the steps took, in the words of profilers (DataLoader, Memcpy, Compute, Other); str() of it is a "
-           "table. "
-           "With a\nschedule, only its active steps. From any thread, at any time.")
+      .def(
+          "steps", [](PythonLoader& self, const nb::object& schedule) { return to_python(self.steps(), schedule); },
+          nb::arg("schedule") = nb::none(),
+          nb::sig("def steps(self, schedule: Schedule | None = None) -> penstock._profile.steps.Steps"),
+          "What the steps took, in the words of profilers (DataLoader, Memcpy, Compute, Other); str() of it is a "
+          "table. "
+          "With a\nschedule, only its active steps. From any thread, at any time.")
       .def("trace", trace, nb::arg("file"), nb::kw_only(), nb::arg("max_events") = TraceOptions{}.max_events,
            nb::arg("schedule") = nb::none(),
            nb::sig(
@@ -512,6 +514,9 @@ void bind_loader(nb::module_& module) {
            "the program holds as many batches as `held` allows.");
   module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str]]"),
              "Of the options of Loader: heading, name, meaning, when to change it, \"both\", \"cpp\" or \"python\".");
+  module.def("counter_table", counter_table,
+             nb::sig("def counter_table() -> list[tuple[str, str, str, str, str, str]]"),
+             "The counters of Loader.stats(): group, name, unit, rule, meaning, OpenMetrics family.");
   module.def("openmetrics", metrics_text, nb::arg("figures"), nb::arg("labels"),
              nb::sig("def openmetrics(figures: bytes, labels: list[tuple[str, str]]) -> str"));
   module.def(

@@ -39,64 +39,42 @@ nb::dict waits(const Stats& stats) {
   return all;
 }
 
-nb::dict reads(const EngineStats& stats) {
+void set_counters(nb::dict& all, std::string_view group, const Counts& counts) {
+  each_counter(group, [&](const Counter& counter) {
+    const std::uint64_t value = counter.get(counts);
+    if (counter.unit == Counter::Unit::time)
+      all[text(counter.name)] = static_cast<double>(value) / 1e9;
+    else
+      all[text(counter.name)] = value;
+  });
+}
+
+nb::dict counters_of(std::string_view group, const Counts& counts) {
   nb::dict all;
-  all["requests"] = stats.requests;
-  all["bytes"] = stats.bytes;
-  all["reads"] = stats.reads;
-  all["read_bytes"] = stats.read_bytes;
-  all["retries"] = stats.retries;
-  all["opens"] = stats.opens;
-  all["opening_s"] = seconds(stats.opening);
-  all["busy_s"] = seconds(stats.busy);
+  set_counters(all, group, counts);
   return all;
 }
 
 nb::dict cache(const Stats& stats) {
   nb::dict all;
   all["kind"] = text(name(stats.cache_kind));
-  all["reserved_bytes"] = stats.cache.reserved;
-  all["used_bytes"] = stats.cache.used;
-  all["values"] = stats.cache.values;
-  all["hits"] = stats.cache.hits;
-  all["misses"] = stats.cache.misses;
   all["scope"] = text(name(stats.cache.members != 0 ? CacheScope::node : CacheScope::process));
-  all["members"] = stats.cache.members;
-  all["hits_of_others"] = stats.cache.hits_of_others;
+  set_counters(all, "cache", stats);
   return all;
 }
 
 nb::dict store(const Stats& stats) {
-  const StoreCounts& counts = stats.reads.store;
+  nb::dict all = counters_of("store", stats);
   const StoreRates rates = store_rates(stats);
-  nb::dict all;
-  all["requests"] = counts.requests;
-  all["bytes"] = counts.bytes;
-  all["retries"] = counts.retries;
-  all["hedges"] = counts.hedges;
-  all["connections"] = counts.connections;
-  all["waited_s"] = seconds(counts.waited);
   all["requests_per_s"] = rates.requests_per_s;
   all["mb_per_s"] = rates.bytes_per_s / 1e6;
   return all;
 }
 
 nb::dict node_cache(const Stats& stats) {
-  const NodeCacheStats& cache = stats.node_cache;
   nb::dict all;
   all["dir"] = text(stats.node_cache_dir);
-  all["hits"] = cache.hits;
-  all["misses"] = cache.misses;
-  all["bad"] = cache.bad;
-  all["bypassed"] = cache.bypassed;
-  all["read_bytes"] = cache.bytes_read;
-  all["written_bytes"] = cache.bytes_written;
-  all["evicted_bytes"] = cache.bytes_evicted;
-  all["reading_s"] = seconds(cache.reading);
-  all["writing_s"] = seconds(cache.writing);
-  all["evicting_s"] = seconds(cache.evicting);
-  all["used_bytes"] = cache.used;
-  all["limit_bytes"] = cache.limit;
+  set_counters(all, "node_cache", stats);
   return all;
 }
 
@@ -227,71 +205,41 @@ nb::object to_python(const Steps& steps, const nb::object& schedule) {
 
 nb::object to_python(const Stats& stats) {
   nb::dict all;
-  all["rank"] = stats.rank;
-  all["world"] = stats.world;
-  all["samples"] = stats.samples;
-  all["batches"] = stats.batches;
-  all["bytes_read"] = stats.bytes_read;
-  all["stored_bytes"] = stats.stored_bytes;
-  all["bytes_delivered"] = stats.bytes_delivered;
-  all["wall_s"] = seconds(stats.wall);
-  all["first_batch_s"] = seconds(stats.first_batch);
-  all["consumer_wait_s"] = seconds(stats.consumer_wait);
-  all["consumer_busy_s"] = seconds(stats.consumer_busy);
+  set_counters(all, "", stats);
   all["waited_for"] = waits(stats);
   all["verdict"] = verdict(stats);
   all["stages"] = stages(stats);
   all["outputs"] = outputs(stats);
-  all["batches_taken"] = stats.batches_taken;
-  all["batches_ready"] = stats.batches_ready;
   all["percentiles"] = percentiles(stats);
   all["slowest"] = slowest(stats);
   all["levels"] = levels(stats);
-  all["workers_on_cores_s"] = seconds(stats.workers_on_cores);
-  all["own_step_on_cores_s"] = seconds(stats.own_step_on_cores);
-  all["own_step_awaits_lock_s"] = seconds(stats.own_step_awaits_lock);
-  all["workers_await_cores_s"] = seconds(stats.workers_await_cores);
   all["engine"] = text(name(stats.engine));
   all["engine_reason"] = text(stats.engine_reason);
-  all["reads"] = reads(stats.reads);
+  all["reads"] = counters_of("reads", stats);
   if (reads_store(stats)) all["store"] = store(stats);
   if (has_node_cache(stats)) all["node_cache"] = node_cache(stats);
-  all["workers"] = stats.workers;
-  all["workers_now"] = stats.workers_now;
-  all["workers_max"] = stats.workers_max;
-  all["workers_observed"] = stats.workers_observed;
-  all["slabs"] = stats.slabs;
-  all["slab_bytes"] = stats.slab_bytes;
-  all["held_max_bytes"] = stats.held_max_bytes;
+  all["cache"] = cache(stats);
   all["staging"] = text(stats.staging);
   all["device"] = text(stats.device);
-  all["device_slabs"] = stats.device_slabs;
-  all["device_bytes"] = stats.device_bytes;
-  all["copied_bytes"] = stats.copied_bytes;
-  all["copy_s"] = seconds(stats.copy_time);
   all["gpu_direct"] = text(stats.gpu_direct);
-  all["gpu_direct_bytes"] = stats.gpu_direct_bytes;
   all["gpu_jpeg"] = text(stats.gpu_jpeg);
-  all["gpu_jpeg_rows"] = stats.gpu_jpeg_rows;
-  all["gpu_jpeg_refused"] = stats.gpu_jpeg_refused;
-  all["window_bytes"] = stats.window_bytes;
-  all["cache_bytes"] = stats.block_cache_bytes;
-  all["blocks_undone"] = stats.blocks_undone;
-  all["cache"] = cache(stats);
   all["checksums"] = text(name(stats.checksums));
-  all["checked"] = stats.checks.checked;
-  all["checked_bytes"] = stats.checks.checked_bytes;
-  all["unchecked"] = stats.checks.unchecked;
-  all["unchecked_bytes"] = stats.checks.unchecked_bytes;
-  all["checksum_mismatches"] = stats.checks.mismatches;
-  all["bad_samples"] = stats.bad_samples;
-  all["excluded_samples"] = stats.excluded_samples;
-  all["later_failures"] = stats.later_failures;
   all["bad"] = bad_samples(stats.bad);
   all["notes"] = text(stats.notes);
   std::ostringstream table;
   table << stats;
   return nb::module_::import_("penstock._stats").attr("Stats")(all, text(table.str()), bytes_of(figures_of(stats)));
+}
+
+nb::list counter_table() {
+  constexpr std::array kUnits{"", "bytes", "seconds"};
+  constexpr std::array kRules{"counts", "peaks", "stands"};
+  nb::list all;
+  for (const Counter& counter : counters())
+    all.append(nb::make_tuple(text(counter.group), text(counter.name), kUnits[static_cast<std::size_t>(counter.unit)],
+                              kRules[static_cast<std::size_t>(counter.rule)], text(counter.meaning),
+                              text(counter.metric == Counter::kNoFamily ? std::string() : family_of(counter))));
+  return all;
 }
 
 std::string metrics_text(const nb::bytes& figures, const std::vector<std::pair<std::string, std::string>>& labels) {

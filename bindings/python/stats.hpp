@@ -20,6 +20,8 @@ nanobind::object to_python(const Stats& stats);
 nanobind::dict to_python(const Distribution& values, double unit);
 /// A penstock Steps, of the active steps of a Schedule, or of all for None.
 nanobind::object to_python(const Steps& steps, const nanobind::object& schedule);
+/// Group, name, unit, rule, meaning and OpenMetrics family of each counter, for the reference.
+nanobind::list counter_table();
 /// OpenMetrics text of the figures that a penstock.Stats carries. Throws Error: unsupported, for another version's.
 std::string metrics_text(const nanobind::bytes& figures,
                          const std::vector<std::pair<std::string, std::string>>& labels);

@@ -6,6 +6,8 @@ import pathlib
 
 import pytest
 
+import penstock as ps
+
 ROOT = pathlib.Path(__file__).parents[2]
 BUILD = pathlib.Path(os.environ["PENSTOCK_COMMAND"]).parents[2]
 
@@ -14,7 +16,7 @@ reference = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(reference)
 
 
-@pytest.mark.parametrize("page", ["command.md", "python.md", "options.md"])
+@pytest.mark.parametrize("page", ["command.md", "python.md", "options.md", "stats.md"])
 def test_the_committed_page_is_what_the_script_makes(page):
     made = reference.pages(BUILD)[page]
     assert (ROOT / "docs/reference" / page).read_text() == made, f"scripts/reference.py {BUILD} writes {page}"
@@ -27,6 +29,18 @@ def test_every_option_of_every_door_is_in_the_table():
     assert all(
         meaning.endswith(".") and change.endswith(".") for _, _, meaning, change, _ in reference.option_table(BUILD)
     )
+
+
+def test_every_number_of_stats_is_on_the_page(tmp_path):
+    (tmp_path / "a.cls").write_text("1")
+    stats = ps.Loader(tmp_path, batch_size=1).stats()
+    page = (ROOT / "docs/reference/stats.md").read_text()
+    listed = {(group, name) for group, name, *_ in reference.table_of(BUILD, "counter_table")}
+    for group, values in [("", stats), ("reads", stats["reads"]), ("cache", stats["cache"])]:
+        for name, value in values.items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and not name.startswith("python_"):
+                assert (group, name) in listed
+                assert f"| `{name}` |" in page
 
 
 def test_every_command_and_every_public_name_has_an_entry():
