@@ -4,13 +4,13 @@
 #include <functional>
 #include <utility>
 
+#include <base/amounts.hpp>
 #include <base/cores.hpp>
 #include <bench/measure/units.hpp>
 #include <bench/tryout/advice.hpp>
 #include <loader/prepare.hpp>
 #include <order/permutation/sample_order.hpp>
 #include <penstock/base/error.hpp>
-#include <record/time/figures.hpp>
 
 namespace penstock {
 namespace {

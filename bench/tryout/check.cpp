@@ -2,11 +2,11 @@
 #include <optional>
 #include <utility>
 
+#include <base/amounts.hpp>
 #include <bench/measure/units.hpp>
 #include <bench/tryout/check.hpp>
 #include <bench/tryout/packed_subset.hpp>
 #include <penstock/base/error.hpp>
-#include <record/time/figures.hpp>
 
 namespace penstock {
 namespace {

@@ -1,10 +1,10 @@
 // Binds the clockwork of penstock.profile(): durations, steps, and the texts of both.
 #include <array>
 
+#include <base/amounts.hpp>
 #include <base/cores.hpp>
 #include <penstock/record/time/histogram.hpp>
 #include <penstock/record/time/verdict.hpp>
-#include <record/time/figures.hpp>
 #include <record/time/step_log.hpp>
 
 #include "bind.hpp"

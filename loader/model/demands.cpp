@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <base/amounts.hpp>
 #include <penstock/loader/model/demands.hpp>
-#include <record/time/figures.hpp>
 #include <record/time/rates.hpp>
 #include <record/time/read_trend.hpp>
 

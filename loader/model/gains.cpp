@@ -4,8 +4,8 @@
 #include <functional>
 #include <utility>
 
+#include <base/amounts.hpp>
 #include <penstock/loader/model/gains.hpp>
-#include <record/time/figures.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 namespace penstock {

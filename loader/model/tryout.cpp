@@ -4,10 +4,10 @@
 #include <deque>
 #include <numeric>
 
+#include <base/amounts.hpp>
 #include <loader/model/tryout.hpp>
 #include <order/permutation/permutation.hpp>
 #include <penstock/base/error.hpp>
-#include <record/time/figures.hpp>
 #include <transforms/decoders.hpp>
 
 namespace penstock {

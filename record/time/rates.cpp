@@ -1,4 +1,4 @@
-#include <record/time/figures.hpp>
+#include <base/amounts.hpp>
 #include <record/time/rates.hpp>
 
 namespace penstock {

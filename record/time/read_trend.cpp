@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <record/time/figures.hpp>
+#include <base/amounts.hpp>
 #include <record/time/read_trend.hpp>
 
 namespace penstock {

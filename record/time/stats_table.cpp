@@ -1,9 +1,9 @@
 // The table of times, as people read it.
 #include <ostream>
 
+#include <base/amounts.hpp>
 #include <penstock/record/time/stats.hpp>
 #include <penstock/record/time/verdict.hpp>
-#include <record/time/figures.hpp>
 #include <record/time/rates.hpp>
 
 namespace penstock {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
+#include <base/amounts.hpp>
 #include <base/cores.hpp>
 #include <penstock/record/time/verdict.hpp>
-#include <record/time/figures.hpp>
 #include <record/time/read_trend.hpp>
 
 namespace penstock {
@@ -24,7 +24,10 @@ constexpr std::size_t kReadsToTell = 16;
 class Judge {
  public:
   explicit Judge(const Stats& stats)
-      : stats_(stats), wall_(seconds_of(stats.wall)), wait_(seconds_of(stats.consumer_wait)), workers_(static_cast<unsigned>(stats.workers)) {
+      : stats_(stats),
+        wall_(seconds_of(stats.wall)),
+        wait_(seconds_of(stats.consumer_wait)),
+        workers_(static_cast<unsigned>(stats.workers)) {
     for (const StageStats& stage : stats.stages) {
       const bool of_workers = stage.name == "decode" || stage.name == "transform" || stage.name == "deliver";
       if (of_workers) worked_ += seconds_of(stage.busy);
