@@ -14,4 +14,16 @@ std::string_view name(Last last) {
   return "";
 }
 
+std::string_view name(Missing missing) {
+  switch (missing) {
+    case Missing::raise:
+      return "raise";
+    case Missing::exclude:
+      return "exclude";
+    case Missing::empty:
+      return "empty";
+  }
+  return "";
+}
+
 }  // namespace penstock

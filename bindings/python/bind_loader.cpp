@@ -79,77 +79,39 @@ void warn_of(const std::string& note) {
   if (!note.empty()) warn("penstock: " + note);
 }
 
-void construct(PythonLoader* self, const nb::object& source, std::uint32_t batch_size, bool shuffle, std::uint64_t seed,
-               const std::variant<unsigned, std::string>& workers, unsigned workers_max, unsigned prefetch,
-               const std::optional<FieldsDict>& fields, const std::string& last, bool drop_last,
-               const std::variant<std::uint32_t, std::string>& rank, std::optional<std::uint32_t> world,
-               std::optional<unsigned> held, std::optional<unsigned> held_max, const std::string& on_error,
-               const std::string& checksums, double max_error_rate, const std::string& missing,
-               std::optional<std::vector<std::uint64_t>> subset, std::optional<double> timeout,
-               std::optional<std::uint64_t> shuffle_block, std::uint64_t max_items,
-               const std::optional<std::vector<std::string>>& classes, const std::string& engine, bool direct_io,
-               std::uint64_t read_window, std::uint64_t block_cache, const std::optional<std::string>& cache,
-               std::uint64_t cache_bytes, const std::optional<std::variant<Mix, std::vector<Mix>>>& mix,
-               const nb::object& on_sample, const nb::object& on_batch, unsigned python_workers,
-               const std::optional<std::string>& device, unsigned device_prefetch, const std::string& where,
-               bool gpu_direct, double gpu_jpeg, std::uint64_t gpu_jpeg_bytes, const nb::object& sum_over_ranks,
-               bool publish, const std::optional<std::filesystem::path>& ledger, std::uint64_t shuffle_window,
-               const std::optional<SampleNumbers>& weights, bool replacement,
-               const std::optional<SampleNumbers>& repeats, const std::optional<std::string>& balance,
-               std::optional<std::uint64_t> epoch_samples, const std::optional<BucketBy>& bucket_by,
-               std::uint64_t bucket_window, std::optional<double> batch_budget, const std::string& cache_scope,
-               const std::optional<std::filesystem::path>& cache_dir, std::uint64_t cache_limit,
-               std::optional<std::vector<std::string>> unreadable) {
-  const Workers chosen = workers_of(workers, workers_max);
-  LoaderOptions options{.batch_size = batch_size,
-                        .shuffle = shuffle,
-                        .seed = seed,
-                        .workers = chosen.workers,
-                        .workers_max = chosen.most,
-                        .prefetch = prefetch,
-                        .fields = {},
-                        .mix = mixes_of(mix),
-                        .last = last_named(last, drop_last),
-                        .subset = std::move(subset),
-                        .shuffle_block = shuffle_block,
-                        .shuffle_window = shuffle_window,
-                        .on_error = on_error_named(on_error),
-                        .max_error_rate = max_error_rate,
-                        .sum_over_ranks = sum_of(sum_over_ranks),
-                        .unreadable = std::move(unreadable).value_or(std::vector<std::string>()),
-                        .missing = missing_named(missing),
-                        .checksums = checksums_named(checksums),
-                        .timeout = timeout_of(timeout),
-                        .engine = engine_named(engine),
-                        .direct_io = direct_io,
-                        .read_window = read_window,
-                        .held = held.value_or(std::min(kHeld, held_max.value_or(kHeld))),
-                        .held_max = held_max.value_or(held.value_or(kHeldMax)),
-                        .max_items = max_items,
-                        .block_cache = block_cache,
-                        .cache = cache ? cache_named(*cache) : CacheKind::none,
-                        .cache_bytes = cache_bytes,
-                        .cache_scope = cache_scope_named(cache_scope),
-                        .cache_dir = cache_dir.value_or(std::filesystem::path()),
-                        .cache_limit = cache_limit,
-                        .publish = publish,
-                        .ledger = ledger.value_or(std::filesystem::path()),
-                        .device = device.value_or(""),
-                        .device_prefetch = device_prefetch,
-                        .where = where_named(where),
-                        .gpu_direct = gpu_direct,
-                        .gpu_jpeg = gpu_jpeg,
-                        .gpu_jpeg_bytes = gpu_jpeg_bytes};
-  std::string note = set_rank(options, rank, world);
+void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& given) {
+  const Keywords keywords(given);
+  LoaderOptions options;
+  keywords.set(options);
+  const Workers chosen =
+      workers_of(keywords.get<std::variant<unsigned, std::string>>("workers"), keywords.get<unsigned>("workers_max"));
+  options.workers = chosen.workers;
+  options.workers_max = chosen.most;
+  options.mix = mixes_of(keywords.get<std::optional<std::variant<Mix, std::vector<Mix>>>>("mix"));
+  options.last = last_of(options.last, keywords.get<bool>("drop_last"));
+  options.sum_over_ranks = sum_of(keywords.object("sum_over_ranks"));
+  options.timeout = timeout_of(keywords.get<std::optional<double>>("timeout"));
+  const auto held = keywords.get<std::optional<unsigned>>("held"),
+             held_max = keywords.get<std::optional<unsigned>>("held_max");
+  options.held = held.value_or(std::min(kHeld, held_max.value_or(kHeld)));
+  options.held_max = held_max.value_or(held.value_or(kHeldMax));
+  std::string note = set_rank(options, keywords.get<std::variant<std::uint32_t, std::string>>("rank"),
+                              keywords.get<std::optional<std::uint32_t>>("world"));
   if (nb::isinstance<Mixture>(source)) options.mixture = std::make_shared<const Mixture>(nb::cast<Mixture>(source));
   Dataset dataset = options.mixture != nullptr ? options.mixture->dataset() : open_dataset(source);
-  require_classes(dataset, classes);
+  require_classes(dataset, keywords.get<std::optional<std::vector<std::string>>>("classes"));
+  const SampleNumbers weights = keywords.object("weights"), repeats = keywords.object("repeats");
+  const auto balance = keywords.get<std::optional<std::string>>("balance");
   if (options.mixture != nullptr) require_no_draws(weights, repeats, balance);
-  options.draws = draws_of(dataset, weights, replacement, repeats, balance, epoch_samples);
-  options.buckets = buckets_of(dataset, bucket_by, bucket_window, batch_budget);
-  OwnFunctions own = own_functions(fields, on_sample, on_batch, options.on_error == OnError::mark, python_workers);
+  options.draws = draws_of(dataset, weights, keywords.get("replacement", true), repeats, balance,
+                           keywords.get<std::optional<std::uint64_t>>("epoch_samples"));
+  options.buckets =
+      buckets_of(dataset, keywords.object("bucket_by"), keywords.get("bucket_window", LengthBuckets{}.window),
+                 keywords.get<std::optional<double>>("batch_budget"));
+  OwnFunctions own = own_functions(keywords.object("fields"), keywords.object("on_sample"), keywords.object("on_batch"),
+                                   options.on_error == OnError::mark, keywords.get<unsigned>("python_workers"));
   options.fields = std::move(own.fields);
-  if (own.step != nullptr && device)
+  if (own.step != nullptr && !options.device.empty())
     throw Error::invalid_argument(
         "device goes with none of on_batch, on_sample and transforms in Python: what they make is Python's own, for "
         "them to move");
@@ -376,32 +338,9 @@ nb::list option_table() {
 }
 
 void bind_loader_class(nb::module_& module) {
-  const LoaderOptions defaults;
+  static const std::string signature = "def __init__(self, source: object, *, " + keywords_for_python() + ") -> None";
   nb::class_<PythonLoader>(module, "Loader", nb::is_weak_referenceable(), nb::type_slots(kLoaderSlots), kDoc)
-      .def("__init__", construct, nb::arg("source"), nb::kw_only(), nb::arg("batch_size") = defaults.batch_size,
-           nb::arg("shuffle") = defaults.shuffle, nb::arg("seed") = defaults.seed,
-           nb::arg("workers") = defaults.workers, nb::arg("workers_max") = defaults.workers_max,
-           nb::arg("prefetch") = defaults.prefetch, nb::arg("fields") = nb::none(), nb::arg("last") = "keep",
-           nb::arg("drop_last") = false, nb::arg("rank") = 0, nb::arg("world") = nb::none(),
-           nb::arg("held") = nb::none(), nb::arg("held_max") = nb::none(), nb::arg("on_error") = "raise",
-           nb::arg("checksums") = name(defaults.checksums).data(), nb::arg("max_error_rate") = defaults.max_error_rate,
-           nb::arg("missing") = "raise", nb::arg("subset") = nb::none(), nb::arg("timeout") = nb::none(),
-           nb::arg("shuffle_block") = nb::none(), nb::arg("max_items") = defaults.max_items,
-           nb::arg("classes") = nb::none(), nb::arg("engine") = "auto", nb::arg("direct_io") = false,
-           nb::arg("read_window") = defaults.read_window, nb::arg("block_cache") = defaults.block_cache,
-           nb::arg("cache") = nb::none(), nb::arg("cache_bytes") = defaults.cache_bytes, nb::arg("mix") = nb::none(),
-           nb::arg("on_sample").sig("None") = nb::none(), nb::arg("on_batch").sig("None") = nb::none(),
-           nb::arg("python_workers") = 0, nb::arg("device") = nb::none(),
-           nb::arg("device_prefetch") = defaults.device_prefetch, nb::arg("where") = "auto",
-           nb::arg("gpu_direct") = defaults.gpu_direct, nb::arg("gpu_jpeg") = defaults.gpu_jpeg,
-           nb::arg("gpu_jpeg_bytes") = defaults.gpu_jpeg_bytes, nb::arg("sum_over_ranks").sig("None") = nb::none(),
-           nb::arg("publish") = defaults.publish, nb::arg("ledger") = nb::none(),
-           nb::arg("shuffle_window") = defaults.shuffle_window, nb::arg("weights") = nb::none(),
-           nb::arg("replacement") = true, nb::arg("repeats") = nb::none(), nb::arg("balance") = nb::none(),
-           nb::arg("epoch_samples") = nb::none(), nb::arg("bucket_by") = nb::none(),
-           nb::arg("bucket_window") = LengthBuckets{}.window, nb::arg("batch_budget") = nb::none(),
-           nb::arg("cache_scope") = "process", nb::arg("cache_dir") = nb::none(),
-           nb::arg("cache_limit") = defaults.cache_limit, nb::arg("unreadable") = nb::none(), init_doc())
+      .def("__init__", construct, nb::arg("source"), nb::arg("options"), nb::sig(signature.c_str()), init_doc())
       .def(
           "__iter__", [](const nb::object& self) { return iterate(self, {}); },
           "Begins an epoch. Only the latest iterator gives batches.")

@@ -11,6 +11,7 @@
 
 #include <base/printable.hpp>
 #include <loader/options/distributed_env.hpp>
+#include <loader/options/option_table.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/choices/lengths.hpp>
@@ -103,42 +104,69 @@ void refuse_word(const std::string& option, const std::string& given, const std:
   throw Error::invalid_argument(option + " is " + known + ", not \"" + given + "\"");
 }
 
-Last last_named(const std::string& given, bool drop_last) {
-  if (drop_last) {
-    if (given != "keep" && given != "drop") refuse_word("drop_last=True with last", given, "\"drop\"");
-    return Last::drop;
+Last last_of(Last last, bool drop_last) {
+  if (drop_last && last == Last::pad) refuse_word("drop_last=True with last", "pad", "\"drop\"");
+  return drop_last ? Last::drop : last;
+}
+
+namespace {
+
+const OptionEntry* python_option(std::string_view name) {
+  for (const OptionEntry& option : loader_options())
+    if (option.name == name && option.door != Door::cpp) return &option;
+  return nullptr;
+}
+
+// Sets one option to a value that is not None.
+struct Setter {
+  LoaderOptions& options;
+  const OptionEntry& option;
+  nb::handle given;
+
+  void operator()(std::monostate) const {}
+  void operator()(const OptionEntry::ByHand&) const {}
+  void operator()(OptionEntry::Bytes bytes) const { (*this)(bytes.member); }
+  void operator()(const OptionEntry::Words& words) const {
+    std::string word;
+    if (!nb::try_cast(given, word)) Keywords::misfit();
+    if (!words.set(options, word)) refuse_word(std::string(option.name), word, words_text(words));
   }
-  for (const Last last : {Last::keep, Last::drop, Last::pad})
-    if (name(last) == given) return last;
-  refuse_word("last", given, "\"keep\", \"drop\" or \"pad\"");
+  template <typename Value>
+  void operator()(Value LoaderOptions::*member) const {
+    if (!nb::try_cast(given, options.*member)) Keywords::misfit();
+  }
+};
+
+}  // namespace
+
+Keywords::Keywords(const nb::kwargs& given) : given_(given) {
+  for (const auto& [name, value] : given) {
+    const OptionEntry* option = python_option(nb::cast<std::string>(name));
+    if (option == nullptr || (value.is_none() && !python_value(*option).type.ends_with("None"))) misfit();
+  }
 }
 
-OnError on_error_named(const std::string& given) {
-  for (const OnError policy : {OnError::raise, OnError::replace, OnError::mark})
-    if (name(policy) == given) return policy;
-  refuse_word("on_error", given, "\"raise\", \"replace\" or \"mark\"");
+void Keywords::set(LoaderOptions& options) const {
+  for (const auto& [name, value] : given_) {
+    const OptionEntry& option = *python_option(nb::cast<std::string>(name));
+    if (!value.is_none()) std::visit(Setter{options, option, value}, option.member);
+  }
 }
 
-Missing missing_named(const std::string& given) {
-  if (given == "raise") return Missing::raise;
-  if (given == "exclude") return Missing::exclude;
-  if (given == "empty") return Missing::empty;
-  refuse_word("missing", given, "\"raise\", \"exclude\" or \"empty\"");
+nb::object Keywords::object(const char* name) const {
+  return given_.contains(name) ? nb::object(given_[name]) : nb::none();
 }
 
-Where where_named(const std::string& given) {
-  if (given == "auto") return Where::automatic;
-  if (given == "host") return Where::host;
-  if (given == "device") return Where::device;
-  refuse_word("where", given, "\"auto\", \"host\" or \"device\"");
+void Keywords::misfit() {
+  throw nb::type_error("__init__(): incompatible function arguments");
 }
 
-OwnFunctions own_functions(const std::optional<FieldsDict>& fields, const nb::object& on_sample,
-                           const nb::object& on_batch, bool marks, unsigned python_workers) {
-  if (fields) require_names(*fields);
-  const nb::object given = fields ? nb::object(*fields) : nb::none();
+OwnFunctions own_functions(const nb::object& fields, const nb::object& on_sample, const nb::object& on_batch,
+                           bool marks, unsigned python_workers) {
+  if (!fields.is_none() && !nb::isinstance<nb::dict>(fields)) Keywords::misfit();
+  if (!fields.is_none()) require_names(nb::borrow<nb::dict>(fields));
   const nb::tuple made =
-      nb::cast<nb::tuple>(own_step_module().attr("own_step")(given, on_sample, on_batch, marks, python_workers));
+      nb::cast<nb::tuple>(own_step_module().attr("own_step")(fields, on_sample, on_batch, marks, python_workers));
   OwnFunctions functions;
   if (!nb::object(made[0]).is_none()) functions.fields = chains_of(nb::cast<nb::dict>(made[0]));
   if (!nb::object(made[1]).is_none()) functions.step = std::make_shared<PythonStep>(nb::object(made[1]));
@@ -195,9 +223,9 @@ std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, s
   return "rank " + std::to_string(found.rank) + " of " + std::to_string(found.world) + " from " + found.source;
 }
 
-std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const std::optional<BucketBy>& bucket_by,
+std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const SampleNumbers& bucket_by,
                                                 std::uint64_t bucket_window, std::optional<double> batch_budget) {
-  if (!bucket_by) {
+  if (bucket_by.is_none()) {
     if (batch_budget) throw Error::invalid_argument("batch_budget takes bucket_by, which says what it counts");
     if (bucket_window != LengthBuckets{}.window)
       throw Error::invalid_argument("bucket_window takes bucket_by, which says by what lengths samples are sorted");
@@ -206,17 +234,17 @@ std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const st
   if (batch_budget && !(*batch_budget > 0 && std::isfinite(*batch_budget)))
     throw Error::invalid_argument("batch_budget must be a number above 0, or None");
   const BucketOptions options{.window = bucket_window, .budget = batch_budget.value_or(0)};
-  if (nb::isinstance<nb::str>(*bucket_by)) {
-    const std::string by = bytes_of(nb::borrow<nb::str>(*bucket_by));
+  if (nb::isinstance<nb::str>(bucket_by)) {
+    const std::string by = bytes_of(nb::borrow<nb::str>(bucket_by));
     require_no_file(dataset, "bucket_by", by);
     const WithoutInterpreter released;
     return through_door({.dataset = dataset.path().string()},
                         [&] { return penstock::bucket_by(dataset, by, options, [] { check_signals(); }); });
   }
-  if (nb::isinstance<nb::tuple>(*bucket_by))
+  if (nb::isinstance<nb::tuple>(bucket_by))
     throw Error::invalid_argument(
         "bucket_by takes a field, or one length for each sample, not a number for each class");
-  const auto lengths = nb::cast<Doubles>(nb::object(*bucket_by));
+  const auto lengths = nb::cast<Doubles>(bucket_by);
   return penstock::bucket_by(std::span(lengths.data(), lengths.size()), options);
 }
 
@@ -235,22 +263,24 @@ void require_classes(const Dataset& dataset, const std::optional<std::vector<std
     fail("the dataset has " + std::to_string(known.size()) + ", not " + std::to_string(wanted->size()));
 }
 
-void require_no_draws(const std::optional<SampleNumbers>& weights, const std::optional<SampleNumbers>& repeats,
+void require_no_draws(const SampleNumbers& weights, const SampleNumbers& repeats,
                       const std::optional<std::string>& balance) {
-  const char* const given = weights ? "weights" : repeats ? "repeats" : balance ? "balance" : nullptr;
+  const char* const given = !weights.is_none()   ? "weights"
+                            : !repeats.is_none() ? "repeats"
+                            : balance            ? "balance"
+                                                 : nullptr;
   if (given == nullptr) return;
   throw Error::invalid_argument(std::string(given) +
                                 " is of the samples of one dataset; a mixture has weights of its own, for each source: "
                                 "ps.mixture(datasets, weights={source: weight, ...})");
 }
 
-std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const std::optional<SampleNumbers>& weights,
-                                      bool replacement, const std::optional<SampleNumbers>& repeats,
-                                      const std::optional<std::string>& balance,
+std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const SampleNumbers& weights, bool replacement,
+                                      const SampleNumbers& repeats, const std::optional<std::string>& balance,
                                       std::optional<std::uint64_t> epoch_samples) {
-  const int ways = int{weights.has_value()} + int{repeats.has_value()} + int{balance.has_value()};
+  const int ways = int{!weights.is_none()} + int{!repeats.is_none()} + int{balance.has_value()};
   if (ways > 1) throw Error::invalid_argument("weights, repeats and balance are three orders: give one of them");
-  if (!replacement && !weights) throw Error::invalid_argument("replacement=False takes weights");
+  if (!replacement && weights.is_none()) throw Error::invalid_argument("replacement=False takes weights");
   if (epoch_samples && ways == 0)
     throw Error::invalid_argument(
         "epoch_samples takes weights, repeats or balance: without them an epoch has each "
@@ -262,9 +292,9 @@ std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const std::optiona
     const WithoutInterpreter released;
     return std::make_shared<const Draws>(balanced_by(dataset, *balance, samples, [] { check_signals(); }));
   }
-  if (repeats) return std::make_shared<const Draws>(drawn(Draws::Kind::repeated, dataset, *repeats, samples));
+  if (!repeats.is_none()) return std::make_shared<const Draws>(drawn(Draws::Kind::repeated, dataset, repeats, samples));
   const auto kind = replacement ? Draws::Kind::weighted : Draws::Kind::once;
-  return std::make_shared<const Draws>(drawn(kind, dataset, *weights, samples));
+  return std::make_shared<const Draws>(drawn(kind, dataset, weights, samples));
 }
 
 }  // namespace penstock::python

@@ -20,33 +20,38 @@
 
 namespace penstock::python {
 
-/// What `fields` maps names to.
-class FieldValue : public nanobind::object {
-  NB_OBJECT_DEFAULT(FieldValue, nanobind::object, "penstock.Chain | penstock.Transform", is_any)
-  static bool is_any(PyObject* object) { return object != nullptr; }
-};
-using FieldsDict = nanobind::typed<nanobind::dict, nanobind::str, FieldValue>;
+/// The keywords of a call of Loader(). Throws TypeError, which penstock._words replaces by a sentence, for a value of
+/// another type; Error: invalid_argument, for an unknown word.
+class Keywords {
+ public:
+  /// `given` outlives this. Throws TypeError for a keyword that is no option.
+  explicit Keywords(const nanobind::kwargs& given);
+  /// Sets the options whose place is in LoaderOptions.
+  void set(LoaderOptions& options) const;
+  /// An option that is read by hand; `value` for None, or where it is not given.
+  template <typename Value>
+  Value get(const char* name, Value value = {}) const {
+    const nanobind::object found = object(name);
+    if (!found.is_none() && !nanobind::try_cast(found, value)) misfit();
+    return value;
+  }
+  nanobind::object object(const char* name) const;  ///< None where it is not given
+  [[noreturn]] static void misfit();
 
-/// Whose lengths, as a text ("tokens", "pixels:jpg"), or one for each sample: a buffer of float64, which
-/// penstock._draws makes of whatever a program gives.
-class BucketBy : public nanobind::object {
-  NB_OBJECT_DEFAULT(BucketBy, nanobind::object, "str | os.PathLike | collections.abc.Iterable[float]", is_any)
-  static bool is_any(PyObject* object) { return object != nullptr; }
+ private:
+  const nanobind::kwargs& given_;
 };
 
 /// Throws Error: invalid_argument, for a word that an option does not know; `known` lists those that it does.
 [[noreturn]] void refuse_word(const std::string& option, const std::string& given, const std::string& known);
 /// Each throws Error: invalid_argument, naming the option.
-Last last_named(const std::string& name, bool drop_last);
-OnError on_error_named(const std::string& name);
-Missing missing_named(const std::string& name);
-Where where_named(const std::string& given);
+Last last_of(Last last, bool drop_last);
 /// The functions that a program adds, and what remains for the loader's workers.
 struct OwnFunctions {
   std::vector<FieldChain> fields;
   std::shared_ptr<PythonStep> step;  ///< of a penstock._own.step.OwnStep; null without functions
 };
-OwnFunctions own_functions(const std::optional<FieldsDict>& fields, const nanobind::object& on_sample,
+OwnFunctions own_functions(const nanobind::object& fields, const nanobind::object& on_sample,
                            const nanobind::object& on_batch, bool marks, unsigned python_workers);
 /// What calls a function of Python's with the interpreter held; empty for None. While it runs, no loader may be used.
 std::function<std::uint64_t(std::uint64_t)> sum_of(const nanobind::object& function);
@@ -55,31 +60,24 @@ std::chrono::milliseconds timeout_of(std::optional<double> seconds);
 /// Sets rank and world, and returns where they came from (empty when they were given).
 std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, std::string>& rank,
                      std::optional<std::uint32_t> world);
+/// What penstock._draws makes of `weights`, `repeats` and `bucket_by`: None, a text that names a field, (field, {its
+/// value: number}), or a buffer of float64 with a number for each sample.
+using SampleNumbers = nanobind::object;
+
 /// Null where nothing is given. Throws Error: invalid_argument, for options that do not go together; what bucket_by()
 /// throws.
-std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const std::optional<BucketBy>& bucket_by,
+std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const SampleNumbers& bucket_by,
                                                 std::uint64_t bucket_window, std::optional<double> batch_budget);
 /// Nothing when `wanted` is not given, or are the dataset's classes, in that order.
 void require_classes(const Dataset& dataset, const std::optional<std::vector<std::string>>& wanted);
 
-/// A number for each sample: a text that names a field, (field, {its value: number}), or a buffer of float64;
-/// penstock._draws makes one of these of whatever a program gives.
-class SampleNumbers : public nanobind::object {
-  NB_OBJECT_DEFAULT(SampleNumbers, nanobind::object,
-                    "str | os.PathLike | collections.abc.Mapping[typing.Any, typing.Any] | "
-                    "collections.abc.Iterable[float]",
-                    is_any)
-  static bool is_any(PyObject* object) { return object != nullptr; }
-};
-
 /// For a mixture. Throws Error: invalid_argument, where one of them is given.
-void require_no_draws(const std::optional<SampleNumbers>& weights, const std::optional<SampleNumbers>& repeats,
+void require_no_draws(const SampleNumbers& weights, const SampleNumbers& repeats,
                       const std::optional<std::string>& balance);
 /// Null where nothing is given. Throws Error: invalid_argument, for options that do not go together; what reading a
 /// field throws.
-std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const std::optional<SampleNumbers>& weights,
-                                      bool replacement, const std::optional<SampleNumbers>& repeats,
-                                      const std::optional<std::string>& balance,
+std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const SampleNumbers& weights, bool replacement,
+                                      const SampleNumbers& repeats, const std::optional<std::string>& balance,
                                       std::optional<std::uint64_t> epoch_samples);
 
 }  // namespace penstock::python

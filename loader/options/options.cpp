@@ -14,4 +14,16 @@ std::string_view name(OnError policy) {
   return "";
 }
 
+std::string_view name(Where where) {
+  switch (where) {
+    case Where::automatic:
+      return "auto";
+    case Where::host:
+      return "host";
+    case Where::device:
+      return "device";
+  }
+  return "";
+}
+
 }  // namespace penstock

@@ -22,6 +22,7 @@ enum class Last : std::uint8_t { keep, drop, pad };
 enum class Missing : std::uint8_t { raise, exclude, empty };
 
 std::string_view name(Last last);
+std::string_view name(Missing missing);
 
 /// A part of LoaderOptions (penstock/loader/options/options.hpp), where each member is described under the same name.
 struct OrderOptions {

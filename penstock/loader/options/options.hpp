@@ -33,6 +33,7 @@ enum class OnError : std::uint8_t { raise, replace, mark };
 enum class Where : std::uint8_t { automatic, host, device };
 
 std::string_view name(OnError policy);
+std::string_view name(Where where);
 
 inline constexpr unsigned kAutoWorkers = ~0U;
 
