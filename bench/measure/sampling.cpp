@@ -193,7 +193,7 @@ class Study {
     sweep_options.settings = {{.workers = 1, .prefetch = 1, .batch_size = batch}};
     sweep_options.seconds = options_.seconds;
     sweep_options.efficiency = sweep_options.limits = false;
-    sweep_options.trial.seed = options_.seed;
+    sweep_options.trial.loader.seed = options_.seed;
     sweep_options.trial.keep_going = [&] { return !options_.progress || options_.progress("measuring", 0, 0); };
     sweep_options.progress = [&](std::uint64_t done, std::uint64_t total) { tell("measuring", done, total); };
     for (const BenchRow& row : sweep(subjects, sweep_options).rows) {

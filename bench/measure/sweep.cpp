@@ -54,7 +54,7 @@ class Loops {
  public:
   Loops(std::span<const Subject> subjects, const SweepOptions& options) {
     for (const Subject& subject : subjects)
-      loops_.push_back(std::make_unique<Ceiling>(subject.dataset, subject.task.fields, options.trial.seed,
+      loops_.push_back(std::make_unique<Ceiling>(subject.dataset, subject.task.fields, options.trial.loader.seed,
                                                  kLoopBytes / subjects.size(), options.trial.keep_going));
   }
   double run(std::size_t subject, const Setting& setting, double seconds) {
@@ -111,7 +111,7 @@ SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options
     throw Error::invalid_argument(
         "a stall split needs a consumer (busy:MS, sleep:MS or mlperf:NAME), and goes with neither a mock loader nor a "
         "digest");
-  if (options.stall_split && options.trial.cache != CacheKind::none)
+  if (options.stall_split && options.trial.loader.cache != CacheKind::none)
     throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
   if (options.mock_loader && !options.trace.empty())
     throw Error::invalid_argument("a trace is of a loader, and a mock loader is none");

@@ -100,33 +100,18 @@ Batch next_of(Loader& loader) {
 
 void fill_node_cache(const Dataset& dataset, const TrialOptions& options,
                      const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress) {
-  if (options.cache_dir.empty() || options.cold || !dataset.in_store()) return;
-  warm(*NodeCache::open(options.cache_dir, options.cache_limit), dataset, progress);
+  if (options.loader.cache_dir.empty() || options.cold || !dataset.in_store()) return;
+  warm(*NodeCache::open(options.loader.cache_dir, options.loader.cache_limit), dataset, progress);
 }
 
 LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options) {
-  LoaderOptions loader;
+  LoaderOptions loader = options.loader;
   loader.batch_size = setting.batch_size;
   loader.shuffle = task.shuffle;
-  loader.seed = options.seed;
   loader.workers = setting.workers;
   loader.prefetch = setting.prefetch;
   loader.fields = task.fields;
   loader.buckets = task.buckets;
-  loader.engine = options.engine;
-  loader.direct_io = options.direct_io;
-  loader.on_device = options.device;
-  loader.where = options.where;
-  loader.gpu_direct = options.gpu_direct;
-  loader.gpu_jpeg = options.gpu_jpeg;
-  loader.cache = options.cache;
-  loader.cache_bytes = options.cache_bytes;
-  loader.cache_scope = options.cache_scope;
-  loader.cache_dir = options.cache_dir;
-  loader.cache_limit = options.cache_limit;
-  loader.checksums = options.checksums;
-  loader.shuffle_block = options.shuffle_block;
-  loader.shuffle_window = options.shuffle_window;
   loader.draws = task.draws;
   loader.mixture = task.mixture;
   return loader;
@@ -138,7 +123,7 @@ namespace {
 // it too. Where a cold epoch has too few for both, all are measured.
 std::uint64_t batches_before(const Loader& loader, const Setting& setting, const TrialOptions& options) {
   const std::uint64_t epoch = loader.batches(), fill = setting.prefetch + std::uint64_t{2};
-  if (options.cache != CacheKind::none) return options.cold && epoch <= 2 * fill ? epoch : epoch + fill;
+  if (options.loader.cache != CacheKind::none) return options.cold && epoch <= 2 * fill ? epoch : epoch + fill;
   return options.cold && epoch <= 2 * fill ? 0 : fill;
 }
 
@@ -150,7 +135,7 @@ void measure(Loader& loader, const TrialOptions& options, std::chrono::nanosecon
   do {
     batch.reset();
     batch = next_of(loader);
-    if (options.device != nullptr) batch->wait(kDefaultStream);
+    if (options.loader.on_device != nullptr) batch->wait(kDefaultStream);
     if (trial.first_batch == 0) trial.first_batch = seconds_since(start);
     options.consumer.take();
     check(options);
@@ -185,17 +170,20 @@ Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting
       options.consumer.take();
       check(options);
     }
-    if (options.cold && options.cache != CacheKind::none) drop_pages(dataset);  // the epoch that filled it read them
+    if (options.cold && options.loader.cache != CacheKind::none)
+      drop_pages(dataset);  // the epoch that filled it read them
     if (before != 0) loader.reset_stats();
     if (!options.trace.empty()) loader.trace(options.trace);
     measure(loader, options, duration, before != 0 ? Clock::now() : made, trial);
     trial.peak_memory_bytes = peak_memory_bytes();
   }
   // What a batch copies is what the whole loop copies at a time.
-  if (const std::uint64_t batches = trial.stats.batches; options.device != nullptr && trial.stats.copied_bytes > 0) {
+  if (const std::uint64_t batches = trial.stats.batches;
+      options.loader.on_device != nullptr && trial.stats.copied_bytes > 0) {
     const std::uint64_t of_batch =
         std::max<std::uint64_t>(1, trial.stats.copied_bytes / std::max<std::uint64_t>(1, batches));
-    trial.plain_copies = copy_rate(options.device, of_batch, std::min<std::chrono::nanoseconds>(duration, kCopyLoop));
+    trial.plain_copies =
+        copy_rate(options.loader.on_device, of_batch, std::min<std::chrono::nanoseconds>(duration, kCopyLoop));
   }
   return trial;
 }
@@ -222,7 +210,7 @@ Trial run_epoch(const Dataset& dataset, const Task& task, const Setting& setting
   Hash64 hash;
   while (const auto batch = loader.next()) {
     if (trial.first_batch == 0) trial.first_batch = seconds_since(start);
-    add_batch(hash, *batch, options.device.get());
+    add_batch(hash, *batch, options.loader.on_device.get());
     options.consumer.take();
     check(options);
   }

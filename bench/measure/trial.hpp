@@ -27,24 +27,10 @@ struct Setting {
 
 /// What stays the same in a sweep.
 struct TrialOptions {
-  EngineKind engine = EngineKind::automatic;
-  bool direct_io = false;
+  LoaderOptions loader = {};  ///< without those of a Setting and a Task, which loader_options() adds
   Consumer consumer = {};
-  std::uint64_t seed = 0;
   /// Drop the dataset's pages first. What one epoch has read is warm afterwards, so a window then ends with its epoch.
   bool cold = false;
-  CacheKind cache = CacheKind::none;
-  std::uint64_t cache_bytes = LoaderOptions{}.cache_bytes;
-  CacheScope cache_scope = CacheScope::process;
-  std::filesystem::path cache_dir = {};  ///< LoaderOptions::cache_dir
-  std::uint64_t cache_limit = 0;         ///< LoaderOptions::cache_limit
-  Checksums checksums = LoaderOptions{}.checksums;
-  std::uint64_t shuffle_block = 0;      ///< LoaderOptions::shuffle_block
-  std::uint64_t shuffle_window = 0;     ///< LoaderOptions::shuffle_window
-  std::shared_ptr<Device> device = {};  ///< that batches are copied to; null: they stay in memory of the host
-  Where where = Where::automatic;
-  bool gpu_direct = false;
-  double gpu_jpeg = 0;               ///< LoaderOptions::gpu_jpeg
   std::filesystem::path trace;       ///< a trace of the measured batches goes there; empty: none is recorded
   EngineFactory make_engine = {};    ///< for special storage; empty: the loader's own engines
   std::function<bool()> keep_going;  ///< asked between batches; false ends with Error: resource, "interrupted"
@@ -62,9 +48,9 @@ struct Trial {
   double samples_per_s() const { return seconds > 0 ? static_cast<double>(stats.samples) / seconds : 0; }
 };
 
-/// Brings a dataset that lies in a store into the cache of `options.cache_dir`, as far as there is room, so that trials
-/// are measured as later epochs are. Nothing without such a cache, with `cold`, and for a dataset on a disk. `progress`
-/// is called with bytes; where it is false, Error: resource, "interrupted". Throws what reading throws.
+/// Brings a dataset that lies in a store into the disk cache of `options.loader`, as far as there is room, so that
+/// trials are measured as later epochs are. Nothing without such a cache, with `cold`, and for a dataset on a disk.
+/// `progress` is called with bytes; where it is false, Error: resource, "interrupted". Throws what reading throws.
 void fill_node_cache(const Dataset& dataset, const TrialOptions& options,
                      const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress);
 

@@ -70,7 +70,8 @@ Demands on(const OtherMachine& other, Demands demands) {
 Calibration::Calibration(const Subject& subject, std::uint32_t batch_size, const TrialOptions& trial)
     : cores_(usable_cores()), batch_size_(batch_size) {
   if (cores_ > 1)
-    loop_ = std::make_unique<Ceiling>(subject.dataset, subject.task.fields, trial.seed, kLoopBytes, trial.keep_going);
+    loop_ = std::make_unique<Ceiling>(subject.dataset, subject.task.fields, trial.loader.seed, kLoopBytes,
+                                      trial.keep_going);
 }
 
 void Calibration::run() {
@@ -135,17 +136,17 @@ std::string untold_blocks(const Demands& demands) {
 
 Tryouts tried(const Subject& subject, const Forecast& forecast, const TrialOptions& trial, const Stats& stats) {
   Tryouts tryouts;
-  if (!forecast.known() || trial.device != nullptr || trial.cache != CacheKind::none) return tryouts;
+  if (!forecast.known() || trial.loader.on_device != nullptr || trial.loader.cache != CacheKind::none) return tryouts;
   const Dataset& dataset = subject.dataset;
   const HeldLimits limits{.keep_going = trial.keep_going};
   LoaderOptions options;
   options.fields = subject.task.fields;
   const Program program = compiled(dataset, resolved(dataset, options));
-  if (subject.task.shuffle && trial.shuffle_block == 0)
-    tryouts.blocks = tried_blocks(dataset, program, stats, trial.seed, limits);
+  if (subject.task.shuffle && trial.loader.shuffle_block.value_or(0) == 0)
+    tryouts.blocks = tried_blocks(dataset, program, stats, trial.loader.seed, limits);
   if (!is_worth(forecast, forecast.demands().kept({.filling = 0}), kWorthTrying)) return tryouts;
-  tryouts.pixels = tried_pixels(dataset, program, stats.outputs, trial.seed, limits);
-  tryouts.packings = tried_packings(dataset, subject.task, stats.outputs, trial.seed, limits);
+  tryouts.pixels = tried_pixels(dataset, program, stats.outputs, trial.loader.seed, limits);
+  tryouts.packings = tried_packings(dataset, subject.task, stats.outputs, trial.loader.seed, limits);
   return tryouts;
 }
 
@@ -185,23 +186,23 @@ std::vector<std::string> untold(const Subject& subject, const Forecast& forecast
   unread.storage = {};
   for (RowDemand& row : unread.rows) row.reads = row.bytes = 0;
   const bool storage_binds = is_worth(forecast, unread, kWorth);
-  if (storage_binds && !subject.dataset.in_store() && !trial.direct_io && resident < kInMemory)
+  if (storage_binds && !subject.dataset.in_store() && !trial.loader.direct_io && resident < kInMemory)
     lines.push_back("direct_io: cannot tell: reads went through the page cache, which held " + percent_text(resident) +
                     " of the dataset; --direct-io runs it");
   const bool in_store = subject.dataset.in_store();
-  if (storage_binds && in_store && trial.cache_dir.empty())
+  if (storage_binds && in_store && trial.loader.cache_dir.empty())
     lines.push_back(
         "cache_dir: cannot tell: how fast this node's disk gives what was read once was not measured; --cache-dir runs "
         "it as later epochs are");
-  if (storage_binds && in_store && subject.task.shuffle && trial.shuffle_block == 0)
+  if (storage_binds && in_store && subject.task.shuffle && trial.loader.shuffle_block.value_or(0) == 0)
     if (const std::string why = untold_blocks(forecast.demands()); !why.empty())
       lines.push_back("shuffle_block: cannot tell: " + why);
-  if (storage_binds && !in_store && subject.task.shuffle && trial.shuffle_block == 0 && subject.dataset.packed() &&
-      subject.dataset.block_count() == 0)
+  if (storage_binds && !in_store && subject.task.shuffle && trial.loader.shuffle_block.value_or(0) == 0 &&
+      subject.dataset.packed() && subject.dataset.block_count() == 0)
     lines.push_back(
         "shuffle_block: cannot tell: what neighbours in a file bring when they are read together was not measured; "
         "--shuffle-block runs it");
-  if (trial.device != nullptr && trial.where != Where::device)
+  if (trial.loader.on_device != nullptr && trial.loader.where != Where::device)
     lines.push_back("where: cannot tell: what the device takes over was not timed on it; --where runs it");
   return lines;
 }

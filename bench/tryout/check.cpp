@@ -43,8 +43,9 @@ std::string name_of(const Setting& setting, const Setting& base) {
 /// Some samples, packed as they are and in another way.
 struct PackedBoth {
   PackedBoth(const Subject& subject, const PackingTryout& packing, const TrialOptions& trial)
-      : as_stored(packed_subset(subject.dataset, trial.seed, {.keep_going = trial.keep_going}, {}, place.path() / "a")),
-        made(packed_subset(subject.dataset, trial.seed, {.keep_going = trial.keep_going}, packing.recoding,
+      : as_stored(packed_subset(subject.dataset, trial.loader.seed, {.keep_going = trial.keep_going}, {},
+                                place.path() / "a")),
+        made(packed_subset(subject.dataset, trial.loader.seed, {.keep_going = trial.keep_going}, packing.recoding,
                            place.path() / "b")) {}
   TemporaryPlace place;
   Dataset as_stored, made;
@@ -82,7 +83,7 @@ class Checking {
 
  private:
   Trial run(const Dataset& dataset, const Setting& setting, TrialOptions trial) {
-    trial.seed += round_;  // other samples first, else every window has the same ones
+    trial.loader.seed += round_;  // other samples first, else every window has the same ones
     Trial measured = run_trial(dataset, subject_.task, setting, trial, window_);
     ++done_;
     if (options_.progress) options_.progress(done_, std::max(total_, done_));
@@ -115,9 +116,9 @@ class Checking {
                                 time_text(fills) + " in each round");
       } else {
         TrialOptions changed = options_.trial;
-        changed.engine = gain.knob == "engine" ? gain.options.engine : options_.trial.engine;
-        changed.cache = gain.options.cache;
-        changed.shuffle_block = gain.options.shuffle_block.value_or(0);
+        changed.loader.engine = gain.knob == "engine" ? gain.options.engine : options_.trial.loader.engine;
+        changed.loader.cache = gain.options.cache;
+        changed.loader.shuffle_block = gain.options.shuffle_block;
         wanted_.push_back({.name = gain.knob + "=" + gain.value,
                            .setting = {gain.options.workers, gain.options.prefetch, gain.options.batch_size},
                            .trial = std::move(changed),
@@ -163,14 +164,14 @@ class Checking {
                  " samples/s";
       return row;
     }
-    if (tryouts_.blocks && wanted.trial.shuffle_block != options_.trial.shuffle_block) {
+    if (tryouts_.blocks && wanted.trial.loader.shuffle_block != options_.trial.loader.shuffle_block) {
       const Gain gain = gain_of(*tryouts_.blocks, forecast);
       row.predicted = gain.samples_per_s * steady;
       row.limit = gain.limit;
       return row;
     }
     LoaderOptions there = wanted.options;
-    if (wanted.trial.engine == options_.trial.engine) there.engine = forecast.options().engine;
+    if (wanted.trial.loader.engine == options_.trial.loader.engine) there.engine = forecast.options().engine;
     const Outlook outlook = forecast.outlook(there);
     row.predicted = outlook.samples_per_s * steady;
     row.limit = outlook.limit;

@@ -94,7 +94,7 @@ class Search {
   }
   TrialOptions as_run(const Forecast& forecast) const {  // with the engine that "auto" has chosen
     TrialOptions trial = options_.trial;
-    trial.engine = forecast.options().engine;
+    trial.loader.engine = forecast.options().engine;
     return trial;
   }
 
@@ -179,7 +179,8 @@ TuneResult tune(const Subject& subject, const TuneOptions& options) {
                                 : given == OpenOptions() ? path
                                                          : "ps.open(" + path + options_text(given) + ")";
   result.reason = reason_of(result.best);
-  const std::string device = options.trial.device != nullptr ? to_string(options.trial.device->id()) : "";
+  const std::string device =
+      options.trial.loader.on_device != nullptr ? to_string(options.trial.loader.on_device->id()) : "";
   result.cpp_line = "penstock::Loader loader(" + in_cpp + ", {.batch_size = " + batch + ", .workers = " + workers +
                     ", .prefetch = " + prefetch + ", .fields = fields" +
                     (device.empty() ? "" : ", .device = \"" + device + "\"") + "});";

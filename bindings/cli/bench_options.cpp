@@ -5,8 +5,8 @@
 
 #include <bench/measure/units.hpp>
 #include <penstock/device/device.hpp>
-#include <penstock/storage/read/read_engine.hpp>
 
+#include "loader_flags.hpp"
 #include "open.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -36,40 +36,15 @@ void BenchOptions::declare(CLI::App& command) {
           },
           "POSITIVE"))
       ->capture_default_str();
-  command.add_option("--engine", engine, "How bytes are read")
-      ->check(CLI::IsMember({"auto", "io_uring", "direct", "pread", "gather"}))
-      ->capture_default_str();
-  command.add_flag("--direct-io", direct_io, "Read past the page cache (O_DIRECT) where the file system allows it");
-  command
-      .add_option("--shuffle-block", shuffle_block,
-                  "Shuffle blocks of so many neighbours, and the samples of some blocks; 0: all samples")
-      ->capture_default_str();
+  for (const char* option : {"engine", "direct_io", "shuffle_block"}) add_loader_flag(command, loader, option);
   add_open_options(command, open);
   drawing.declare(command);
   buckets.declare(command);
   command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
-  command.add_option("--cache", cache, "What the loader keeps of samples; measured from the second epoch on")
-      ->check(CLI::IsMember({"none", "encoded", "decoded"}))
-      ->capture_default_str();
-  command.add_option("--cache-bytes", cache_bytes, "Limit of the cache")->capture_default_str();
-  command
-      .add_option("--cache-scope", cache_scope,
-                  "Who shares the cache: process, or node (all processes of this machine that read the same)")
-      ->check(CLI::IsMember({"process", "node"}))
-      ->capture_default_str();
-  command.add_option("--cache-dir", cache_dir,
-                     "Keep what is read from a store on this node's disk, in this folder or, with auto, one that is "
-                     "chosen; filled before anything is measured, but with --cold");
-  command
-      .add_option("--cache-limit", cache_limit,
-                  "Bytes that the folder may take (200GiB); 0: as it was made with, or some of the free ones")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--checksums", checksums,
-          "Compare values with the CRC-32C that pack recorded: off, first (the first time they are read), always")
-      ->check(CLI::IsMember({"off", "first", "always"}))
-      ->capture_default_str();
+  add_loader_flag(command, loader, "cache", "; measured from the second epoch on");
+  for (const char* option : {"cache_bytes", "cache_scope"}) add_loader_flag(command, loader, option);
+  add_loader_flag(command, loader, "cache_dir", "; filled before anything is measured, but with --cold");
+  for (const char* option : {"cache_limit", "checksums"}) add_loader_flag(command, loader, option);
   command
       .add_option(
           "--consumer", consumer,
@@ -79,15 +54,9 @@ void BenchOptions::declare(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--device", device,
                      "Copy batches there: cuda, cuda:N, or host, a processor in a device's place; else they stay");
-  command.add_option("--where", where, "With a device: where the last steps of images and points are done")
-      ->check(CLI::IsMember({"auto", "host", "device"}))
-      ->capture_default_str();
-  command.add_flag("--gpu-direct", gpu_direct,
-                   "Experimental. With a device: it reads rows that are stored as they are itself (GPUDirect Storage)");
-  command.add_option("--gpu-jpeg", gpu_jpeg, "Experimental. With a device: the share of JPEGs that it decodes, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command.add_option("--seed", seed, "Of the order and of every random draw")->capture_default_str();
+  for (const char* option : {"where", "gpu_direct"}) add_loader_flag(command, loader, option);
+  add_loader_flag(command, loader, "gpu_jpeg")->check(CLI::Range(0.0, 1.0));
+  add_loader_flag(command, loader, "seed");
   command.parse_complete_callback([this, batch_size] {
     constexpr std::string_view kKind = "mlperf:";
     if (batch_size->count() > 0 || !consumer.starts_with(kKind)) return;
@@ -98,29 +67,17 @@ void BenchOptions::declare(CLI::App& command) {
 
 TrialOptions BenchOptions::trial() const {
   TrialOptions trial;
-  trial.engine = engine_named(engine);
-  trial.direct_io = direct_io;
+  trial.loader = loader;
+  trial.loader.shuffle_window = drawing.shuffle_window;
+  if (!device.empty()) trial.loader.on_device = open_device(device);
   trial.consumer = Consumer::parse(consumer);
-  if (!device.empty()) trial.device = open_device(device);
-  trial.where = where == "host" ? Where::host : where == "device" ? Where::device : Where::automatic;
-  trial.gpu_direct = gpu_direct;
-  trial.gpu_jpeg = gpu_jpeg;
-  trial.seed = seed;
   trial.cold = cold;
-  trial.shuffle_block = shuffle_block;
-  trial.shuffle_window = drawing.shuffle_window;
-  trial.cache = cache_named(cache);
-  trial.cache_bytes = parse_size(cache_bytes);
-  trial.cache_scope = cache_scope_named(cache_scope);
-  trial.cache_dir = cache_dir;
-  trial.cache_limit = parse_size(cache_limit);
-  trial.checksums = checksums_named(checksums);
   trial.keep_going = [] { return !interrupted(); };
   return trial;
 }
 
 void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& trial) {
-  if (trial.cache_dir.empty() || trial.cold) return;
+  if (trial.loader.cache_dir.empty() || trial.cold) return;
   for (const Subject& subject : subjects) {
     Progress progress("filling the cache", Progress::kBytes);
     fill_node_cache(subject.dataset, trial,

@@ -16,18 +16,15 @@
 namespace penstock::cli {
 
 struct BenchOptions {
-  std::string task, engine = "auto", consumer = "none", device, where = "auto";
+  std::string task, consumer = "none", device;
+  LoaderOptions loader;
   std::vector<unsigned> workers, prefetch;
   std::vector<std::uint32_t> batch_sizes = {64};
   double seconds = 5;
-  std::uint64_t seed = 0, shuffle_block = 0;
-  bool direct_io = false, cold = false, gpu_direct = false;
-  double gpu_jpeg = 0;
+  bool cold = false;
   DrawArguments drawing;
   LengthOptions buckets;
   OpenOptions open;  ///< of all datasets
-  std::string cache = "none", cache_bytes = "1GiB", cache_dir, cache_limit = "0",
-              cache_scope{name(LoaderOptions{}.cache_scope)}, checksums{name(LoaderOptions{}.checksums)};
 
   void declare(CLI::App& command);
   /// Opens the device. Throws Error: invalid_argument; unsupported, where there is no such device.

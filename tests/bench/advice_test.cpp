@@ -142,8 +142,8 @@ TEST_CASE("where storage binds, what cannot be told of it is named") {
   };
   CHECK(knobs(untold(packed, slow, {}, 0.2)) == "direct_io shuffle_block ");
   TrialOptions both;
-  both.direct_io = true;
-  both.shuffle_block = 8;
+  both.loader.direct_io = true;
+  both.loader.shuffle_block = 8;
   CHECK(untold(packed, slow, both, 0.2).empty());
   CHECK(knobs(untold(packed, slow, {}, 1)) == "shuffle_block ");  // of memory, direct I/O makes storage
   CHECK(knobs(untold(subject, slow, {}, 1)).empty());             // files have no neighbours
