@@ -22,6 +22,8 @@ RECIPES = {
     "A packing": ("packing", 4, []),
     "A step": ("step", 3, ["transforms/chain.cpp"]),
     "A stage": ("stage", 3, []),
+    "A counter": ("counter", 2, []),
+    "An option": ("option", 2, []),
 }
 PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>behind|in place of) `(?P<anchor>[^`]+)`)", re.M)
 
