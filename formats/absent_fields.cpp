@@ -15,12 +15,12 @@ std::string why_left_out(const nlohmann::json& left_out, std::string_view field)
   }
 }
 
-std::string why_not_in(const Index& index, std::string_view field, bool hdf5) {
+std::string why_not_in(const Index& index, std::string_view field) {
   const auto json = attributes_of(index);
   if (const auto left_out = json.find("left_out"); left_out != json.end() && left_out->is_object()) {
     if (std::string why = why_left_out(*left_out, field); !why.empty()) return why;
   }
-  if (hdf5 && field.find('/') != std::string_view::npos && json.contains("layout"))
+  if (field.find('/') != std::string_view::npos && json.value("layout", "") == kDatasetForEachSample)
     return "the groups of the file are read as a dataset for each sample, not as columns";
   return {};
 }
@@ -31,7 +31,7 @@ std::string why_no_field(const Dataset& dataset, std::string_view field, std::op
   const std::size_t end = shard ? *shard + 1 : dataset.shard_count();
   for (std::size_t number = shard.value_or(0); number < end; ++number) {
     const Dataset::Shard& each = dataset.shard(number);
-    const std::string why = why_not_in(each.index, field, dataset.format() == "hdf5");
+    const std::string why = why_not_in(each.index, field);
     if (!why.empty()) return why + (dataset.shard_count() > 1 ? " (in " + each.name + ")" : "");
   }
   return {};

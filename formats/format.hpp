@@ -1,6 +1,7 @@
 // Declares what a packing offers to be listed in open.cpp: functions that recognise, index and write it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -60,9 +61,32 @@ struct Format {
   /// As `index`, with options. Null where `depends` is.
   Index (*index_with)(const std::filesystem::path& shard, const std::filesystem::path& root, const OpenOptions& options,
                       const OpenProgress& progress) = nullptr;
+
+  /// True for a folder of files that each hold one value. Its shard is the folder, and each open makes its index.
+  bool loose = false;
+
+  /// The name of the file beside the shards that lists them (MDS: "index.json"). Empty: there is none.
+  std::string_view list_file = {};
+
+  /// True for the name of a lock file, which copies leave out (LMDB). Null: it has none.
+  bool (*is_lock)(std::string_view name) = nullptr;
+
+  /// False: a shard that is not penstock's own is read from a disk only.
+  bool in_stores = true;
+
+  /// True: it has columns, and follows OpenOptions::rows.
+  bool columns = false;
+
+  /// The meaning of folders in the names of values: `classes` name the samples' classes, `keys` are part of the key.
+  enum class Folders : std::uint8_t { none, classes, keys } folders = Folders::none;
+
+  /// Names the contents of a file in messages: "its tar files hold no members".
+  std::string_view content = "values";
 };
 
 std::span<const Format> formats();                  ///< in the order they are tried
 const Format* format_named(std::string_view name);  ///< null when there is none
+/// The format of a dataset. A view that joins several formats has one without any trait.
+const Format& format_of(const Dataset& dataset);
 
 }  // namespace penstock

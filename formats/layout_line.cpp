@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <base/printable.hpp>
-#include <formats/folder/folder.hpp>
+#include <formats/format.hpp>
 #include <formats/index/attributes.hpp>
 #include <formats/layout_line.hpp>
 #include <penstock/formats/open_options.hpp>
@@ -67,7 +67,7 @@ std::map<std::string, std::string> left_out(const Dataset& dataset) {
 }
 
 std::string layout_line(const Dataset& dataset) {
-  const bool folder = dataset.format() == kFolder.name;
+  const bool folder = format_of(dataset).loose;
   std::string line = folder ? "folder of files" : std::string(dataset.format());
   if (dataset.packed()) line += ", packed by penstock";
   if (!folder) line += ", " + counted(dataset.shard_count(), "shard", "shards");

@@ -131,9 +131,10 @@ std::shared_ptr<const OpenOptions> kept(const OpenOptions& options) {
 
 Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::string name, const OpenOptions& options,
                               const OpenProgress& progress) {
-  if (&format == format_named(kLmdb.name)) {
+  if (!format.in_stores) {
     throw Error::unsupported(
-        "LMDB files of others are read from a disk alone: copy this one there with the store's own tool; packed there "
+        std::string(format.name) +
+        " files of others are read from a disk only: copy this one there with the store's own tool; packed there "
         "(penstock pack), it makes shards that are read from stores");
   }
   StoredIndex stored = stored_index(format, file, options, progress);
@@ -190,8 +191,7 @@ std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::p
 // `asked`: the options by which `path` is opened again; those of its files are `options`.
 Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
                      const OpenOptions& options, const OpenProgress& progress, const OpenOptions& asked) {
-  if (!options.rows.empty() && format.name != kHdf5.name && format.name != kNpy.name)
-    refuse(path, "has no columns: rows= is for HDF5 and NPZ files");
+  if (!options.rows.empty() && !format.columns) refuse(path, "has no columns: rows= is for HDF5 and NPZ files");
   std::vector<Dataset::Shard> shards;
   if (files.size() > 1 && std::ranges::all_of(files, is_address)) {
     expect_places(files);
@@ -228,7 +228,7 @@ const Format* format_of(const OpenOptions& options, const fs::path& path) {
 std::vector<Found> shards_at(const fs::path& path, const Format* only = nullptr) {
   std::vector<Found> found;
   for (const Format& format : formats()) {
-    if (format.name == kFolder.name || (only != nullptr && only->name != format.name)) continue;
+    if (format.loose || (only != nullptr && only->name != format.name)) continue;
     std::vector<fs::path> shards = format.find_shards(path);
     if (!shards.empty()) found.push_back({&format, std::move(shards)});
     // The first format that recognises a file has it, and so where nothing can be listed.
@@ -265,8 +265,7 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
   if (files.empty()) refuse(pattern, "matches no file");
   std::vector<fs::path> shards;
   const Format* found = format_of(options, pattern);
-  if (found != nullptr && found->name == kFolder.name)
-    refuse(pattern, "is a pattern of shards, so not of format \"folder\"");
+  if (found != nullptr && found->loose) refuse(pattern, "is a pattern of shards, so not of format \"folder\"");
   if (!options.split.empty() && !is_zip(files.front())) refuse_split(pattern);
   expect_places(files);
   for (const fs::path& file : files) {
@@ -320,6 +319,13 @@ const Format* format_named(std::string_view name) {
     if (format.name == name) return &format;
   }
   return nullptr;
+}
+
+const Format& format_of(const Dataset& dataset) {
+  static constexpr Format kSeveral{
+      .name = {}, .extension = {}, .find_shards = nullptr, .index = nullptr, .stamp = nullptr, .write = nullptr};
+  const Format* format = format_named(dataset.format());
+  return format != nullptr ? *format : kSeveral;
 }
 
 namespace {
@@ -497,11 +503,12 @@ void refuse_archives(const fs::path& path) {
 }
 
 Dataset open_folder_of_files(const fs::path& path, const OpenOptions& options, const OpenProgress& progress) {
-  const std::vector<fs::path> folder = kFolder.find_shards(path);
+  const Format& format = *format_named(kFolder.name);
+  const std::vector<fs::path> folder = format.find_shards(path);
   if (folder.empty()) refuse_unknown(path);
   refuse_splits(path, options);
   if (options.format.empty()) refuse_archives(path);
-  return open_foreign(*format_named(kFolder.name), path, folder, options, progress);
+  return open_foreign(format, path, folder, options, progress);
 }
 
 Dataset open_any(const fs::path& given, const OpenOptions& options, const OpenProgress& progress) {
@@ -524,7 +531,7 @@ Dataset open_any(const fs::path& given, const OpenOptions& options, const OpenPr
     return open_foreign(*split->format, given, split->places, without_split(options), progress, options);
   }
   const Format* const only = format_of(options, given);
-  const bool folder = only != nullptr && only->name == kFolder.name;
+  const bool folder = only != nullptr && only->loose;
   const std::optional<Found> found = folder ? std::nullopt : shards_of_one_format(given, only);
   if (found) {
     if (only == nullptr) require_no_samples_beside(given, *found);

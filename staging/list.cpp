@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <formats/folder/folder_walk.hpp>
+#include <formats/format.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/io/path_pattern.hpp>
 #include <formats/packed/combined_index.hpp>
@@ -25,10 +26,6 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_lock(std::string_view name) {
-  return name.ends_with("lock.mdb") || name.ends_with("-lock");
-}
 
 bool is_regular(const fs::path& path) {
   std::error_code ignored;
@@ -56,7 +53,8 @@ fs::path plain_part(const fs::path& pattern) {
 // Of what was opened by the name of one of its objects, the folder of that.
 fs::path root_in_store(const Dataset& dataset) {
   const fs::path& path = dataset.path();
-  bool named = dataset.format() == "mds" && path.filename() == "index.json";
+  const std::string_view list = format_of(dataset).list_file;
+  bool named = !list.empty() && path.filename() == list;
   for (std::uint32_t file = 0; file < dataset.file_count(); ++file) named = named || dataset.file(file).path == path;
   return named ? path.parent_path() : path;
 }
@@ -74,7 +72,7 @@ class Lister {
                                         : is_regular(path) && fs::equivalent(dataset_.file(0).path, path, ignored));
     list_.root = pattern ? plain_part(path) : dataset_.in_store() ? root_in_store(dataset_) : root_of(path);
     if (pattern) list_.opens = path.lexically_relative(list_.root).string();
-    list_.whole_folder = dataset_.packed() || dataset_.format() == "folder";
+    list_.whole_folder = dataset_.packed() || format_.loose;
     if (dataset_.in_store()) {
       add_objects();
     } else if (list_.whole_folder) {
@@ -95,10 +93,10 @@ class Lister {
   }
 
   void add_visible() {
-    const bool lmdb = dataset_.format() == "lmdb";
     walk_folder(list_.root, {.file =
                                  [&](std::string_view name, std::uint64_t) {
-                                   if (!lmdb || !is_lock(name)) add(list_.root / name, std::string(name));
+                                   if (format_.is_lock == nullptr || !format_.is_lock(name))
+                                     add(list_.root / name, std::string(name));
                                  },
                              .folder = [&](std::string_view name) { list_.folders.emplace_back(name); },
                              .own_files = true});
@@ -117,11 +115,16 @@ class Lister {
         folders.insert(above.string());
     };
     for (std::uint32_t file = 0; file < dataset_.file_count(); ++file) take(dataset_.file(file).path);
-    if (dataset_.format() == "mds") {
-      for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard)
-        take(dataset_.shard(shard).root / "index.json");
-    }
+    for (const fs::path& list : list_files()) take(list);
     list_.folders.assign(folders.begin(), folders.end());
+  }
+
+  std::vector<fs::path> list_files() const {
+    std::vector<fs::path> all;
+    if (format_.list_file.empty()) return all;
+    for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard)
+      all.push_back(dataset_.shard(shard).root / format_.list_file);
+    return all;
   }
 
   // The state of an object of the dataset is the one that was opened, where that was told.
@@ -143,10 +146,7 @@ class Lister {
       for (const std::string_view name : {std::string_view(kCombinedIndexName), SkipReport::kFileName})
         beside.push_back(list_.root / name);
     }
-    if (dataset_.format() == "mds") {
-      for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard)
-        wanted.push_back(dataset_.shard(shard).root / "index.json");
-    }
+    for (fs::path& list : list_files()) wanted.push_back(std::move(list));
     std::vector<fs::path> all = wanted;
     all.insert(all.end(), beside.begin(), beside.end());
     expect_places(all);
@@ -198,6 +198,7 @@ class Lister {
   }
 
   const Dataset& dataset_;
+  const Format& format_ = format_of(dataset_);
   StageList list_;
 };
 
@@ -222,8 +223,9 @@ fs::path shard_path(const Dataset& dataset, std::size_t shard) {
   const std::string& name = dataset.shard(shard).name;
   if (of_pattern(dataset)) return name;
   // A folder is named as a file in it may be.
-  if (dataset.format() == "folder") return dataset.path();
-  if (dataset.format() == "mds") return dataset.shard(shard).root;  // it may be opened by its index.json
+  const Format& format = format_of(dataset);
+  if (format.loose) return dataset.path();
+  if (!format.list_file.empty()) return dataset.shard(shard).root;  // it may be opened by its list
   const fs::path below = dataset.path() / name;
   if (dataset.in_store()) return dataset.file(0).path == dataset.path() ? dataset.path() : below;
   return !name.empty() && (is_regular(below) || dataset.shard(shard).root == below) ? below : dataset.path();

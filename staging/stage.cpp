@@ -226,9 +226,9 @@ class Staging {
 
   void finish(const StageJournal& journal) {
     if (!list_.single && !missing_.empty()) remove_others(journal);
-    if (dataset_.format() == "folder") require_no_others();
+    if (format_.loose) require_no_others();
     require_same_source();
-    if (!dataset_.packed() && dataset_.format() != "folder" && !target_.renamed()) keep_sidecars();
+    if (!dataset_.packed() && !format_.loose && !target_.renamed()) keep_sidecars();
     if (!missing_.empty()) sync_folders();
     require_equal();
     target_.commit(options_.overwrite);
@@ -262,8 +262,8 @@ class Staging {
 
   // What was copied is what the indexes tell of.
   void require_same_source() const {
-    if (dataset_.in_store()) return;            // every range was asked for in that state
-    if (dataset_.format() == "folder") return;  // the copy gets an index of its own, which has to be equal
+    if (dataset_.in_store()) return;  // every range was asked for in that state
+    if (format_.loose) return;        // the copy gets an index of its own, which has to be equal
     for (std::uint32_t file = 0; file < dataset_.file_count(); ++file)
       dataset_.require_unchanged(file, identity_of(dataset_.file(file).path));
   }
@@ -301,6 +301,7 @@ class Staging {
   }
 
   const Dataset& dataset_;
+  const Format& format_ = format_of(dataset_);
   const StageOptions& options_;
   const std::function<bool(const StageProgress&)>& tell_;
   StageList list_;

@@ -14,6 +14,7 @@
 #include <nanobind/nanobind.h>
 
 #include <base/printable.hpp>
+#include <formats/encodings.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/formats/column.hpp>
 #include <penstock/formats/views/views.hpp>
@@ -184,8 +185,7 @@ std::string image_field(const Dataset& dataset) {
   std::string found, all;
   int count = 0;
   for (const FieldSchema& field : dataset.fields()) {
-    const bool image = field.codec == "jpeg" || field.codec == "png" || field.codec == "webp" || field.codec == "jpt";
-    if (!image) continue;
+    if (kind_of_codec(field.codec) != ValueKind::image) continue;
     found = field.name;
     all += (count++ == 0 ? "" : ", ") + field.name;
   }

@@ -111,6 +111,8 @@ constinit const Format kFolder{
     .watched = nothing_watched,
     .reader = 3,  // 1: files that are no media do not take labels away; 2: tables may be text; 3: dots in names
     .depends = [](const OpenOptions& options) { return options.change_names(); },
-    .index_with = index_folder_with};
+    .index_with = index_folder_with,
+    .loose = true,
+    .folders = Format::Folders::classes};
 
 }  // namespace penstock

@@ -16,6 +16,7 @@
 #include <formats/hdf5/hdf5.hpp>
 #include <formats/hdf5/samples.hpp>
 #include <formats/hdf5/writer.hpp>
+#include <formats/index/attributes.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/row_key.hpp>
 #include <formats/index/row_limit.hpp>
@@ -257,7 +258,7 @@ Index build(const Hdf5File& file, IndexBuilder builder, const std::string& rows,
       throw Error::unsupported(error.cause() + "; groups are read as a dataset for each sample, not as columns");
     }
     contents.left_out = std::move(left_out);
-    attributes["layout"] = "a dataset for each sample";
+    attributes["layout"] = kDatasetForEachSample;
   }
   if (!contents.classes.empty()) attributes["classes"] = contents.classes;
   if (!contents.left_out.empty()) attributes["left_out"] = contents.left_out;
@@ -297,6 +298,7 @@ constinit const Format kHdf5{.name = "hdf5",
                              .room = hdf5_room,
                              .reader = 4,  // 4: evidence decides the columns; all values of a field have one type
                              .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
-                             .index_with = index_hdf5_with};
+                             .index_with = index_hdf5_with,
+                             .columns = true};
 
 }  // namespace penstock

@@ -7,6 +7,9 @@
 
 namespace penstock {
 
+/// The "layout" of an HDF5 file that has a dataset for each sample, not columns.
+inline constexpr const char* kDatasetForEachSample = "a dataset for each sample";
+
 /// An object; an empty one if the index has anything else, since files on disk are not trusted.
 inline nlohmann::json attributes_of(const Index& index) {
   nlohmann::json json = nlohmann::json::parse(index.attributes(), nullptr, false);

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include <base/printable.hpp>
-#include <formats/folder/folder.hpp>
 #include <formats/folder/folder_names.hpp>
+#include <formats/format.hpp>
 #include <formats/labels/absent_classes.hpp>
 
 namespace penstock {
@@ -12,7 +12,7 @@ namespace {
 // The file of a field as its name is in the folder; in an archive files are known by key and field alone.
 std::string file_name(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
   std::vector<Piece> pieces;
-  if (dataset.format() == kFolder.name && dataset.locate(sample, field, pieces) && !pieces.empty() &&
+  if (format_of(dataset).loose && dataset.locate(sample, field, pieces) && !pieces.empty() &&
       pieces.front().kind == Piece::Kind::extent) {
     const std::string path = dataset.file(pieces.front().extent.file).path.string();
     const std::string root = (dataset.path() / "").string();
@@ -66,11 +66,12 @@ AbsentClasses in_folders(const Dataset& dataset) {
 
 AbsentClasses absent_classes(const Dataset& dataset) {
   if (dataset.packed() || dataset.size() == 0 || dataset.field("cls")) return {};
-  if (dataset.format() == kFolder.name || dataset.format() == "zip") return in_folders(dataset);
-  if (dataset.format() != "tar" || dataset.key(0).find('/') == std::string_view::npos) return {};
-  return {
-      .cause = "folders inside a tar are no labels: unpack it and open the folder, or give each sample a member .cls",
-      .almost = false};
+  const Format& format = format_of(dataset);
+  if (format.folders == Format::Folders::classes) return in_folders(dataset);
+  if (format.folders == Format::Folders::none || dataset.key(0).find('/') == std::string_view::npos) return {};
+  return {.cause = "folders inside a " + std::string(format.name) +
+                   " are no labels: unpack it and open the folder, or give each sample a member .cls",
+          .almost = false};
 }
 
 }  // namespace penstock

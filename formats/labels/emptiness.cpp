@@ -1,3 +1,4 @@
+#include <formats/format.hpp>
 #include <formats/index/attributes.hpp>
 #include <formats/labels/emptiness.hpp>
 #include <penstock/base/error.hpp>
@@ -7,9 +8,9 @@ namespace penstock {
 std::string emptiness(const Dataset& dataset) {
   const std::uint64_t samples = dataset.size();
   if (samples == 0) {
-    const std::string what = dataset.format() == "tar" ? "members" : "values";
     return dataset.packed() ? "0 samples: it was packed of none"
-                            : "0 samples: its " + std::string(dataset.format()) + " files hold no " + what;
+                            : "0 samples: its " + std::string(dataset.format()) + " files hold no " +
+                                  std::string(format_of(dataset).content);
   }
   if (dataset.fields().empty())
     return std::to_string(samples) + " samples without fields: nothing of them can be loaded";

@@ -275,6 +275,10 @@ std::vector<fs::path> watched_lmdb(const fs::path& shard) {
   return {data_file(shard)};
 }
 
+bool is_lock(std::string_view name) {
+  return name.ends_with("lock.mdb") || name.ends_with("-lock");
+}
+
 }  // namespace
 
 constinit const Format kLmdb{.name = "lmdb",
@@ -286,6 +290,8 @@ constinit const Format kLmdb{.name = "lmdb",
                              .longest_name = 511,  // as LMDB is built unless told otherwise: MDB_MAXKEYSIZE
                              .room = lmdb_room,
                              .watched = watched_lmdb,
-                             .reader = 1};  // 1: numbers and lists of names are no samples
+                             .reader = 1,  // 1: numbers and lists of names are no samples
+                             .is_lock = is_lock,
+                             .in_stores = false};
 
 }  // namespace penstock

@@ -387,6 +387,7 @@ constinit const Format kMds{.name = "mds",
                             .room = mds_room,
                             .complete = write_mds_index,
                             .watched = watched_mds,
-                            .reader = 1};  // 1: a field has one type in all shards
+                            .reader = 1,  // 1: a field has one type in all shards
+                            .list_file = "index.json"};
 
 }  // namespace penstock

@@ -231,6 +231,7 @@ constinit const Format kNpy{.name = "npy",
                             .proves = npy_proves,
                             .reader = 1,  // 1: evidence decides which arrays are rows
                             .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
-                            .index_with = index_npy_with};
+                            .index_with = index_npy_with,
+                            .columns = true};
 
 }  // namespace penstock

@@ -295,7 +295,9 @@ const Format kTar{.name = "tar",
                   .write = write_tar,
                   .room = tar_room,
                   .proves = tar_proves,
-                  .reader = 3};  // 1: tells how many members belong to no sample; 2: tables may be text; 3: joined
-                                 // archives and own files
+                  .reader = 3,  // 1: tells how many members belong to no sample; 2: tables may be text; 3: joined
+                                // archives and own files
+                  .folders = Format::Folders::keys,
+                  .content = "members"};
 
 }  // namespace penstock

@@ -112,6 +112,7 @@ constinit const Format kZip{.name = "zip",
                             .proves = zip_proves,
                             .reader = 1,  // dots in names, names of splits
                             .depends = [](const OpenOptions& options) { return options.change_names(); },
-                            .index_with = index_zip_with};
+                            .index_with = index_zip_with,
+                            .folders = Format::Folders::classes};
 
 }  // namespace penstock

@@ -256,7 +256,7 @@ TEST_CASE("shards of others are indexed by ranges once, from a folder, a pattern
 TEST_CASE("LMDB of others, loose files and what is absent are refused in words") {
   Places places;
   places.strip("lmdb");
-  CHECK(error_of_open("s3://bucket/lmdb").find("read from a disk alone") != std::string::npos);
+  CHECK(error_of_open("s3://bucket/lmdb").find("read from a disk only") != std::string::npos);
   write_file(places.root / "bucket/loose/a.jpg", "x");
   CHECK(error_of_open("s3://bucket/loose").find("loose files are not read from stores") != std::string::npos);
   CHECK(error_of_open("s3://bucket/absent").find("No such file") != std::string::npos);

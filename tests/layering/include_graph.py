@@ -8,6 +8,7 @@ Checks which folders of the layers include which. Fails where
 - a source includes by quotes, which the compiler resolves beside the source, past the layers' include roots;
 - a folder includes what its README.md does not list after "May include:";
 - a README.md names a file that does not exist;
+- a source compares the name of a format of a dataset, in place of asking a member of `Format`;
 - a folder has no README.md, has no place in ORDER, or holds more than MOST_FILES sources.
 
 --draw also prints every unit with what it includes, folder by folder, and the arrows between folders."""
@@ -69,6 +70,10 @@ INCLUDE = re.compile(rf"^\s*#\s*include\s+<(?:penstock/)?((?:{'|'.join(ORDER)})/
 
 
 QUOTED = re.compile(r'^\s*#\s*include\s+"[^"]*"', re.MULTILINE)
+
+
+# A format's name: a text, or the name of one of the instances (kTar.name).
+NAMED_FORMAT = re.compile(r'(?:format\w*\(\)|[Ff]ormat\w*(?:\.|->)name|found->name)\s*[!=]=\s*(?:"\w+"|k\w+\.name)')
 
 
 def unit_of(path):
@@ -184,6 +189,9 @@ def faults_of(root, arrows):
         )
     for path in sources(root):
         yield from (f"by quotes: {path}: {line.strip()}" for line in QUOTED.findall((root / path).read_text()))
+    for path in sources(root):
+        for comparison in NAMED_FORMAT.findall((root / path).read_text()):
+            yield f"compares a format's name: {path}: {comparison}"
     found = rings(arrows)
     yield from (f"a ring: {', '.join(sorted(ring))}" for ring in found if ring not in RINGS)
     yield from (

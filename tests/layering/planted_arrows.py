@@ -2,7 +2,8 @@
 """Usage: planted_arrows.py
 
 Plants faults in a copy of the tree, one at a time, and fails unless include_graph.py names each: in every layer an include
-of a higher layer and of a higher folder, a ring of units, an include by quotes, and one that a README.md does not list."""
+of a higher layer and of a higher folder, a ring of units, an include by quotes, one that a README.md does not list, and a
+comparison of a format's name."""
 
 import pathlib
 import shutil
@@ -51,6 +52,8 @@ def faults_to_plant(root):
     permutation = pathlib.Path("order/permutation")
     yield permutation / "permutation.hpp", "#include <order/permutation/sample_order.hpp>", "a ring: order/"
     yield permutation / "row.hpp", "#include <transforms/geometry.hpp>", "order/permutation/README.md does not list"
+    asks = 'bool asks(const Dataset& dataset) { return dataset.format() == "tar"; }'
+    yield pathlib.Path("staging/list.cpp"), asks, "compares a format's name: staging/list.cpp"
     yield permutation / "row.hpp", '#include "../../loader/pipeline.hpp"', "by quotes: order/permutation/row.hpp"
 
 
