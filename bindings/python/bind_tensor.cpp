@@ -211,6 +211,14 @@ void define_operators(nb::class_<Ragged>& ragged) {
   }
 }
 
+// Errors that name the replacement, for members that arrays of other libraries have.
+template <typename Kind>
+void define_hints(nb::class_<Kind>& kind, const char* function) {
+  kind.def("__getattr__", [function](const nb::handle& self, const nb::str& name) {
+    return nb::module_::import_("penstock._habits").attr(function)(self, name);
+  });
+}
+
 nb::object slice_of(const Tensor& self, nb::handle slice) {
   Py_ssize_t begin = 0, end = 0, step = 0;
   if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) throw nb::python_error();
@@ -326,6 +334,7 @@ void bind_tensor(nb::module_& module) {
       "t == 0, t < u, t + 1 and the like are elementwise, as NumPy computes them on the host, or torch where the\n"
       "other is a tensor of torch's.");
   define_operators(array);
+  define_hints(array, "no_member_of_tensor");
   array.def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro(
           "dtype", [](const Tensor& self) { return std::string(name(self.dtype())); },
@@ -399,6 +408,12 @@ void bind_tensor(nb::module_& module) {
       "Rows of different length: row i is values[offsets[i]:offsets[i + 1]], which is what r[i] gives. Of\n"
       "images with sizes of their own, r[i] has the shape shapes[i], and values are elements.");
   define_operators(ragged);
+  define_hints(ragged, "no_member_of_ragged");
+  ragged.def("__array__", [](const nb::handle&, const nb::args&, const nb::kwargs&) -> nb::object {
+    throw nb::type_error(
+        "a penstock.Ragged is no array, its rows differ in length: take r.values and r.offsets, or a row, r[i]; "
+        "ps.pad() in the chain makes one tensor of them");
+  });
   ragged.def_ro("values", &Ragged::values, "(items of all rows, ...)")
       .def_ro("offsets", &Ragged::offsets, "(rows + 1,) int64")
       .def_ro("shapes", &Ragged::shapes,

@@ -23,7 +23,6 @@ from ._batch import Batch
 from ._encode import encode
 from ._error import Error
 from ._habits import here as _here
-from ._habits import tell as _tell
 from ._loader import Loader
 from ._own.functions import SampleFunction, Transform, sample, transform
 from ._pack import finish_pack, pack
@@ -157,7 +156,6 @@ array = _worded_steps(array)
 image = _worded_steps(image)
 points = _worded_steps(points)
 
-_tell()
 _atexit.register(_close_all)  # threads must not outlive the interpreter
 
 

@@ -1,9 +1,9 @@
-"""What programs ask of arrays, batches and modules of other libraries, told with what to write here."""
+"""Errors for members that arrays and modules of other libraries have. Each names the replacement."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ._penstock import Ragged, Tensor
 
@@ -53,7 +53,8 @@ def _known(name: str) -> bool:
     return any(hasattr(getattr(sys.modules.get(module), kind, None), name) for module, kind in loaded)
 
 
-def _of_tensor(self: Tensor, name: str) -> NoReturn:
+def no_member_of_tensor(tensor: Tensor, name: str) -> NoReturn:
+    """Raises AttributeError; the compiled Tensor.__getattr__ calls it."""
     if name == "size":
         raise AttributeError("a penstock.Tensor has no size: t.shape, len(t) and t.nbytes tell it")
     if name in ("to", "cuda"):
@@ -67,26 +68,11 @@ def _of_tensor(self: Tensor, name: str) -> NoReturn:
     raise AttributeError(f"'penstock.Tensor' object has no attribute {name!r}")
 
 
-def _of_ragged(self: Ragged, name: str) -> NoReturn:
+def no_member_of_ragged(ragged: Ragged, name: str) -> NoReturn:
+    """Raises AttributeError; the compiled Ragged.__getattr__ calls it."""
     if name in ("shape", "dtype", "ndim", "numpy", "torch", "tolist") or _known(name):
         raise AttributeError(
             f"a penstock.Ragged has no {name}, its rows differ in length: r.values and r.offsets are tensors, and so is a "
             "row, r[i]; ps.torch.rows(r) makes a list"
         )
     raise AttributeError(f"'penstock.Ragged' object has no attribute {name!r}")
-
-
-def _array_of_ragged(self: Ragged, *dtype: Any, **keywords: Any) -> NoReturn:
-    raise TypeError(
-        "a penstock.Ragged is no array, its rows differ in length: take r.values and r.offsets, or a row, r[i]; "
-        "ps.pad() in the chain makes one tensor of them"
-    )
-
-
-def tell() -> None:
-    """Gives the compiled classes these sentences."""
-    compiled: Any = Tensor
-    compiled.__getattr__ = _of_tensor
-    compiled = Ragged
-    compiled.__getattr__ = _of_ragged
-    compiled.__array__ = _array_of_ragged
