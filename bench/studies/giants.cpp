@@ -88,7 +88,7 @@ class Worker {
         cache_(CacheKind::none, 0, dataset.size(), program),
         from_{.dataset = dataset, .program = program, .headers = headers_},
         engine_(choose_engine(dataset, {.kind = EngineKind::in_worker}, PendingRead::done).engine),
-        filler_(from_, *engine_, blocks_, cache_, 0, nullptr, parallel) {}
+        filler_(from_, *engine_, blocks_, cache_, 0, nullptr, nullptr, parallel) {}
 
   void fill(std::uint64_t sample, Filled& filled) {
     RowSlots slots;
