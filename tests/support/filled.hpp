@@ -51,7 +51,7 @@ inline std::vector<Bytes> fill(const Program& program, const Fields& fields, con
 template <typename T>
 std::vector<T> elements(const Bytes& bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
   return values;
 }
 
