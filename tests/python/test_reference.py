@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -41,6 +42,16 @@ def test_every_number_of_stats_is_on_the_page(tmp_path):
             if isinstance(value, (int, float)) and not isinstance(value, bool) and not name.startswith("python_"):
                 assert (group, name) in listed
                 assert f"| `{name}` |" in page
+
+
+def test_every_environment_variable_is_on_the_page():
+    read = re.compile(r'"((?:[A-Z][A-Z0-9]*_[A-Z0-9_]+)|TMPDIR|RANK|HOME)"')
+    pages = (ROOT / "docs/reference/environment.md").read_text() + (ROOT / "docs/credentials.md").read_text()
+    layers = ("base", "formats", "transforms", "remote", "device", "order", "storage", "record", "loader", "staging", "pack")
+    sources = [file for layer in layers for file in (ROOT / layer).rglob("*.cpp")]
+    found = {name for file in sources for name in read.findall(file.read_text())}
+    assert len(found) > 50
+    assert sorted(name for name in found if not re.search(rf"\b{name}\b", pages)) == []
 
 
 def test_every_command_and_every_public_name_has_an_entry():
