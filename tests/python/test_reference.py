@@ -44,6 +44,20 @@ def test_every_number_of_stats_is_on_the_page(tmp_path):
                 assert f"| `{name}` |" in page
 
 
+def test_every_kind_of_error_is_on_the_page():
+    page = (ROOT / "docs/reference/errors.md").read_text()
+    declared = (ROOT / "penstock/base/error.hpp").read_text().partition("enum class ErrorKind")[2].partition("};")[0]
+    assert set(re.findall(r"^  (\w+),", declared, re.MULTILINE)) == set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert all(f"`error.{part}`" in page for part in ps.Error.__annotations__)
+
+
+def test_the_glossary_is_in_order():
+    page = (ROOT / "docs/reference/glossary.md").read_text()
+    terms = re.findall(r"^\| ([a-z ]+) \|", page, re.MULTILINE)
+    assert terms[0] == "term"
+    assert terms[1:] == sorted(set(terms[1:]))
+
+
 def test_every_environment_variable_is_on_the_page():
     read = re.compile(r'"((?:[A-Z][A-Z0-9]*_[A-Z0-9_]+)|TMPDIR|RANK|HOME)"')
     pages = (ROOT / "docs/reference/environment.md").read_text() + (ROOT / "docs/credentials.md").read_text()
