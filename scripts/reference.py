@@ -112,10 +112,9 @@ def found(build: pathlib.Path) -> dict[str, ast.stmt]:
         if name in ("image", "points", "array"):
             inner = definitions(compiled / f"{name}.pyi")
             names.update({f"{name}.{each}": node for each, node in inner.items() if not each.startswith("_")})
-        elif name in stubs:
-            names[name] = stubs[name]
-        elif name not in ("sources", "__version__") and name in modules:
-            names[name] = definitions(PACKAGE / f"{modules[name].replace('.', '/')}.py")[name]
+        elif name not in ("sources", "__version__"):
+            own = PACKAGE / f"{modules[name].replace('.', '/')}.py"  # not there for what the compiled module has
+            names[name] = (definitions(own) if own.exists() else {}).get(name) or stubs[name]
     for inner in ("torch", "dask", "ray"):
         own = definitions(PACKAGE / f"{inner}.py")
         names.update({f"{inner}.{name}": own[name] for name in exported(PACKAGE / f"{inner}.py")})
@@ -215,6 +214,7 @@ def entry(name: str, node: ast.stmt) -> str:
             rows[-1] = (rows[-1][0], rows[-1][1], str(each.value.value))
         elif isinstance(each, ast.FunctionDef):
             shown = each.name in ("__getitem__", "__len__", "__iter__", "__or__", "__contains__")
+            shown = shown and (name, each.name) != ("Tensor", "__or__")  # one of its many operators
             if each.name.startswith("_") and not shown:
                 continue
             written = [ast.unparse(decorator) for decorator in each.decorator_list]

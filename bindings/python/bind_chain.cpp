@@ -184,7 +184,8 @@ void bind_chain(nb::module_& module) {
   nb::class_<Chain>(module, "Chain",
                     "What happens to one output, from the stored field to the batch: steps joined by |. A mistake in\n"
                     "composing one is told by the loader that is given it, with the output's name.")
-      .def("__or__", joined, nb::arg("after").none(), nb::sig("def __or__(self, after: Chain, /) -> Chain"))
+      .def("__or__", joined, nb::arg("after").none(), nb::sig("def __or__(self, after: Chain, /) -> Chain"),
+           "A chain with the steps of `after` behind its own.")
       .def("__ror__", joined_behind, nb::arg("before").none(),
            nb::sig("def __ror__(self, before: typing.Any, /) -> typing.NoReturn"))
       .def("__getstate__", chain_state)

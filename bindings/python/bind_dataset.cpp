@@ -94,7 +94,7 @@ nb::object shape_of(const FieldSchema& self) {
 
 void bind_schema(nb::module_& module) {
   nb::class_<FieldSchema>(module, "FieldSchema", "A field as the dataset stores it.")
-      .def_ro("name", &FieldSchema::name)
+      .def_ro("name", &FieldSchema::name, "The name of the field, such as \"jpg\".")
       .def_ro("codec", &FieldSchema::codec,
               "\"jpeg\", \"png\", \"npy\", \"cls\", \"raw\", ...; empty where each value's first bytes tell.")
       .def_prop_ro(
@@ -123,18 +123,25 @@ void bind_schema(nb::module_& module) {
 
 void bind_sample(nb::module_& module) {
   nb::class_<Sample>(module, "Sample", "One sample: s[\"jpg\"] reads the stored bytes of that field.")
-      .def_prop_ro("key", [](const Sample& self) { return text(self.dataset.key(self.number)); })
-      .def_ro("number", &Sample::number)
+      .def_prop_ro(
+          "key", [](const Sample& self) { return text(self.dataset.key(self.number)); },
+          "The key, unique in its dataset.")
+      .def_ro("number", &Sample::number, "The position in the dataset, from 0.")
       .def("keys", names_of, nb::sig("def keys(self) -> list[str]"), "Names of the fields that this sample has.")
       .def("__getitem__", stored_bytes, nb::arg("field"),
            "The field's stored bytes, filters undone. Raises KeyError, or Error: io, corrupt.")
-      .def("__contains__",
-           [](const Sample& self, const std::string& name) {
-             const auto field = self.dataset.field(name);
-             return field && self.has(*field);
-           })
-      .def("__len__", [](const Sample& self) { return self.names().size(); })
-      .def("__iter__", [](const Sample& self) { return nb::iter(names_of(self)); })
+      .def(
+          "__contains__",
+          [](const Sample& self, const std::string& name) {
+            const auto field = self.dataset.field(name);
+            return field && self.has(*field);
+          },
+          nb::arg("field"), "Whether the sample has the field.")
+      .def(
+          "__len__", [](const Sample& self) { return self.names().size(); }, "The number of its fields.")
+      .def(
+          "__iter__", [](const Sample& self) { return nb::iter(names_of(self)); },
+          "Iterates over the names of its fields.")
       .def("__repr__", [](const Sample& self) {
         return text("penstock.Sample(" + std::to_string(self.number) + ", " +
                     std::string(self.dataset.key(self.number)) + ")");
@@ -246,7 +253,7 @@ void bind_dataset(nb::module_& module) {
   dataset
       .def("__init__", [](nb::handle, const nb::args&,
                           const nb::kwargs&) { throw nb::type_error("penstock.open(path) opens a dataset"); })
-      .def("__len__", &Dataset::size)
+      .def("__len__", &Dataset::size, "The number of samples.")
       .def("__getitem__", sample_at, nb::arg("sample").none(),
            nb::sig("def __getitem__(self, sample: int, /) -> Sample"), "Raises IndexError.")
       .def(
@@ -260,11 +267,12 @@ void bind_dataset(nb::module_& module) {
             return keys;
           },
           nb::sig("def keys(self) -> list[str]"), "Of all samples, in their order; a new list.")
-      .def_prop_ro("fields", schemas, nb::sig("def fields(self) -> list[FieldSchema]"))
+      .def_prop_ro("fields", schemas, nb::sig("def fields(self) -> list[FieldSchema]"),
+                   "The fields that its samples have; a sample may lack some.")
       .def_prop_ro(
           "classes", [](const Dataset& self) { return texts(self.classes()); },
           nb::sig("def classes(self) -> list[str]"), "Names, position = class index; empty when not known.")
-      .def_prop_ro("path", &Dataset::path)
+      .def_prop_ro("path", &Dataset::path, "The path as the program opened it.")
       .def_prop_ro("format", &Dataset::format, "\"folder\", \"tar\", \"lmdb\", \"hdf5\".")
       .def_prop_ro("packed", &Dataset::packed, "Made by penstock (has a penstock.json).")
       .def_prop_ro("is_view", &Dataset::is_view,

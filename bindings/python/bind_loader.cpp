@@ -198,11 +198,11 @@ void bind_schedule(nb::module_& module) {
       .def(
           "__call__", [](const Schedule& self, std::uint64_t step) { return std::string(name(self.of(step))); },
           nb::arg("step"))
-      .def_ro("wait", &Schedule::wait)
-      .def_ro("warmup", &Schedule::warmup)
-      .def_ro("active", &Schedule::active)
-      .def_ro("repeat", &Schedule::repeat)
-      .def_ro("skip_first", &Schedule::skip_first);
+      .def_ro("wait", &Schedule::wait, "Steps of a cycle that are not recorded.")
+      .def_ro("warmup", &Schedule::warmup, "Steps of a cycle that run before the active ones, and are not recorded.")
+      .def_ro("active", &Schedule::active, "Steps of a cycle that are recorded.")
+      .def_ro("repeat", &Schedule::repeat, "Cycles; 0: without end.")
+      .def_ro("skip_first", &Schedule::skip_first, "Steps before the first cycle.");
 }
 
 LoaderIterator iterate(const nb::object& self, const nb::object& convert) {
@@ -358,8 +358,9 @@ void bind_loader_class(nb::module_& module) {
       .def_prop_ro(
           "epoch", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.epoch(); }); },
           "That the next batch belongs to.")
-      .def_prop_ro("dataset",
-                   [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.dataset(); }); })
+      .def_prop_ro(
+          "dataset", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.dataset(); }); },
+          "The dataset that the loader reads; of a mixture, all sources in one.")
       .def("set_epoch", &PythonLoader::set_epoch, nb::arg("epoch"), "The next batch is the first of that epoch.")
       .def("state_dict", state_dict, nb::sig("def state_dict(self) -> dict[str, typing.Any]"),
            "The position of the first batch after the last one that the program got: a small dict, fit for JSON. Any\n"
@@ -403,7 +404,7 @@ void bind_loader_class(nb::module_& module) {
            "--check` measures it, and runs what it predicts.\nOf images some are decoded, to try a cache of them. "
            "Python "
            "functions in processes are not simulated. From any thread.")
-      .def("reset_stats", reset_stats)
+      .def("reset_stats", reset_stats, "Sets the counters and times of stats() to zero. From any thread, at any time.")
       .def("mark_step", &PythonLoader::mark_step,
            "Call it where a step of the loop is over: steps() and a trace's schedule then count from mark to mark. "
            "Without, a "
@@ -445,7 +446,8 @@ void bind_loader(nb::module_& module) {
   bind_loader_class(module);
   nb::class_<LoaderIterator>(module, "LoaderIterator", nb::type_slots(kIteratorSlots), "The batches of one epoch.")
       .def(
-          "__iter__", [](const nb::object& self) { return self; }, nb::sig("def __iter__(self) -> LoaderIterator"))
+          "__iter__", [](const nb::object& self) { return self; }, nb::sig("def __iter__(self) -> LoaderIterator"),
+          "Returns the iterator itself.")
       .def("__next__", next_batch, nb::sig("def __next__(self) -> typing.Any"),
            "Waits for the next batch, a dict or what on_batch made of it, without holding the interpreter; Ctrl-C ends "
            "the wait. Raises what a worker\n"

@@ -335,7 +335,7 @@ void bind_tensor(nb::module_& module) {
       "other is a tensor of torch's.");
   define_operators(array);
   define_hints(array, "no_member_of_tensor");
-  array.def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"))
+  array.def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"), "Rows first.")
       .def_prop_ro(
           "dtype", [](const Tensor& self) { return std::string(name(self.dtype())); },
           "As NumPy spells it: \"uint8\", \"float32\"; also \"bfloat16\".")
@@ -360,14 +360,14 @@ void bind_tensor(nb::module_& module) {
           "Says that another stream uses the memory (torch's stream.cuda_stream): it is written again only once that\n"
           "stream has passed the place where it is when the batch is let go. The stream that took the tensor by\n"
           "DLPack is known.")
-      .def_prop_ro("nbytes", &Tensor::bytes)
+      .def_prop_ro("nbytes", &Tensor::bytes, "Bytes of all elements.")
       .def_prop_ro(
           "ndim", [](const Tensor& self) { return self.shape().size(); }, "Number of dimensions.")
       .def(
           "__bool__", [](const nb::handle& self) { return operators().attr("truth")(self); },
           nb::sig("def __bool__(self) -> bool"),
           "Of one element. Raises ValueError, as NumPy, for another number of them.")
-      .def("__len__", length_of)
+      .def("__len__", length_of, "The length of the first axis.")
       .def("__getitem__", item_of, nb::arg("index").none(),
            nb::sig("def __getitem__(self, index: typing.Any, /) -> typing.Any"),
            "t[0] is a Tensor of one dimension less, without a copy, or a number where t has one dimension; t[2:5] a\n"
@@ -418,8 +418,9 @@ void bind_tensor(nb::module_& module) {
       .def_ro("offsets", &Ragged::offsets, "(rows + 1,) int64")
       .def_ro("shapes", &Ragged::shapes,
               "(rows, dimensions) int64, of rows with sizes of their own (image.decode(ragged=True)); else None")
-      .def("__len__", [](const Ragged& self) { return length_of(self.offsets) - 1; })
-      .def("__getitem__", ragged_row, nb::arg("row"))
+      .def(
+          "__len__", [](const Ragged& self) { return length_of(self.offsets) - 1; }, "The number of rows.")
+      .def("__getitem__", ragged_row, nb::arg("row"), "A row, without a copy. Raises IndexError.")
       .def("__repr__", [](const Ragged& self) {
         return "penstock.Ragged(rows=" + std::to_string(length_of(self.offsets) - 1) +
                ", values: " + described(self.values) + ")";

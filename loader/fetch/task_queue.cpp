@@ -43,7 +43,7 @@ void TaskQueue::push(RowTask& task, Clock::time_point now) noexcept {
     if (called_ + working_ >= callable()) return;
     ++called_;
   }
-  call();
+  call();  // WorkerPool enqueues a token, for which TBB wakes an idle thread
 }
 
 void TaskQueue::call_at_most(unsigned workers) noexcept {

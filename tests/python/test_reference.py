@@ -1,6 +1,9 @@
 """docs/reference/ is what scripts/reference.py makes of the sources, and nothing is missing there."""
 
+import ast
+import functools
 import importlib.util
+import inspect
 import os
 import pathlib
 import re
@@ -42,6 +45,34 @@ def test_every_number_of_stats_is_on_the_page(tmp_path):
             if isinstance(value, (int, float)) and not isinstance(value, bool) and not name.startswith("python_"):
                 assert (group, name) in listed
                 assert f"| `{name}` |" in page
+
+
+def test_no_public_member_is_without_text():
+    text = (ROOT / "docs/reference/python.md").read_text()
+    assert re.findall(r"^\| `.*` \|  \|$", text, re.MULTILINE) == []
+
+
+def test_signatures_are_those_of_the_imported_package():
+    text = (ROOT / "docs/reference/python.md").read_text()
+    compared = 0
+    for name in reference.found(BUILD):
+        if name.startswith(("dask.", "ray.", "torch.")):
+            continue  # what they import may be missing
+        shown = re.search(rf"^### ps\.{re.escape(name)}\n\n```text\n(.*?)\n```", text, re.MULTILINE | re.DOTALL)
+        if not shown:
+            continue
+        public = functools.reduce(getattr, name.split("."), ps)
+        try:
+            wanted = list(inspect.signature(public).parameters)
+        except ValueError:  # a compiled class that programs do not construct
+            continue
+        call = shown[1].rpartition(")")[0] + ")"
+        keywords = ast.parse(f"def {re.sub(r'^ps[.]', '', call).replace('.', '_', name.count('.'))}: ...").body[0].args
+        written = [argument.arg for argument in (*keywords.posonlyargs, *keywords.args, *keywords.kwonlyargs)]
+        written += [argument.arg for argument in (keywords.vararg, keywords.kwarg) if argument]
+        assert sorted(written) == sorted(wanted), name
+        compared += 1
+    assert compared > 80
 
 
 def test_every_kind_of_error_is_on_the_page():

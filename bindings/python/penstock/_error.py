@@ -20,6 +20,7 @@ class Error(RuntimeError):
     key: str = ""
     """Sample."""
     field: str = ""
+    """Name of the field."""
     offset: int | None = None
     """Bytes from the start of the shard."""
 

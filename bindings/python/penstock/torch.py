@@ -252,6 +252,7 @@ class IterableDataset(_IterableDataset):
         return {**self._options, "rank": rank * worker.num_workers + worker.id, "world": world * worker.num_workers}
 
     def __iter__(self) -> Iterator[Any]:
+        """Begins an epoch and iterates over its batches."""
         return self.loader._iterate(self._taken)  # a batch counts as delivered once it is converted
 
     def _taken(self, batch: Any) -> Any:
@@ -328,6 +329,7 @@ class IterableDataset(_IterableDataset):
             self._shared_epoch.set(epoch, _iteration_seed())
 
     def state_dict(self) -> dict[str, Any]:
+        """The position behind the last batch that the program got; see `ps.Loader.state_dict`."""
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -82,6 +82,7 @@ class Transform:
         return Transform(before if self.chain is None else before | self.chain, self.parts)
 
     def __or__(self, after: object) -> Transform:
+        """A transform with the steps of `after` behind its own."""
         if isinstance(after, Transform):
             return (self if after.chain is None else self | after.chain)._followed_by(after.parts)
         if not isinstance(after, Chain):

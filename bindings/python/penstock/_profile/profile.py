@@ -181,6 +181,7 @@ class Profile:
         own(self, "_direct", None)
 
     def __iter__(self) -> Any:
+        """Iterates over the loader, and times each step."""
         began = _now()
         return _Loop(self, iter(self._wrapped), began)
 

@@ -86,6 +86,7 @@ class csv(Source):
                     yield rows.line_num, row
 
     def __iter__(self) -> Iterator[Sample]:
+        """Iterates over the samples."""
         return Items(self._rows(), self._sample)
 
     def _sample(self, task: tuple[int, list[str]]) -> Sample:

@@ -58,6 +58,7 @@ class huggingface(Source):
             raise made("invalid_argument", f"there is no column {key!r} for the keys", dataset=name)
 
     def __iter__(self) -> Iterator[Sample]:
+        """Iterates over the samples."""
         return Items(self._rows(), self._sample)
 
     def _rows(self) -> Iterator[tuple[int, Any, Any, list[Any]]]:

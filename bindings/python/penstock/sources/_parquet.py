@@ -211,6 +211,7 @@ class parquet(Source):
                     raise made("corrupt", cause, dataset=str(path))
 
     def __iter__(self) -> Iterator[Sample]:
+        """Iterates over the samples."""
         return Items(self._rows(), self._sample)
 
     def _rows(self) -> Iterator[tuple[int, Any, list[Any]]]:

@@ -47,6 +47,7 @@ class torch(Source):
         self._processes = processes
 
     def __iter__(self) -> Iterator[Sample]:
+        """Iterates over the samples."""
         count = len(self)
         if self._threads:
             return Items(_in_threads(self._read, count, self._threads), lambda future: future.result())
