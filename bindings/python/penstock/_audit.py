@@ -1,4 +1,4 @@
-"""Audits what loaders entered into a ledger."""
+"""Audits the ledger of a training."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ class Audit(dict[str, Any]):
 def audit(
     ledger: str | os.PathLike[str], *, dataset: str | os.PathLike[str] | _penstock.Dataset | None = None
 ) -> Audit:
-    """Proves from a ledger that each sample was delivered once an epoch, or says which were not; what `penstock audit` does.
+    """Verifies that each sample of a ledger was delivered once an epoch, as `penstock audit` does.
 
         loader = ps.Loader("train.tar.d", ledger="run/ledger", ...)  # in every rank, in every restart
         print(ps.audit("run/ledger"))
 
-    ledger: the folder. dataset: names the samples that are missing or came twice.
+    ledger: the folder that the loaders wrote. They may still be running.
+    dataset: names samples that are missing or came twice.
 
-    It may be asked while loaders are at work. Raises Error: invalid_argument, where the folder holds no ledger or
-    `dataset` is another one; corrupt, where it holds files of several datasets or orders; io.
+    Raises Error: invalid_argument, if the folder holds no ledger or `dataset` is another one; corrupt, if it holds files
+    of several datasets or orders; io.
     """
     told, table = _audit(ledger, dataset)
     return Audit(json.loads(told), table)

@@ -1,4 +1,4 @@
-"""Packs datasets, with a progress bar."""
+"""Packs datasets, and shows the progress."""
 
 from __future__ import annotations
 
@@ -47,46 +47,48 @@ def pack(
     quality: int = 95,
     spool: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Packs a dataset of any packing, a folder of files, or any other source of samples, into shards; samples in
-    bytewise order of their keys.
+    """Converts a dataset, a folder of files, or samples from another source to shards.
 
-    Other sources are iterables of dicts (values as penstock.encode takes them; the key is `"__key__"`, else a running
-    number of 12 digits) or of tuples, datasets of torch and of Hugging Face, Parquet files and folders of them, also
-    Petastorm's, and CSV files of paths and labels; see penstock.sources. fields names the parts of tuples ("jpg", "cls"),
-    or says which column is which field {"image": "jpg"}. Their samples are gathered in the folder `spool` first (see
-    penstock.Writer), and nothing is left of an interrupted run, so there is nothing to resume; progress is told for both
-    halves. A file that is compressed as a whole (`x.tar.gz`, `x.tgz`, TFRecord files of compression GZIP or ZLIB), a folder or a
-    pattern of them, is unpacked first, into a hidden folder in `spool` (default: beside the destination) that is removed
-    at the end. Where the destination is an address (s3://, gs://, az://), each shard waits in `spool` (default: $TMPDIR) until it
-    is sent, penstock.json goes last, and `overwrite` removes the dataset there before the first shard comes. quality: of images that are encoded as jpg or webp.
+    Samples are in bytewise order of their keys. The bytes written depend only on the source and the options.
+    `destination` appears once it is complete. `resume=True` continues an interrupted run after its last complete shard.
 
-    The bytes written depend on the source and the options alone. `destination` appears once it is complete; what a
-    failure or Ctrl-C interrupts is continued by `resume=True`, after the last whole shard.
+    Other sources are iterables of dicts (values as penstock.encode takes them; the key is `"__key__"`, by default a
+    running number of 12 digits), iterables of tuples, datasets of torch and of Hugging Face, Parquet files and folders
+    (also Petastorm's), and CSV files of paths and labels; see penstock.sources. They cannot be resumed or packed by
+    several ranks. What an iterable raises, and a key that comes twice, ends the call. Compressed files (`x.tar.gz`,
+    `x.tgz`, TFRecord files with GZIP or ZLIB) are decompressed first. If the destination is a store (s3://, gs://,
+    az://), penstock.json is written last, and `overwrite` removes the dataset there before the first shard is sent.
 
-    format: "tar", "lmdb", "hdf5", "zip", "tfrecord" or "mds". labels: "FILE" or "FILE:COLUMN" (csv, txt, json) with labels kept apart.
-    classes: names that class numbers must follow. align: where samples begin (tar; 4096 suits O_DIRECT).
-    jpeg: "keep"; "recode", which stores the same coefficients in a code that decodes more than twice as fast, pixels identical
-    and the files to be had back; "original", the files back; "baseline", which makes progressive files baseline ones of
-    identical pixels that decode twice as fast; or "quality:Q". max_side: JPEG files whose longer side has more pixels are
-    shrunk to it, with that quality or 90; 0: none.
-    decode: images are stored as pixels, uint8 (height, width, 3), which load as fast as memory is copied: 256 or
-    "HEIGHTxWIDTH" (resized to cover that, and the middle cut out), or True (all are of one size and stay as they are);
-    "jpg=256" names the field where there are several images in a sample.
-    presample: so many points of each cloud are kept, "fps:4096" or "voxel:0.05,fps:4096". order: of points, "keep",
-    "progressive" (any run of them is a random sample, so a loader reads only what it delivers) or "stratified" (any run
-    covers the cloud evenly). attributes: what points keep beside x, y, z when either makes them over: "none", "all", or
-    names with commas between.
-    on_error: "raise", or "skip" to leave out samples that cannot be read (what a generator raises ends it, and is raised
-    in any case; so is a key that comes twice); they are listed in skipped.jsonl of the dataset, and in the file
-    `report`, a line of JSON each. progress: True for a bar on stderr, or a
-    function of (samples, total, bytes).
+    format: "tar", "lmdb", "hdf5", "zip", "tfrecord" or "mds".
+    shard_size: bytes after which a new shard begins.
+    align: alignment of samples in bytes (tar). 4096 suits O_DIRECT.
+    labels: "FILE" or "FILE:COLUMN" (csv, txt, json) with the labels of the samples.
+    classes: names of the classes, in the order of their numbers.
+    jpeg: "keep" stores JPEG files as they are. "recode" stores them in a code with identical pixels that decodes more
+      than twice as fast; "original" restores the files. "baseline" converts progressive files to baseline files with
+      identical pixels, which decode twice as fast. "quality:Q" compresses them again.
+    max_side: JPEG files with a longer side are shrunk to this many pixels, with the quality of `jpeg` or 90. 0: never.
+    decode: stores images as pixels, uint8 (height, width, 3), which load at the speed of a copy. 256 or "HEIGHTxWIDTH"
+      resizes and crops them to one size, True keeps their size, "jpg=256" names the field.
+    presample: the points kept of each cloud, "fps:4096" or "voxel:0.05,fps:4096".
+    order: order of points, "keep", "progressive" (each run of points is a random sample, so that a loader reads only
+      what it needs) or "stratified" (each run covers the cloud evenly).
+    attributes: attributes of points kept beside x, y, z by `presample` and `order`: "none", "all", or names with commas.
+    workers: threads. 0: all usable cores.
+    on_error: "raise", or "skip" to leave out samples that cannot be read. skipped.jsonl of the dataset lists them.
+    overwrite: replaces a dataset at the destination.
+    resume: continues an interrupted run.
+    report: a file for the samples that were skipped, one JSON object a line.
+    rank, world: this process packs one of `world` parts, and finish_pack() joins them. rank="env" takes both from
+      torchrun, MPI or Slurm.
+    progress: True for a bar on stderr, or a function of (samples, total, bytes).
+    fields: names of the parts of tuples ("jpg", "cls"), or the field of each column {"image": "jpg"}.
+    quality: quality of images that are encoded as jpg or webp.
+    spool: the folder of temporary files. The default is beside the destination, for a store $TMPDIR.
 
-    rank and world: this process packs one of `world` parts, at the same time as others or not, and finish_pack() joins
-    them; rank="env" takes both from what torchrun, MPI or Slurm set.
-
-    Returns {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}, "renamed"}, of the part if
-    there is one; kept counts the JPEG files that "recode" left as they are. If two shards share a key, each key gets the
-    name of its shard in front ("s-0/0001"); renamed then shows one of them. Raises Error.
+    Returns {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}, "renamed"}. `kept` counts
+    the JPEG files that "recode" left as they are. If two shards share a key, each key gets the name of its shard in
+    front ("s-0/0001"); `renamed` then shows one of them. Raises Error.
     """
     options = packing_options(locals())
     items = choose(source, fields, classes)
@@ -127,11 +129,14 @@ def pack(
 def finish_pack(
     destination: str | os.PathLike[str], *, overwrite: bool = False, report: str | os.PathLike[str] = ""
 ) -> dict[str, Any]:
-    """Makes one dataset of the parts that pack(..., rank=, world=) made: `destination` appears, complete.
+    """Joins the parts of pack(..., rank=, world=) to one dataset. `destination` appears, complete.
 
-    Only renames, so it is quick, and may be repeated after a kill. `report` gets the samples that all ranks left out.
+    It only renames files, and may be repeated after a kill.
 
-    Returns {"samples", "bytes", "skipped", "shards"}. Raises Error, naming the ranks, when parts are missing, not
-    finished, or were made with other options or from another source.
+    overwrite: replaces a dataset at the destination.
+    report: a file for the samples that all ranks skipped.
+
+    Returns {"samples", "bytes", "skipped", "shards"}. Raises Error, which names the ranks, if parts are missing,
+    incomplete, or were made with other options or from another source.
     """
     return _finish_pack(destination, overwrite=overwrite, report=report)

@@ -1,4 +1,4 @@
-"""Copies a dataset to node-local storage, with a progress bar."""
+"""Copies a dataset to node-local storage, and shows the progress."""
 
 from __future__ import annotations
 
@@ -24,27 +24,28 @@ def stage(
     verify: bool | None = None,
     progress: bool | Callable[[int, int, int], object] = True,
 ) -> dict[str, Any]:
-    """Copies a dataset of any packing, or a folder of files, to storage of the node's own; what `penstock stage` does.
+    """Copies a dataset or a folder of files to the node's own storage, as `penstock stage` does.
 
         local = ps.stage("/shared/train.tar.d", "/local/train.tar.d")["opens"]
         loader = ps.Loader(local, ...)
 
-    All ranks of a node may call it: one copies, the others wait and find it done. The copy comes with indexes and
-    sidecars, so that it opens at once, and appears when it is complete. What a failure, a kill or Ctrl-C interrupts is
-    continued by the next call: files that are staged already, with the right size and CRC-32C, are kept; so are the
-    files whose source did not change, when a complete copy is staged again.
+    All ranks of a node may call it: one copies, the others wait. The copy has indexes and sidecars, so that it opens at
+    once. It appears when it is complete. The next call continues an interrupted one: it keeps complete files with the
+    right size and CRC-32C. If a complete copy is staged again, files whose source did not change are kept.
 
-    A dataset of one file becomes the file `destination`, or a file of its name where that is a folder; every other one
-    the folder `destination`. overwrite: copies everything anew, and replaces what was staged there.
+    A dataset of one file becomes the file `destination`, or a file in it if that is a folder. Every other dataset becomes
+    the folder `destination`.
 
-    workers: threads that check and write; 0: usable cores, 8 at most. engine: what reads the source: "auto" (io_uring,
-    and pread threads where it cannot be had), "io_uring", "pread", "direct" or "gather". verify: True reads every copy
-    again from the disk and compares its CRC-32C; None only those whose checksum penstock.json does not have; False
-    compares nothing. progress: True for a bar on stderr, or a function of (bytes, total bytes, bytes copied by now).
+    workers: threads that write and check. 0: usable cores, at most 8.
+    engine: the read engine, "auto", "io_uring", "pread", "direct" or "gather".
+    overwrite: copies everything again, and replaces what is at the destination.
+    verify: True reads each copy again and compares its CRC-32C. None does so for files without a checksum in
+      penstock.json. False compares nothing.
+    progress: True for a bar on stderr, or a function of (bytes, total bytes, bytes copied so far).
 
     Returns {"opens": the path to open, "files", "bytes", "kept_files", "kept_bytes", "seconds", "mb_per_s", "engine",
-    "engine_reason"}; engine is None where nothing had to be read. Raises Error: io, with file and offset (a full disk);
-    corrupt, with shard, key, field and offset where they are known.
+    "engine_reason"}. `engine` is None if nothing was read. Raises Error: io, with file and offset (a full disk); corrupt,
+    with shard, key, field and offset if they are known.
     """
     bar = Bar("staging", unit="bytes") if progress is True else None
     try:

@@ -23,16 +23,17 @@ class Writer:
         with ps.Writer("train.tar.d", format="tar", classes=["cat", "dog"]) as writer:
             writer.add("0001", {"jpg": image, "cls": "dog", "json": {"source": "web"}})
 
-    The dataset appears when the block ends, its samples in bytewise order of their keys; an exception in the block, or
-    Ctrl-C, leaves nothing. Its bytes depend on the samples alone, not on the order they came in. Samples wait in an
-    unnamed file in the folder `spool` (default: beside the destination), so twice the space is in use for a while; in
-    memory there are 24 bytes per field and about 20 bytes and the key per sample, twice that for moments.
+    The dataset appears when the block ends, with its samples in bytewise order of their keys. After an exception in the
+    block, or Ctrl-C, nothing is left. The bytes depend only on the samples, not on the order in which they came. Until
+    the end, samples are in an unnamed file in the folder `spool`, so that twice the space is in use. The memory in use is
+    24 bytes per field, and about 20 bytes and the key per sample.
 
-    format, shard_size, align, labels, jpeg, max_side, decode, presample, order, attributes, workers, overwrite: as for
-    penstock.pack. classes: names of the class numbers;
-    `cls` may then be given by name. quality: of images that are encoded as jpg or webp. progress: True for a bar while
-    the dataset is packed, or a function of (samples, total, bytes). Raises Error: invalid_argument, when the
-    destination exists; io.
+    classes: names of the classes. `cls` may then be given by name.
+    quality: quality of images that are encoded as jpg or webp.
+    spool: the folder of the temporary file. The default is beside the destination.
+    progress: True for a bar while the dataset is packed, or a function of (samples, total, bytes).
+
+    The other options are those of penstock.pack. Raises Error: invalid_argument, if the destination exists; io.
     """
 
     def __init__(
@@ -69,11 +70,11 @@ class Writer:
         )
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:
-        """Adds a sample. `fields` maps names to values, which `penstock.encode` turns into bytes; a path (os.PathLike)
-        stands for that file's bytes, and is read when the dataset is packed.
+        """Adds a sample. `fields` maps names to values, which `penstock.encode` encodes. A path (os.PathLike) stands for
+        the bytes of that file, which is read at the end.
 
-        Raises Error: invalid_argument, with `key` and `field`: a key that was added before, a value that cannot be
-        encoded; the writer then goes on without that sample. After io (a full disk) every later call raises the same.
+        Raises Error: invalid_argument, with `key` and `field`, for a key that was added before or a value that cannot be
+        encoded; the writer then continues without that sample. After io (a full disk), each later call raises it again.
         """
         writer = self._open()
         if not isinstance(key, str):
@@ -121,7 +122,7 @@ class Writer:
 
     @property
     def bytes(self) -> int:
-        """Of all values added so far."""
+        """Bytes of all values added so far."""
         return self._open().bytes
 
     @property
