@@ -1,15 +1,18 @@
 // Tests packing by several processes: the parts joined are the dataset that one process makes, whatever their number.
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/packed/journal.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/packed/parts.hpp>
 #include <formats/packed/skip_report.hpp>
@@ -57,6 +60,13 @@ ConvertOptions small_shards(const std::string& format, std::uint32_t rank, std::
 
 void pack_parts(const Dataset& source, const fs::path& destination, const std::string& format, std::uint32_t world) {
   for (std::uint32_t rank = world; rank-- > 0;) convert(source, destination, small_shards(format, rank, world));
+}
+
+// Whether a part that is not finished has one.
+bool has_whole_shard(const fs::path& destination) {
+  for (const auto& entry : fs::recursive_directory_iterator(destination.string() + ".partial"))
+    if (entry.path().filename() == Journal::kFileName && entry.file_size() > 0) return true;
+  return false;
 }
 
 // {key: {field: bytes}}
@@ -189,8 +199,12 @@ TEST_CASE("a rank that was killed resumes behind its whole shards; one that had 
     finish_convert(whole);
     for (const std::uint32_t rank : {0U, 2U}) convert(source, set, small_shards(format, rank, 3));
     die_in([&] {
-      convert(source, set, small_shards(format, 1, 3), [](const ConvertProgress&) {
-        ::kill(::getpid(), SIGKILL);
+      convert(source, set, small_shards(format, 1, 3), [&](const ConvertProgress& progress) {
+        // Shards are completed by a thread of their own.
+        for (int tries = 0; tries < 10'000 && progress.samples > 0; ++tries) {
+          if (has_whole_shard(set)) ::kill(::getpid(), SIGKILL);
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
         return true;
       });
     });

@@ -1,6 +1,7 @@
 // Which parts of values are read to be checked, and what is read again.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -127,7 +128,7 @@ TEST_CASE("what came wrong from a store is asked of it again, and told if it com
   for (const bool twice : {false, true}) {
     CAPTURE(twice);
     flip();
-    int ranges = 0;
+    std::atomic<int> ranges = 0;
     store.before = [&](const std::string& verb, const std::string&) {
       if (verb == "range" && ++ranges == 2 && !twice) flip();
     };
