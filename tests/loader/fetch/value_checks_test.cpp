@@ -132,17 +132,19 @@ TEST_CASE("what came wrong from a store is asked of it again, and told if it com
     store.before = [&](const std::string& verb, const std::string&) {
       if (verb == "range" && ++ranges == 2 && !twice) flip();
     };
-    Loader loader(dataset, options);
-    if (twice) {
-      CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("they were read twice"), Error);
-    } else {
-      const auto batch = loader.next();
-      REQUIRE(batch.has_value());
-      const auto whole = read_field(local, 0, 0);
-      CHECK(std::ranges::equal(std::as_bytes((*batch)["bin"].as<std::uint8_t>()), whole));
-      CHECK(loader.stats().checks.mismatches == 1);
+    {
+      Loader loader(dataset, options);
+      if (twice) {
+        CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("they were read twice"), Error);
+      } else {
+        const auto batch = loader.next();
+        REQUIRE(batch.has_value());
+        const auto whole = read_field(local, 0, 0);
+        CHECK(std::ranges::equal(std::as_bytes((*batch)["bin"].as<std::uint8_t>()), whole));
+        CHECK(loader.stats().checks.mismatches == 1);
+      }
     }
-    store.before = {};
+    store.before = {};  // no loader reads any more
   }
 }
 
