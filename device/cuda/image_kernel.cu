@@ -1,5 +1,6 @@
-// Runs an image pass over a batch. It is bound by memory: a thread takes four pixels of a line.
+// Runs an image pass over a batch. It is bound by memory: what a thread stores of one array is 16 bytes in a row.
 #include <cstdint>
+#include <type_traits>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -10,8 +11,10 @@
 namespace penstock {
 namespace {
 
-constexpr int kPixels = 4;  // a thread's: 12 bytes of RGB are three words
 constexpr int kThreads = 256;
+/// Values that a thread stores together.
+template <typename Out>
+constexpr int kTogether = sizeof(Out) == 1 ? 8 : 16 / sizeof(Out);
 
 template <typename Out>
 __device__ Out converted(std::uint8_t level, float scale, float bias);
@@ -37,98 +40,131 @@ struct alignas(sizeof(T) * kCount) Pack {
   T values[kCount];
 };
 
-/// `count` of kPixels pixels of C channels from `from`, four bytes at a time where they lie so.
-template <int C>
-__device__ void load(const std::uint8_t* from, int count, std::uint8_t (&levels)[kPixels * C]) {
-  if (count == kPixels && reinterpret_cast<std::uintptr_t>(from) % 4 == 0) {
-    const auto* words = reinterpret_cast<const std::uint32_t*>(from);
+/// Bytes from `from`, K at a time where they lie so.
+template <int K, int kCount>
+__device__ void load(const std::uint8_t* from, std::uint8_t (&levels)[kCount]) {
+  using Word = std::conditional_t<K == 4, std::uint32_t, std::uint64_t>;
+  static_assert(sizeof(Word) == K && kCount % K == 0);
+  if (reinterpret_cast<std::uintptr_t>(from) % K == 0) {
+    const auto* words = reinterpret_cast<const Word*>(from);
 #pragma unroll
-    for (int w = 0; w < C; ++w) {
-      const std::uint32_t word = __ldg(words + w);
+    for (int w = 0; w < kCount / K; ++w) {
+      const Word word = __ldg(words + w);
 #pragma unroll
-      for (int b = 0; b < 4; ++b) levels[4 * w + b] = static_cast<std::uint8_t>(word >> (8 * b));
+      for (int b = 0; b < K; ++b) levels[K * w + b] = static_cast<std::uint8_t>(word >> (8 * b));
     }
     return;
   }
-  for (int i = 0; i < count * C; ++i) levels[i] = __ldg(from + i);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) levels[i] = __ldg(from + i);
 }
 
-/// Elements to `to`, together where all are there and they lie so.
-template <typename Out>
-__device__ void store(Out* to, const Out (&values)[kPixels], int count) {
-  using Four = Pack<Out, kPixels>;
-  if (count == kPixels && reinterpret_cast<std::uintptr_t>(to) % sizeof(Four) == 0) {
-    Four four;
-#pragma unroll
-    for (int i = 0; i < kPixels; ++i) four.values[i] = values[i];
-    *reinterpret_cast<Four*>(to) = four;
+/// Elements to `to`, together where they lie so.
+template <typename Out, int K>
+__device__ void store(Out* to, const Pack<Out, K>& values) {
+  if (reinterpret_cast<std::uintptr_t>(to) % sizeof(values) == 0) {
+    *reinterpret_cast<Pack<Out, K>*>(to) = values;
     return;
   }
-  for (int i = 0; i < count; ++i) to[i] = values[i];
+#pragma unroll
+  for (int i = 0; i < K; ++i) to[i] = values.values[i];
 }
 
-template <typename Out, int C, bool kChannelsLast>
-__global__ void __launch_bounds__(kThreads) image_kernel(ImagePass pass) {
-  const int quads = (pass.width + kPixels - 1) / kPixels;
-  const int place = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
-  if (place >= quads * pass.height) return;
-  const int y = place / quads, x = (place - y * quads) * kPixels;
-  const int count = min(kPixels, pass.width - x);
-  const std::int64_t n = blockIdx.y;
-  const ImageCrop crop = pass.crops != nullptr ? pass.crops[n] : ImageCrop{};
-  const bool flip = crop.flip != 0;
-  const int first = crop.x + (flip ? pass.width - x - count : x);  // leftmost input pixel of these
+/// An output line of an image: where it begins in the input, and whether it is read from its end.
+struct Line {
+  const std::uint8_t* in;
+  bool flip;
+};
 
-  std::uint8_t levels[kPixels * C] = {};
-  load<C>(pass.in + ((n * pass.in_height + crop.y + y) * pass.in_width + first) * C, count, levels);
-  Out pixels[C][kPixels];
-#pragma unroll
-  for (int i = 0; i < kPixels; ++i) {
-    const int from = flip ? count - 1 - i : i;
+template <int C>
+__device__ Line line_of(const ImagePass& pass, std::int64_t n, int y) {
+  const ImageCrop crop = pass.crops != nullptr ? pass.crops[n] : ImageCrop{};
+  return {pass.in + ((n * pass.in_height + crop.y + y) * pass.in_width + crop.x) * C, crop.flip != 0};
+}
+
+/// A thread makes K pixels of a line, and stores K values in each plane.
+template <typename Out, int C>
+__global__ void __launch_bounds__(kThreads) planes_kernel(ImagePass pass) {
+  constexpr int K = kTogether<Out>;
+  const int parts = (pass.width + K - 1) / K;
+  const int place = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  if (place >= parts * pass.height) return;
+  const int y = place / parts, x = (place - y * parts) * K;
+  const std::int64_t n = blockIdx.y;
+  const Line line = line_of<C>(pass, n, y);
+  const std::int64_t plane = std::int64_t{pass.height} * pass.width;
+  Out* out = static_cast<Out*>(pass.out) + n * C * plane + std::int64_t{y} * pass.width + x;
+  if (x + K <= pass.width) {
+    std::uint8_t levels[K * C];
+    load<K>(line.in + (line.flip ? pass.width - x - K : x) * C, levels);
 #pragma unroll
     for (int c = 0; c < C; ++c) {
-      std::uint8_t level = 0;
+      Pack<Out, K> values;
 #pragma unroll
-      for (int j = 0; j < kPixels; ++j) level = j == from ? levels[j * C + c] : level;  // keeps them in registers
-      pixels[c][i] = converted<Out>(level, pass.scale[c], pass.bias[c]);
+      for (int i = 0; i < K; ++i) {
+        const std::uint8_t level = line.flip ? levels[(K - 1 - i) * C + c] : levels[i * C + c];
+        values.values[i] = converted<Out>(level, pass.scale[c], pass.bias[c]);
+      }
+      store(out + c * plane, values);
+    }
+    return;
+  }
+  for (int i = 0; x + i < pass.width; ++i) {
+    const std::uint8_t* pixel = line.in + (line.flip ? pass.width - 1 - x - i : x + i) * C;
+#pragma unroll
+    for (int c = 0; c < C; ++c) out[c * plane + i] = converted<Out>(__ldg(pixel + c), pass.scale[c], pass.bias[c]);
+  }
+}
+
+/// A thread makes K values of a line, of whatever channels they are.
+template <typename Out, int C>
+__global__ void __launch_bounds__(kThreads) channels_last_kernel(ImagePass pass) {
+  constexpr int K = kTogether<Out>;
+  const int width = pass.width * C, parts = (width + K - 1) / K;
+  const int place = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  if (place >= parts * pass.height) return;
+  const int y = place / parts, x = (place - y * parts) * K, count = min(K, width - x);
+  const std::int64_t n = blockIdx.y;
+  const Line line = line_of<C>(pass, n, y);
+  const int channel = x % C;
+  float scale[C], bias[C];  // from this thread's first channel on
+#pragma unroll
+  for (int i = 0; i < C; ++i) {
+    const int c = channel + i < C ? channel + i : channel + i - C;
+#pragma unroll
+    for (int each = 0; each < C; ++each) {
+      if (c == each) scale[i] = pass.scale[each], bias[i] = pass.bias[each];
     }
   }
-
-  auto* out = static_cast<Out*>(pass.out);
-  if constexpr (kChannelsLast) {
-    Out* to = out + ((n * pass.height + y) * pass.width + x) * C;
-    if (count == kPixels) {
-#pragma unroll
-      for (int part = 0; part < C; ++part) {
-        Out values[kPixels];
-#pragma unroll
-        for (int i = 0; i < kPixels; ++i) values[i] = pixels[(part * kPixels + i) % C][(part * kPixels + i) / C];
-        store(to + part * kPixels, values, kPixels);
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < kPixels; ++i) {
-#pragma unroll
-        for (int c = 0; c < C; ++c) {
-          if (i < count) to[i * C + c] = pixels[c][i];
-        }
-      }
-    }
+  std::uint8_t levels[K] = {};
+  if (count == K && !line.flip) {
+    load<K>(line.in + x, levels);
   } else {
 #pragma unroll
-    for (int c = 0; c < C; ++c) store(out + ((n * C + c) * pass.height + y) * pass.width + x, pixels[c], count);
+    for (int i = 0; i < K; ++i) {
+      const int of_pixel = (channel + i) % C;  // from a mirrored pixel's first byte
+      const int from = line.flip ? width - C - (x + i - of_pixel) + of_pixel : x + i;
+      if (i < count) levels[i] = __ldg(line.in + from);
+    }
+  }
+  Pack<Out, K> values;
+#pragma unroll
+  for (int i = 0; i < K; ++i) values.values[i] = converted<Out>(levels[i], scale[i % C], bias[i % C]);
+  Out* out = static_cast<Out*>(pass.out) + (n * pass.height + y) * width + x;
+  if (count == K) return store(out, values);
+#pragma unroll
+  for (int i = 0; i < K; ++i) {
+    if (i < count) out[i] = values.values[i];
   }
 }
 
 template <typename Out, int C>
 void launch_as(const ImagePass& pass, cudaStream_t stream) {
-  const std::int64_t places = std::int64_t{(pass.width + kPixels - 1) / kPixels} * pass.height;
+  constexpr int K = kTogether<Out>;
+  const std::int64_t width = std::int64_t{pass.width} * (pass.channels_last ? C : 1);
+  const std::int64_t places = (width + K - 1) / K * pass.height;
   const dim3 grid(static_cast<unsigned>((places + kThreads - 1) / kThreads), static_cast<unsigned>(pass.rows));
-  if (pass.channels_last) {
-    launch_kernel(image_kernel<Out, C, true>, grid, kThreads, stream, pass);
-  } else {
-    launch_kernel(image_kernel<Out, C, false>, grid, kThreads, stream, pass);
-  }
+  launch_kernel(pass.channels_last ? channels_last_kernel<Out, C> : planes_kernel<Out, C>, grid, kThreads, stream, pass);
 }
 
 template <typename Out>

@@ -114,15 +114,15 @@ TEST_CASE("the image kernel writes the bytes of the host and no others: types, c
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::u8}) {
     for (const std::int32_t channels : {1, 3, 4}) {
       for (const bool channels_last : {false, true}) {
-        for (const std::int32_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9, 224, 225}) {
+        for (const std::int32_t width : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 224, 225}) {
           ImagePass pass{.rows = 2, .channels = channels};
-          pass.width = width, pass.height = width < 10 ? 3 : 9;  // 9 lines of 224 are more than a block's threads
+          pass.width = width, pass.height = width < 20 ? 3 : 9;  // 9 lines of 224 are more than a block's threads
           pass.dtype = dtype, pass.channels_last = channels_last;
           const float mean[] = {0.485F, 0.456F, 0.406F, 0.5F}, deviation[] = {0.229F, 0.224F, 0.225F, 0.3F};
           normalize(pass, mean, deviation);
           for (const std::int32_t wider : {0, 1, 4}) {
             pass.in_width = width + wider, pass.in_height = pass.height + wider / 2;
-            for (std::size_t in_offset = 0; in_offset < 4; ++in_offset) {
+            for (std::size_t in_offset = 0; in_offset <= 4; ++in_offset) {
               for (std::size_t out_offset = 0; out_offset < 4; ++out_offset) {
                 compare(pass, in_offset, out_offset, random);
               }
