@@ -18,6 +18,7 @@ class WithoutInterpreter {
   WithoutInterpreter();  ///< throws Error: resource, once the program is ending
   ~WithoutInterpreter();
   void end();  ///< takes the interpreter back now; may be called again
+  bool ended() const { return thread_ == nullptr; }
   WithoutInterpreter(const WithoutInterpreter&) = delete;
   WithoutInterpreter& operator=(const WithoutInterpreter&) = delete;
 

@@ -72,8 +72,9 @@ class PythonLoader {
   struct Used {
     std::shared_ptr<Loader> loader;
     const std::atomic<bool>& closing;
+    const WithoutInterpreter& without;
     ~Used() {
-      if (!closing.load(std::memory_order_relaxed) || PyGILState_Check() == 0) return;
+      if (!closing.load(std::memory_order_relaxed) || !without.ended()) return;
       const nanobind::gil_scoped_release released;
       loader.reset();
     }
@@ -84,7 +85,7 @@ class PythonLoader {
     std::shared_ptr<Loader> kept = usable();
     require_elsewhere();
     WithoutInterpreter released;
-    const Used used{std::move(kept), closing_};
+    const Used used{std::move(kept), closing_, released};
     const std::scoped_lock lock(mutex_);
     return through_door({.dataset = used.loader->dataset().path().string()},
                         [&] { return work(*used.loader, released); });
