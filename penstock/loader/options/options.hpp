@@ -156,18 +156,18 @@ struct LoaderOptions {
   std::shared_ptr<Device> on_device = {};  ///< A device that the caller has already opened. Overrides `device`.
   unsigned device_prefetch = 2;            ///< batches ahead of the consumer on the device, those on their way included
   Where where = Where::automatic;
-  /// Experimental, no GPU has run it yet. With a device: outputs of fixed shape whose rows are stored as they are, each in one piece of a page or more, are
-  /// read from their files straight into the device's memory (GPUDirect Storage). The batches are the same. Where that
+  /// Experimental, no GPU has run it yet. With a device: outputs of fixed shape whose rows are stored as they are, each
+  /// in one piece of a page or more, are read from their files straight into the device's memory (GPUDirect Storage). The batches are the same. Where that
   /// cannot be had they go through the host, and the stats say why. Neither with on_batch nor mix nor cache, which work
   /// on rows in the host's memory.
   bool gpu_direct = false;
-  /// Experimental, no GPU has run it yet. With a device: the share, 0 to 1, of JPEGs that it decodes, crops, resizes and flips in the cores' place (nvJPEG
+  /// With a device: the share, 0 to 1, of JPEGs that it decodes, crops, resizes and flips in the cores' place (nvJPEG
   /// on a GPU), of outputs whose images cross as uint8 pixels. Which ones is drawn for each sample, so batches depend
   /// on nothing else; but a GPU's decoder gives other pixels than the processor's, by a few levels. Where it cannot be
   /// had, and for images that it does not take, the cores do it, and the stats say why. Neither with on_batch nor mix
   /// nor cache, which work on rows in the host's memory.
   double gpu_jpeg = 0;
-  std::uint64_t gpu_jpeg_bytes = std::uint64_t{256} << 20;  ///< experimental; of the device, for images that it decodes
+  std::uint64_t gpu_jpeg_bytes = std::uint64_t{256} << 20;  ///< of the device, for images that it decodes
   /// A decoder that the caller has already opened. It is used instead of the device's own.
   std::shared_ptr<JpegDecoder> on_device_jpeg = {};
 };
