@@ -1,8 +1,9 @@
-// Writes times, shares and amounts for people.
+// Writes times, shares and amounts for people, and reads sizes that they write.
 #pragma once
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -23,5 +24,9 @@ std::string text_of(const char* format, Values... values) {
 std::string percent_text(double share);        ///< "31 %" of 0.31
 std::string time_text(double seconds);         ///< "0.43 us", "490 us", "2.2 ms", "1.20 s"
 std::string decimal_bytes_text(double bytes);  ///< "1.5 kB", "31.0 MB", "1.10 GB", of 10^3, 10^6 and 10^9
+
+/// "4096", "256MiB", "1G", "2.5GB": K, M, G and T, with iB or alone, count in 1,024s; KB, MB, GB and TB in 1,000s.
+/// Throws Error: invalid_argument.
+std::uint64_t parse_size(const std::string& text);
 
 }  // namespace penstock

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -44,25 +43,6 @@ std::string seconds_text(double seconds) {
   else
     std::snprintf(text.data(), text.size(), "%u:%02u", minutes, rest);
   return text.data();
-}
-
-std::uint64_t parse_size(const std::string& text) {
-  const auto refuse = [&] { return Error::invalid_argument("'" + text + "' is not a size: write 4096, 256MiB or 1G"); };
-  double number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || !(number >= 0)) throw refuse();
-  std::string unit(end, text.data() + text.size());
-  for (char& letter : unit) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-  double factor = 1;
-  if (!unit.empty() && unit != "B") {
-    const std::size_t power = std::string_view("KMGT").find(unit.front());
-    const std::string_view rest = std::string_view(unit).substr(1);
-    if (power == std::string_view::npos || (rest != "" && rest != "IB" && rest != "B")) throw refuse();
-    factor = std::pow(rest == "B" ? 1000.0 : 1024.0, static_cast<double>(power + 1));
-  }
-  const double bytes = number * factor;
-  if (bytes >= 9.2e18) throw refuse();
-  return static_cast<std::uint64_t>(bytes);
 }
 
 CountRange parse_count_range(const std::string& text) {

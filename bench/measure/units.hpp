@@ -1,10 +1,11 @@
-// Formats and parses numbers as people write them: "1,204", "256.0 MiB", "00:41", "256MiB".
+// Formats and parses numbers as people write them: "1,204", "256.0 MiB", "00:41".
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include <base/amounts.hpp>
 #include <base/printable.hpp>
 
 namespace penstock {
@@ -13,9 +14,6 @@ std::string hex(std::uint64_t number);         ///< 16 digits
 std::string fixed(double number, int digits);  ///< after the point
 std::string bytes_text(std::uint64_t bytes);   ///< "512 B", "2.4 KiB", "256.0 MiB"
 std::string seconds_text(double seconds);      ///< "41 s", "3:20", "2:03:20"
-/// "4096", "256MiB", "1G", "2.5GB": K, M, G and T, with iB or alone, count in 1,024s; KB, MB, GB and TB in 1,000s.
-/// Throws Error: invalid_argument.
-std::uint64_t parse_size(const std::string& text);
 
 struct CountRange {
   std::uint64_t fewest, most;
