@@ -59,12 +59,12 @@ std::string notes_on(const Dataset& dataset, const Program& program, const Loade
   std::string notes = cost_of_shuffle(dataset, program, order_options(options), options.block_cache, selection);
   const std::string doubts = doubts_of(options.fields);
   if (!doubts.empty()) notes += (notes.empty() ? "" : "; ") + doubts;
-  const bool counts_bad = options.on_error != OnError::raise && options.max_error_rate < 1;
+  const bool counts_bad = options.on_error != OnError::raise && (options.max_error_count || options.max_error_rate < 1);
   if (options.world > 1 && counts_bad && !options.sum_over_ranks) {
     notes +=
         std::string(notes.empty() ? "" : "; ") +
-        "each rank minds max_error_rate for its own share, so ranks may raise at different batches; sum_over_ranks "
-        "makes them raise at the same one";
+        "each rank counts max_errors for its own share, so ranks may raise at different batches; all_reduce makes them "
+        "raise at the same one";
   }
   return notes;
 }
@@ -126,7 +126,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       worker_logs_(work_logs(options_.workers_max)),
       worker_records_(worker_records(options_.workers_max, program_.outputs().size())),
       slabs_(host_slabs()),
-      failures_(options_.max_error_rate, failure_shares(selection_), options_.world),
+      failures_({options_.max_error_rate, options_.max_error_count}, failure_shares(selection_), options_.world),
       stalls_(scheduler_log_, worker_logs_, !engine_.engine->synchronous()),
       publisher_(options_.publish),
       reorder_(add(std::make_unique<ReorderBuffer>(slabs_, options_.workers))) {

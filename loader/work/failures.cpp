@@ -15,8 +15,8 @@ constexpr std::size_t kListed = 1000;
 
 }  // namespace
 
-Failures::Failures(double max_rate, std::vector<FailureShare> shares, std::uint32_t ranks)
-    : max_rate_(max_rate), ranks_(ranks) {
+Failures::Failures(FailureLimit limit, std::vector<FailureShare> shares, std::uint32_t ranks)
+    : limit_(limit), ranks_(ranks) {
   for (FailureShare& share : shares) counted_.push_back({.share = std::move(share), .positions = {}, .last = {}});
 }
 
@@ -55,10 +55,13 @@ std::uint64_t Failures::before(std::uint64_t position) const {
 
 void Failures::require(std::uint64_t bad, std::uint64_t samples, const std::string& whose,
                        const std::string& last) const {
-  if (static_cast<double>(bad) <= max_rate_ * static_cast<double>(samples)) return;
+  const bool within =
+      limit_.count ? bad <= *limit_.count : static_cast<double>(bad) <= limit_.rate * static_cast<double>(samples);
+  if (within) return;
   throw Error::corrupt(std::to_string(bad) + " of " + std::to_string(samples) + " samples of epoch " +
-                       std::to_string(order_.epoch) + whose + " are bad, more than max_error_rate=" +
-                       shortest_decimal(max_rate_) + " allows" + (last.empty() ? "" : "; the last: " + last));
+                       std::to_string(order_.epoch) + whose + " are invalid, more than max_errors=" +
+                       (limit_.count ? std::to_string(*limit_.count) : shortest_decimal(limit_.rate)) + " allows" +
+                       (last.empty() ? "" : "; the last: " + last));
 }
 
 void Failures::require_within_share(std::uint64_t position) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,18 @@ struct FailureShare {
   std::uint64_t samples = 0;       ///< that an epoch has of them, over all ranks
 };
 
+/// How many samples of an epoch may be bad.
+struct FailureLimit {
+  double rate = 1;                          ///< of the samples that the limit is of
+  std::optional<std::uint64_t> count = {};  ///< in place of the rate
+};
+
 /// Counted at delivery, by position in the epoch's order: the batch at which the limit is passed does not depend on
 /// timing, and is the same where batches are delivered again (set_epoch, restore).
 class Failures {
  public:
   /// `shares`: at least one, by rising numbers.
-  Failures(double max_rate, std::vector<FailureShare> shares, std::uint32_t ranks);
+  Failures(FailureLimit limit, std::vector<FailureShare> shares, std::uint32_t ranks);
 
   /// Records the bad samples of a batch of `order`'s epoch.
   void record(const Position& order, std::vector<BadSample> bad, std::uint64_t other_failures);
@@ -47,7 +54,7 @@ class Failures {
   Counted& counted_of(std::uint64_t sample);
   void require(std::uint64_t bad, std::uint64_t samples, const std::string& whose, const std::string& last) const;
 
-  const double max_rate_;
+  const FailureLimit limit_;
   const std::uint32_t ranks_;
   Position order_;                // of the epoch
   std::vector<Counted> counted_;  // of each share

@@ -79,9 +79,12 @@ struct LoaderOptions {
   // ---- Errors -------------------------------------------------------------------------------------------------------
 
   OnError on_error = OnError::raise;
-  /// Of the samples of an epoch, for replace and mark; more raises. A sample counts once an epoch, however often the
-  /// epoch is begun again. With several ranks each minds the limit for its own share, unless:
+  /// Share of an epoch's samples that replace and mark may meet; more raises. A sample counts once an epoch, however
+  /// often the epoch is begun again. With several ranks each minds the limit for its own share, unless sum_over_ranks
+  /// is given.
   double max_error_rate = 0.05;
+  /// The same limit as a number of samples, in place of a share; of a mixture, for each source.
+  std::optional<std::uint64_t> max_error_count = {};
   /// The sum over all ranks of a number that each of them gives, by whatever they talk with: all ranks then pass the
   /// limit at the same batch. Called by next(), in its thread, behind the same batches on every rank: every 16th of an
   /// epoch and its last. What it throws is what next() throws for that batch. It must not use the loader.

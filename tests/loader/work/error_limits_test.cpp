@@ -21,7 +21,7 @@ TEST_CASE("more bad samples than max_error_rate raise, at the same batch whateve
     Loader loader(dataset, options);
     CHECK(loader.next().has_value());
     CHECK(loader.next().has_value());
-    CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("are bad, more than max_error_rate=0.025 allows"), Error);
+    CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("are invalid, more than max_errors=0.025 allows"), Error);
   }
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("a limit is passed at the same batch however often the epoch is begun 
       while (few.next()) {
       }
     } catch (const Error& error) {
-      CHECK(error.cause().find("2 of 40 samples of epoch 0 are bad") == 0);
+      CHECK(error.cause().find("2 of 40 samples of epoch 0 are invalid") == 0);
       passed_at.push_back(few.state().batch);
     }
   }
@@ -78,12 +78,12 @@ TEST_CASE("several ranks: each minds its share, and says so; with a sum over the
       while (ranks[rank]->next()) {
       }
     } catch (const Error& error) {
-      CHECK(error.cause().find("max_error_rate") != std::string::npos);
+      CHECK(error.cause().find("max_errors") != std::string::npos);
     }
     return ranks[rank]->state().batch;
   };
   for (options.rank = 0; options.rank < 2; ++options.rank) ranks.push_back(std::make_unique<Loader>(dataset, options));
-  CHECK(ranks[0]->stats().notes.find("sum_over_ranks makes them raise at the same one") != std::string::npos);
+  CHECK(ranks[0]->stats().notes.find("all_reduce makes them raise at the same one") != std::string::npos);
   CHECK(run(0) != run(1));
 
   // What a process group would tell: first all ranks' numbers are gathered, then each gets their sum.

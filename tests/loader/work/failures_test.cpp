@@ -55,7 +55,7 @@ TEST_CASE("the first row in plan order decides what a batch fails with, whicheve
 }
 
 TEST_CASE("bad samples are counted for each epoch by itself, and once each") {
-  Failures failures(0.1, {{.samples = 40}}, 1);
+  Failures failures({0.1}, {{.samples = 40}}, 1);
   for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
     for (const std::uint64_t position : {3U, 5U, 3U, 7U, 9U}) failures.record({.epoch = epoch}, bad_at({position}), 0);
     CHECK(failures.before(40) == 4);
@@ -68,8 +68,21 @@ TEST_CASE("bad samples are counted for each epoch by itself, and once each") {
   CHECK(stats.bad_samples == 101);
 }
 
+TEST_CASE("a limit that is a number of samples does not depend on how many an epoch has") {
+  Failures failures({.count = 2}, {{.samples = 1000}}, 4);
+  failures.record({}, bad_at({3, 5}), 0);
+  CHECK_NOTHROW(failures.require_within_share(1000));
+  CHECK_NOTHROW(failures.require_within_all(2));
+  CHECK_THROWS_WITH_AS(
+      failures.require_within_all(3),
+      doctest::Contains("3 of 1000 samples of epoch 0, over all ranks, are invalid, more than max_errors=2 allows"),
+      Error);
+  failures.record({}, bad_at({7}), 0);
+  CHECK_THROWS_WITH_AS(failures.require_within_share(1000), doctest::Contains("more than max_errors=2"), Error);
+}
+
 TEST_CASE("another order of the same epoch is counted by itself") {
-  Failures failures(1, {{.samples = 40}}, 1);
+  Failures failures({1}, {{.samples = 40}}, 1);
   const Position order{.seed = 1, .shuffle_block = 8, .epoch = 3, .start = 4, .batch = 2};
   const auto record = [&](Position at) {
     failures.record(order, bad_at({5, 6}), 0);
@@ -101,7 +114,7 @@ TEST_CASE("bad samples of a batch come in the order of its rows, whichever faile
 }
 
 TEST_CASE("a rank's share is that of the fullest one, and all ranks have all samples") {
-  Failures failures(0.1, {{.samples = 41}}, 4);
+  Failures failures({0.1}, {{.samples = 41}}, 4);
   failures.record({}, bad_at({3}), 0);
   CHECK_NOTHROW(failures.require_within_share(40));
   std::vector<BadSample> one = bad_at({4});
@@ -117,7 +130,7 @@ TEST_CASE("a rank's share is that of the fullest one, and all ranks have all sam
 }
 
 TEST_CASE("each source of a mixture has a limit of its own") {
-  Failures failures(0.1, {{"photos", 0, 100}, {"drawings", 50, 10}}, 1);
+  Failures failures({0.1}, {{"photos", 0, 100}, {"drawings", 50, 10}}, 1);
   const auto bad = [](std::uint64_t sample, std::uint64_t position) {
     std::vector<BadSample> samples = bad_at({position});
     samples.back().sample = sample;
@@ -129,12 +142,12 @@ TEST_CASE("each source of a mixture has a limit of its own") {
   failures.record({}, bad(59, 30), 0);
   CHECK_NOTHROW(failures.require_within_share(30));
   CHECK_THROWS_WITH_AS(failures.require_within_share(31),
-                       doctest::Contains("2 of 10 samples of epoch 0, of source \"drawings\", are bad"), Error);
+                       doctest::Contains("2 of 10 samples of epoch 0, of source \"drawings\", are invalid"), Error);
   CHECK(failures.before(100) == 12);
 }
 
 TEST_CASE("the first thousand bad samples are listed, the others counted") {
-  Failures failures(1, {{.samples = 3000}}, 1);
+  Failures failures({1}, {{.samples = 3000}}, 1);
   for (std::uint64_t position = 0; position < 1003; ++position)
     failures.record({}, bad_at({position}), position == 0 ? 2 : 0);
   Stats stats;
