@@ -27,7 +27,10 @@ constexpr std::chrono::milliseconds kSlice{50};  // of a wait that somebody want
     const bool raises = policy == OnError::raise;
     std::string remedy = raises ? "on_error=\"replace\" or \"mark\"" : "";
     if (error.kind() == ErrorKind::io) {
-      remedy.append(raises ? " and " : "").append("unreadable=[").append(double_quoted(key)).append("]");
+      remedy.append(raises ? " and " : "")
+          .append("read_options=ps.ReadOptions(unreadable=[")
+          .append(double_quoted(key))
+          .append("])");
     } else if (!error.is_data_fault() || !raises) {
       throw;
     }
@@ -156,24 +159,26 @@ std::optional<BatchResult> Pipeline::take(const std::function<void()>& while_wai
 
 void Pipeline::require_room() {
   const auto refuse = [&](unsigned holds, const std::string& limit) {
-    throw Error::resource("the program holds " + std::to_string(holds) + " batches, as many as " + limit +
-                              " allows; they are views of the loader's memory: let go of each before the next one, "
-                              "keep copies of what you need of them (numpy.array(), tensor.clone()), or give held_max "
-                              "the number of batches that you keep (an epoch has " +
-                              std::to_string(cursor_.batches_per_epoch()) + ")",
-                          {.dataset = dataset_.path().string()});
+    throw Error::resource(
+        "the program holds " + std::to_string(holds) + " batches, as many as " + limit +
+            " allows; they are views of the loader's memory: let go of each before the next one, "
+            "keep copies of what you need of them (numpy.array(), tensor.clone()), or give max_live_batches "
+            "the number of batches that you keep (an epoch has " +
+            std::to_string(cursor_.batches_per_epoch()) + ")",
+        {.dataset = dataset_.path().string()});
   };
   BatchPool& pool = stages_.back()->pool();
   if (&pool != slabs_.get()) {  // what on_batch keeps on the host must leave slabs to go round
     const unsigned spare = std::min<unsigned>(options_.held, static_cast<unsigned>(slabs_->size()) - 1);
-    if (const unsigned kept = slabs_->lent(); kept >= spare) refuse(kept, "held = " + std::to_string(options_.held));
+    if (const unsigned kept = slabs_->lent(); kept >= spare)
+      refuse(kept, "reserved_batches=" + std::to_string(options_.held));
   }
   const unsigned holds = pool.lent();
   if (holds < options_.held) return;
   if (holds >= options_.held_max) {
-    refuse(holds, options_.held_max == options_.held ? "held = " + std::to_string(options_.held)
-                                                     : "held_max = " + std::to_string(options_.held_max) +
-                                                           " (held = " + std::to_string(options_.held) + ")");
+    refuse(holds, options_.held_max == options_.held ? "reserved_batches=" + std::to_string(options_.held)
+                                                     : "max_live_batches=" + std::to_string(options_.held_max) +
+                                                           " (reserved_batches=" + std::to_string(options_.held) + ")");
   }
   pool.allow_held(holds + 1);
 }

@@ -187,18 +187,18 @@ void require_order_of_draws(const Dataset& dataset, const LoaderOptions& options
   };
   if (by_chance && !options.shuffle) refuse(": samples are drawn by chance, which takes shuffle");
   if (by_chance && in_parts)
-    refuse(" go with neither shuffle_window nor shuffle_block, which keep to the samples' order");
+    refuse(" go with neither shuffle.window() nor shuffle.blocks(), which keep to the samples' order");
 }
 
 void require_whole_batches(const Dataset& dataset, const LoaderOptions& options) {
   constexpr std::uint64_t kLongestWindow = std::uint64_t{1} << 31;
   const std::uint64_t rows = std::uint64_t{options.batch_size} * options.world, window = options.buckets->window;
   const ErrorContext here{.dataset = dataset.path().string()};
-  if (window > kLongestWindow) throw Error::invalid_argument("bucket_window must be at most 2147483648", here);
+  if (window > kLongestWindow) throw Error::invalid_argument("pool of by_length() must be at most 2147483648", here);
   if (window < rows)
-    throw Error::invalid_argument("bucket_window=" + std::to_string(window) +
-                                      " has no room for a batch of all ranks, " + std::to_string(rows) + " rows",
-                                  here);
+    throw Error::invalid_argument(
+        "pool=" + std::to_string(window) + " has no room for a batch of all ranks, " + std::to_string(rows) + " rows",
+        here);
 }
 
 }  // namespace
@@ -209,17 +209,17 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   };
   require(options.batch_size > 0, "batch_size must be at least 1");
   require(options.prefetch > 0, "prefetch must be at least 1");
-  require(options.held > 0, "held must be at least 1");
+  require(options.held > 0, "reserved_batches must be at least 1");
   if (options.held_max == 0) options.held_max = options.held;
-  require(options.held_max >= options.held, "held_max must be at least held");
-  require(options.held_max <= kMostBatches, "held and held_max must be at most 65536");
+  require(options.held_max >= options.held, "max_live_batches must be at least reserved_batches");
+  require(options.held_max <= kMostBatches, "reserved_batches and max_live_batches must be at most 65536");
   require(options.world > 0, "world must be at least 1");
   if (options.rank >= options.world) {
     throw Error::invalid_argument("rank " + std::to_string(options.rank) + " must be less than world, which is " +
                                       std::to_string(options.world) + ": ranks begin at 0",
                                   {.dataset = dataset.path().string()});
   }
-  require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_error_rate must be between 0 and 1");
+  require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_errors as a share must be between 0 and 1");
   require_unreadable(dataset, options);
   require(options.timeout.count() >= 0, "timeout must not be negative");
   options.timeout = std::min<std::chrono::milliseconds>(options.timeout, kLongestTimeout);
@@ -250,9 +250,9 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.gpu_jpeg == 0 || options.on_device != nullptr, "gpu_jpeg takes a device");
   const bool no_step_on_host_rows = !options.on_batch && options.mix.empty() && options.cache == CacheKind::none;
   require(options.gpu_jpeg == 0 || no_step_on_host_rows,
-          "gpu_jpeg goes with none of on_batch, mix and cache: they work on rows in the host's memory");
+          "gpu_jpeg goes with none of batch_transform, mix and cache: they work on rows in the host's memory");
   require(!options.gpu_direct || no_step_on_host_rows,
-          "gpu_direct goes with none of on_batch, mix and cache: they work on rows in the host's memory");
+          "gpu_direct goes with none of batch_transform, mix and cache: they work on rows in the host's memory");
   try {
     ask_for_classes(options, dataset.fields());
   } catch (const Error& error) {
@@ -274,7 +274,8 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   }
   if (options.where == Where::device) {
     throw Error::invalid_argument(
-        "where is \"device\", but no output's last step can be done there: that takes a device, images of the codecs' "
+        "finish_on is \"device\", but no output's last step can be done there: that takes a device, images of the "
+        "codecs' "
         "own steps that end in normalize() or cast(), or points whose last steps are center(), unit_sphere(), "
         "rotate(), "
         "jitter() or the like, and on_error other than mark",

@@ -53,7 +53,8 @@ void require_same(const SavedOrder& saved, const SavedOrder& own) {
   require(saved.draws.has_value() == own.draws.has_value() && (!own.draws || saved.draws->kind == own.draws->kind),
           draws_text(saved.draws), draws_text(own.draws));
   require(saved.draws == own.draws, draws_text(saved.draws) + " of other numbers", "its own");
-  require(saved.last == own.last, "last=" + std::string(name(saved.last)), "last=" + std::string(name(own.last)));
+  require(saved.last == own.last, "last_batch=" + std::string(name(saved.last)),
+          "last_batch=" + std::string(name(own.last)));
   require(saved.subset.has_value() == own.subset.has_value(), listed(saved.subset), listed(own.subset));
   require(saved.subset == own.subset, "another subset of the samples", "one of its own");
 }
@@ -61,11 +62,11 @@ void require_same(const SavedOrder& saved, const SavedOrder& own) {
 std::string told_of(const BatchLimits& limits) {
   return std::to_string(limits.world) + (limits.world == 1 ? " rank" : " ranks") +
          " with batch_size=" + std::to_string(limits.batch_size) +
-         (limits.budget != 0 ? " and batch_budget=" + shortest_decimal(limits.budget) : " and no batch_budget");
+         (limits.budget != 0 ? " and budget=" + shortest_decimal(limits.budget) : " and no budget");
 }
 
 std::string by_text(const std::string& by) {
-  return by.empty() ? "lengths of the program's own" : "bucket_by=" + double_quoted(by);
+  return by.empty() ? "lengths of the program's own" : "by_length(" + double_quoted(by) + ")";
 }
 
 // The windows among the transforms, "clip = window(...)", and what is left without them.
@@ -175,13 +176,12 @@ void Cursor::require_same_buckets(const LoaderState& state) const {
   const auto refuse = [](const std::string& theirs, const std::string& ours) {
     throw Error::invalid_argument("the state was saved with " + theirs + ", this loader has " + ours);
   };
-  if (!state.buckets) refuse("no bucket_by", by_text(options_.bucketed->by()));
-  if (options_.bucketed == nullptr) refuse(by_text(state.buckets->by), "no bucket_by");
+  if (!state.buckets) refuse("no batching by length", by_text(options_.bucketed->by()));
+  if (options_.bucketed == nullptr) refuse(by_text(state.buckets->by), "no batching by length");
   if (state.buckets->lengths != options_.bucketed->fingerprint())
     refuse("other lengths, " + by_text(state.buckets->by), by_text(options_.bucketed->by()));
   if (state.buckets->window != options_.bucketed->window())
-    refuse("bucket_window=" + std::to_string(state.buckets->window),
-           "bucket_window=" + std::to_string(options_.bucketed->window()));
+    refuse("pool=" + std::to_string(state.buckets->window), "pool=" + std::to_string(options_.bucketed->window()));
 }
 
 // In the middle of an epoch its batches stay those that it was composed of.
@@ -209,7 +209,7 @@ void Cursor::go_on(const LoaderState& state, Position& position) const {
     if (!saved.same_in_all(own))
       throw Error::invalid_argument("the state stands in the middle of an epoch whose batches were composed for " +
                                     told_of(saved) + ", this loader is one of " + told_of(own) +
-                                    ": to go on with them, batch_size times the ranks and batch_budget times the "
+                                    ": to go on with them, batch_size times the ranks and budget times the "
                                     "ranks must be the same");
     return;  // the same batches, divided otherwise
   }
@@ -256,7 +256,8 @@ void Cursor::note_differences(const LoaderState& state, std::string_view transfo
 void Cursor::carry(const LoaderState& state, Restored& restored) const {
   if ((state.buckets || options_.bucketed != nullptr) && state.start + state.batch > 0)
     throw Error::invalid_argument(
-        "with bucket_by a mixture of other weights or sources goes on at the end of an epoch alone: within it, what "
+        "with batching by length a mixture of other weights or sources goes on at the end of an epoch alone: within "
+        "it, what "
         "each source gave is not the beginning of its order");
   auto carried = std::make_shared<Carried>();
   carried->epoch = state.epoch + (state.start + state.batch > 0 ? 1 : 0);
@@ -316,14 +317,17 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
   std::vector<std::string>& notes = restored.notes;
   if (!state.order)
     notes.emplace_back(
-        "is of version 1, which does not say shuffle, shuffle_block, subset and last: they are taken to be this "
+        "is of version 1, which does not say shuffle, its blocks, the choice of samples and last_batch: they are taken "
+        "to be this "
         "loader's");
   const bool by_blocks = block_of_version_1_ != 0 && (!state.order || state.order->block_of_version_1);
   if (by_blocks) {
     const std::string block = std::to_string(block_of_version_1_);
     restored.position.shuffle_block = block_of_version_1_;
-    notes.push_back("goes on with the block shuffle that version 1 did by itself on this dataset: shuffle_block=" +
-                    block + " makes it this loader's own, shuffle_block=0 says that the state was saved without");
+    notes.push_back(
+        "goes on with the block shuffle that version 1 did by itself on this dataset: "
+        "shuffle=ps.shuffle.blocks(" +
+        block + ") makes it this loader's own, shuffle=True says that the state was saved without");
   }
   if (state.order) {
     SavedOrder own = order();

@@ -54,7 +54,7 @@ void Plan::bucket() {
       .batch_size = options_.batch_size, .world = options_.world, .budget = options_.bucketed->budget()};
   const BatchLimits limits = options_.composed.batch_size != 0 ? options_.composed : own;
   if (limits.budget != 0 && start_ != 0 && start_ != options_.samples)
-    throw Error::invalid_argument("with batch_budget an epoch goes on at a batch that it was composed of");
+    throw Error::invalid_argument("with a budget an epoch goes on at a batch that it was composed of");
   PlanOptions plain = options_;
   plain.bucketed = nullptr;
   const auto make_lister = [plain, epoch = epoch_]() -> ComposedEpoch::ListRows {

@@ -277,23 +277,23 @@ std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, cons
   const LengthBuckets& buckets = *options.buckets;
   const ErrorContext here{.dataset = dataset.path().string()};
   if (buckets.lengths == nullptr || buckets.lengths->size() != dataset.size())
-    throw Error::invalid_argument("bucket_by takes one length for each sample of the dataset: there are " +
+    throw Error::invalid_argument("by_length() takes one length for each sample of the dataset: there are " +
                                       std::to_string(buckets.lengths != nullptr ? buckets.lengths->size() : 0) +
                                       " lengths and " + std::to_string(dataset.size()) + " samples",
                                   here);
   if (!buckets.lengths->finished())
-    throw Error::invalid_argument("bucket_by takes a finished table of lengths: call LengthTable::finish()", here);
+    throw Error::invalid_argument("by_length() takes a finished table of lengths: call LengthTable::finish()", here);
   std::shared_ptr<const LengthTable> lengths = buckets.lengths;
   if (!selection.included.empty()) lengths = std::make_shared<const LengthTable>(*lengths, selection.included);
   for (std::uint64_t number = 0; number < selection.listed; ++number) {
     if (lengths->has(number) && (buckets.budget == 0 || (*lengths)[number] <= buckets.budget)) continue;
     const ErrorContext where{.dataset = here.dataset, .key = std::string(dataset.key(selection.sample(number)))};
     if (!lengths->has(number))
-      throw Error::invalid_argument("the sample has nothing that bucket_by=" + double_quoted(buckets.by) +
+      throw Error::invalid_argument("the sample has nothing that by_length(" + double_quoted(buckets.by) + ")" +
                                         " could measure; a view of those that have it leaves it out: only(has=...)",
                                     where);
     throw Error::invalid_argument("the sample's length, " + shortest_decimal((*lengths)[number]) +
-                                      ", is more than batch_budget=" + shortest_decimal(buckets.budget),
+                                      ", is more than budget=" + shortest_decimal(buckets.budget),
                                   where);
   }
   return std::make_shared<const BucketedOrder>(buckets.by, std::move(lengths), buckets.window, buckets.budget);
@@ -355,8 +355,8 @@ std::string cost_of_shuffle(const Dataset& dataset, const Program& program, cons
   if (times < kWorthAWord) return {};
   const std::string block = std::to_string(std::llround(use.undone / use.used));
   return "a full shuffle undoes each filtered block of the dataset about " + std::to_string(std::llround(times)) +
-         " times an epoch, because about " + block + " samples share one; shuffle_block=" + block +
-         " shuffles blocks and undoes each once, block_cache of " + megabytes(all) + " keeps them all";
+         " times an epoch, because about " + block + " samples share one; shuffle=ps.shuffle.blocks(" + block +
+         ") undoes each once, and block_cache_bytes of " + megabytes(all) + " keep them all";
 }
 
 std::uint64_t block_of_version_1(const Dataset& dataset) {

@@ -186,7 +186,7 @@ TuneResult tune(const Subject& subject, const TuneOptions& options) {
                     (device.empty() ? "" : ", .device = \"" + device + "\"") + "});";
   result.python_line = "loader = ps.Loader(" + in_python + ", batch_size=" + batch + ", workers=" + workers +
                        ", prefetch=" + prefetch + (device.empty() ? "" : ", device=\"" + device + "\"") +
-                       ", fields=fields)";
+                       ", transforms=transforms)";
   return result;
 }
 

@@ -118,7 +118,7 @@ Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column
 
 Draws balanced_by(const Dataset& dataset, std::string_view column, std::uint64_t samples,
                   const std::function<void()>& tick) {
-  const std::string about = "balance=" + double_quoted(column);
+  const std::string about = "balanced(" + double_quoted(column) + ")";
   const Column read = naming(about, [&] { return Column(dataset, column); });
   std::unordered_map<std::string, std::uint32_t> met;  // in the order of their first samples
   std::vector<std::string> texts;

@@ -124,7 +124,7 @@ void measure(const Dataset& dataset, std::string_view by, const BucketOptions& o
     if (asked->first == Measure::bytes) return measure_stored(dataset, field, 1, lengths, tick);
     if (asked->first == Measure::shape && options.budget != 0)
       throw Error::invalid_argument(
-          "batch_budget takes lengths, which shapes are not: give \"pixels:" + one_line(asked->second) + "\"",
+          "budget takes lengths, which shapes are not: give \"pixels:" + one_line(asked->second) + "\"",
           {.dataset = dataset.path().string()});
     return measure_images(dataset, field, asked->first, lengths, tick);
   }
@@ -139,9 +139,9 @@ void measure(const Dataset& dataset, std::string_view by, const BucketOptions& o
 }
 
 void require_sound(const BucketOptions& options) {
-  if (options.window == 0) throw Error::invalid_argument("bucket_window must be at least 1");
+  if (options.window == 0) throw Error::invalid_argument("pool must be at least 1");
   if (!(options.budget >= 0) || !std::isfinite(options.budget))
-    throw Error::invalid_argument("batch_budget must be a number above 0");
+    throw Error::invalid_argument("budget must be a number above 0");
 }
 
 std::shared_ptr<const LengthBuckets> finished(std::string by, std::unique_ptr<LengthTable> lengths,
@@ -165,7 +165,7 @@ std::shared_ptr<const LengthBuckets> bucket_by(std::span<const double> lengths, 
   require_sound(options);
   auto table = std::make_unique<LengthTable>(lengths.size());
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    require_length(lengths[i], {}, "bucket_by: that of sample " + std::to_string(i));
+    require_length(lengths[i], {}, "lengths: that of sample " + std::to_string(i));
     table->set(i, lengths[i]);
   }
   return finished({}, std::move(table), options);

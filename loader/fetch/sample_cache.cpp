@@ -86,7 +86,7 @@ SampleCache::SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_
       return;
     } catch (const Error& error) {
       refused_ =
-          "this process has a cache of its own, of cache_bytes: the node's cannot be had (" + error.cause() + ")";
+          "this process has a cache of its own, of as many bytes: the node's cannot be had (" + error.cause() + ")";
     }
   }
   capacity_ = limit_bytes - table_bytes;

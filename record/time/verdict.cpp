@@ -220,7 +220,7 @@ class Judge {
     if (no_room_ >= kIdle * wall_)
       return say(Binds::memory, "read",
                  waits(took + ", however many were on their way, and " + percent_text(no_room_ / wall_) +
-                       " of the time no room was left for one more: a larger read_window helps"));
+                       " of the time no room was left for one more: a larger read_ahead_bytes helps"));
     if (!by_level && !by_size && stats_.last_reads.size() >= kReadsToTell)
       return say(Binds::storage_latency, "read",
                  waits(took +
@@ -239,13 +239,13 @@ class Judge {
     std::string text;
     if (const BlockOffer& offer = stats_.block_offer; offer.shuffle_block != 0) {
       text += text_of(
-          "; shuffle_block=%llu in place of a full shuffle makes one request for about %.0f samples in "
+          "; shuffle=ps.shuffle.blocks(%llu) in place of a full shuffle makes one request for about %.0f samples in "
           "place of %.0f",
           static_cast<unsigned long long>(offer.shuffle_block), 1 / offer.requests_then,
           offer.requests / offer.requests_then);
     }
     if (!has_node_cache(stats_) && stats_.epochs > 0)
-      text += "; with cache_dir later epochs have from the node's disk what was read once";
+      text += "; with disk_cache later epochs have from the node's disk what was read once";
     return text;
   }
 

@@ -133,7 +133,7 @@ TEST_CASE("holding every slab and asking for more is an error that names held, a
   Loader loader(open(folder / "data"), options);
   std::vector<Batch> kept;
   for (int i = 0; i < 3; ++i) kept.push_back(*loader.next());
-  CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("held"), Error);
+  CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("reserved_batches"), Error);
   CHECK(kept[0]["npy"].as<float>()[3] == 1.0F);
   kept.erase(kept.begin());
   CHECK(loader.next()->keys()[0] == number_key(6));
@@ -149,7 +149,7 @@ TEST_CASE("held grows to held_max, in memory that was counted before and is used
     std::vector<Batch> kept;
     for (int i = 0; i < 5; ++i) kept.push_back(*loader.next());
     for (int again = 0; again < 2; ++again)
-      CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("held_max = 5 (held = 2)"), Error);
+      CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("max_live_batches=5 (reserved_batches=2)"), Error);
     for (std::uint64_t i = 0; i < 5; ++i) {
       CHECK(kept[i]["npy"].as<float>()[0] == static_cast<float>(10 * static_cast<unsigned>(round) + 2 * i));
     }
@@ -181,8 +181,8 @@ TEST_CASE("held_max is held unless it is given, and not less") {
   const Arrays data(8);
   CHECK(Loader(data.dataset(), {.held = 3}).options().held_max == 3);
   CHECK(Loader(data.dataset(), {.held = 3}).stats().held_max_bytes == 0);
-  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.held = 3, .held_max = 2}), doctest::Contains("held_max"), Error);
-  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.held_max = 1U << 31}), doctest::Contains("held_max"), Error);
+  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.held = 3, .held_max = 2}), doctest::Contains("max_live_batches"), Error);
+  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.held_max = 1U << 31}), doctest::Contains("max_live_batches"), Error);
 }
 
 TEST_CASE("batches outlive their loader and its dataset") {
@@ -208,9 +208,9 @@ TEST_CASE("wrong options fail in the constructor") {
   };
   refuses([](LoaderOptions& o) { o.batch_size = 0; }, "batch_size");
   refuses([](LoaderOptions& o) { o.prefetch = 0; }, "prefetch");
-  refuses([](LoaderOptions& o) { o.held = 0; }, "held");
+  refuses([](LoaderOptions& o) { o.held = 0; }, "reserved_batches");
   refuses([](LoaderOptions& o) { o.rank = 1; }, "rank");
-  refuses([](LoaderOptions& o) { o.max_error_rate = 2; }, "max_error_rate");
+  refuses([](LoaderOptions& o) { o.max_error_rate = 2; }, "max_errors");
   refuses([](LoaderOptions& o) { o.subset = {{4}}; }, "subset");
   refuses([](LoaderOptions& o) { o.timeout = std::chrono::milliseconds(-1); }, "timeout");
   refuses([](LoaderOptions& o) { o.timeout = std::chrono::milliseconds::min(); }, "timeout");
@@ -229,7 +229,7 @@ TEST_CASE("the largest numbers that options take neither overflow nor end a wait
     CHECK_THROWS_WITH_AS(Loader(dataset, options), doctest::Contains(word), Error);
   };
   refuses([](LoaderOptions& o) { o.prefetch = kMost; }, "prefetch must be at most");
-  refuses([](LoaderOptions& o) { o.held = kMost; }, "held_max must be at most");
+  refuses([](LoaderOptions& o) { o.held = kMost; }, "reserved_batches and max_live_batches must be at most");
   refuses([](LoaderOptions& o) { o.device_prefetch = kMost; }, "device_prefetch must be at most");
   refuses([](LoaderOptions& o) { o.batch_size = kMost, o.prefetch = 1 << 16; }, "than a process can address");
   refuses(

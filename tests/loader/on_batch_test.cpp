@@ -146,7 +146,7 @@ TEST_CASE("the consumer may hold as many batches as without it; one more is an e
   {
     Loader loader(data.dataset(), with(nothing, 4));
     kept = {*loader.next(), *loader.next()};
-    CHECK_THROWS_WITH(loader.next(), doctest::Contains("held = 2"));
+    CHECK_THROWS_WITH(loader.next(), doctest::Contains("reserved_batches=2"));
     kept.pop_back();
     for (int i = 0; i < 50; ++i) CHECK(loader.next().has_value());
   }
@@ -160,10 +160,10 @@ TEST_CASE("the consumer may hold as many batches as without it; one more is an e
                                     4));
   loader.next();
   loader.next();
-  CHECK_THROWS_WITH(loader.next(), doctest::Contains("held = 2"));
+  CHECK_THROWS_WITH(loader.next(), doctest::Contains("reserved_batches=2"));
   hoarding = false;
   loader.set_epoch(1);
-  CHECK_THROWS_WITH(loader.next(), doctest::Contains("batches, as many as held = 2"));
+  CHECK_THROWS_WITH(loader.next(), doctest::Contains("batches, as many as reserved_batches=2"));
   hoard.clear();
   CHECK(loader.next()->epoch() == 1);
 }

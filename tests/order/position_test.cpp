@@ -163,7 +163,8 @@ TEST_CASE("a state restored into another order of its samples is an error that n
   refused(
       none, [](LoaderOptions& o) { o.shuffle = false; }, "saved with shuffle=true, this loader has shuffle=false");
   refused(
-      none, [](LoaderOptions& o) { o.last = Last::drop; }, "saved with last=keep, this loader has last=drop");
+      none, [](LoaderOptions& o) { o.last = Last::drop; },
+      "saved with last_batch=keep, this loader has last_batch=drop");
   refused(
       none,
       [](LoaderOptions& o) {

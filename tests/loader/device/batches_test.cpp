@@ -90,7 +90,7 @@ TEST_CASE("on_batch comes before the copy, and what it keeps counts as the consu
       [&] {
         for (int i = 0; i < 50; ++i) hoarding.next();
       }(),
-      doctest::Contains("held = 2"));
+      doctest::Contains("reserved_batches=2"));
 }
 
 TEST_CASE("failures of the workers pass the copy by, and bad samples are told beside the batch") {

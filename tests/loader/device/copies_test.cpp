@@ -92,7 +92,7 @@ TEST_CASE("copies run ahead by device_prefetch and no further, and holding more 
   std::this_thread::sleep_for(50ms);
   CHECK(copies == 1 + 3);
   kept.push_back(*loader.next());
-  CHECK_THROWS_WITH(loader.next(), doctest::Contains("held = 2"));
+  CHECK_THROWS_WITH(loader.next(), doctest::Contains("reserved_batches=2"));
   kept.pop_back();
   for (int i = 0; i < 50; ++i) CHECK(loader.next().has_value());
   CHECK(loader.stats().device_slabs == 3 + 2);
@@ -111,7 +111,7 @@ TEST_CASE("on a device held grows to held_max, in memory that was counted before
   for (int round = 0; round < 3; ++round) {
     std::vector<Batch> kept;
     for (int i = 0; i < 4; ++i) kept.push_back(*loader.next());
-    CHECK_THROWS_WITH(loader.next(), doctest::Contains("held_max = 4"));
+    CHECK_THROWS_WITH(loader.next(), doctest::Contains("max_live_batches=4"));
     CHECK(loader.stats().device_slabs == options.device_prefetch + 4);
     CHECK(loader.stats().held_max_bytes == 0);
   }

@@ -95,7 +95,7 @@ TEST_CASE("normalizing on the device gives the bytes of the host, and uint8 is w
 
   options.where = Where::device;
   options.fields = {{"bytes", pixels}, {"cls", label()}};
-  CHECK_THROWS_WITH((Loader{dataset, options}), doctest::Contains("where is \"device\""));
+  CHECK_THROWS_WITH((Loader{dataset, options}), doctest::Contains("finish_on is \"device\""));
 }
 
 TEST_CASE("points that are moved on the device have the bytes of the host, whatever the steps and their order") {
@@ -158,7 +158,7 @@ TEST_CASE("points that are moved on the device have the bytes of the host, whate
 
   options.where = Where::device;
   options.fields = {{"npy", points::sample(10) | points::channels_first()}};
-  CHECK_THROWS_WITH((Loader{dataset, options}), doctest::Contains("where is \"device\""));
+  CHECK_THROWS_WITH((Loader{dataset, options}), doctest::Contains("finish_on is \"device\""));
 }
 
 TEST_CASE(

@@ -152,7 +152,7 @@ TEST_CASE("what a full shuffle over shared blocks costs is told, with the option
   small.block_cache = 1000;
   CHECK(told(dataset, small) ==
         "a full shuffle undoes each filtered block of the dataset about 16 times an epoch, because about 16 samples "
-        "share one; shuffle_block=16 shuffles blocks and undoes each once, block_cache of 1 MB keeps them all");
+        "share one; shuffle=ps.shuffle.blocks(16) undoes each once, and block_cache_bytes of 1 MB keep them all");
   small.shuffle_block = 0;
   CHECK(told(dataset, small).find("about 16 times") != std::string::npos);
   small.shuffle_block = 16;
@@ -182,8 +182,8 @@ TEST_CASE("a state of version 1 goes on with the block shuffle that it meant, al
   saved.order.reset();
 
   Loader now(dataset, in_small_batches());
-  CHECK(now.restore(LoaderState::from_json(saved.to_json())).find("shuffle_block=16 makes it this loader's own") !=
-        std::string::npos);
+  CHECK(now.restore(LoaderState::from_json(saved.to_json()))
+            .find("shuffle=ps.shuffle.blocks(16) makes it this loader's own") != std::string::npos);
   CHECK(samples_of(now) == rest);
   CHECK(samples_of(now) == next);
   now.restore(saved);

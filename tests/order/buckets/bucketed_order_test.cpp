@@ -249,7 +249,7 @@ TEST_CASE("other sizes of a batch cut the same places, without a budget; with on
   larger.batch_size = 10;
   const Cursor refuses(larger, {}, 0);
   CHECK_THROWS_WITH_AS(refuses.load(by_budget.save(1, "t"), 1, "t"),
-                       doctest::Contains("batch_budget=100, this loader is one of 1 rank with batch_size=10"), Error);
+                       doctest::Contains("budget=100, this loader is one of 1 rank with batch_size=10"), Error);
   while (!by_budget.at_end()) {
     by_budget.advance();
     by_budget.delivered();
@@ -272,10 +272,10 @@ TEST_CASE("a state of other lengths, another window, or without any is refused i
   const auto refused = [&](const Cursor& cursor, const LoaderState& saved, const char* cause) {
     CHECK_THROWS_WITH_AS(cursor.load(saved, 1, "t"), doctest::Contains(cause), Error);
   };
-  refused(plain, state, "saved with bucket_by=\"n\", this loader has no bucket_by");
-  refused(bucketed, plain.save(1, "t"), "saved with no bucket_by, this loader has bucket_by=\"n\"");
+  refused(plain, state, "saved with by_length(\"n\"), this loader has no batching by length");
+  refused(bucketed, plain.save(1, "t"), "saved with no batching by length, this loader has by_length(\"n\")");
   refused(other, state, "saved with other lengths");
-  refused(wider, state, "saved with bucket_window=2, this loader has bucket_window=3");
+  refused(wider, state, "saved with pool=2, this loader has pool=3");
 }
 
 TEST_CASE("a saved state of batches by length is read as it was written, and stays readable") {

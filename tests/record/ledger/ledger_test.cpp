@@ -357,7 +357,7 @@ TEST_CASE("one ledger takes one dataset and one order") {
   CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of shuffle=true, not false") != std::string::npos);
   other = options_with(ledger);
   other.last = Last::drop;
-  CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of last=keep, not drop") != std::string::npos);
+  CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of last_batch=keep, not drop") != std::string::npos);
   other = options_with(ledger);
   other.subset = std::vector<std::uint64_t>{1, 2, 3};
   CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of 50 samples an epoch") != std::string::npos);

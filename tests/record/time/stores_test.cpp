@@ -235,21 +235,22 @@ TEST_CASE("the verdict on reads of a store names the block shuffle, and the cach
   stats.block_offer = {.shuffle_block = 16, .requests = 0.96, .requests_then = 1.0 / 16};
   const auto text = [&] { return verdict_of(stats).text; };
   CHECK(verdict_of(stats).binds == Binds::storage_latency);
-  CHECK(
-      has(text(), "shuffle_block=16 in place of a full shuffle makes one request for about 16 samples in place of 15"));
-  CHECK_FALSE(has(text(), "cache_dir"));
+  CHECK(has(text(),
+            "shuffle=ps.shuffle.blocks(16) in place of a full shuffle makes one request for about 16 samples in place "
+            "of 15"));
+  CHECK_FALSE(has(text(), "disk_cache"));
   CHECK_FALSE(has(text(), "io_uring"));
   stats.epochs = 1;
-  CHECK(has(text(), "cache_dir"));
+  CHECK(has(text(), "disk_cache"));
   stats.node_cache_dir = "/cache";
-  CHECK_FALSE(has(text(), "cache_dir"));
+  CHECK_FALSE(has(text(), "disk_cache"));
   stats.block_offer = {};
   CHECK_FALSE(has(text(), "shuffle_block"));
   stats.engine = EngineKind::io_uring;
   stats.node_cache_dir.clear();
   stats.block_offer = {.shuffle_block = 16, .requests = 0.96, .requests_then = 1.0 / 16};
   CHECK_FALSE(has(text(), "shuffle_block"));
-  CHECK_FALSE(has(text(), "cache_dir"));
+  CHECK_FALSE(has(text(), "disk_cache"));
   CHECK(has(text(), "io_uring"));
 }
 
