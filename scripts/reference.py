@@ -54,7 +54,23 @@ def command_page(command: pathlib.Path) -> str:
 # Headings of the page, and what stands under each. What the package exports and no group has ends the page.
 GROUPS: list[tuple[str, list[str]]] = [
     ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
-    ("PyTorch", ["torch.IterableDataset", "torch.tensor", "torch.tensors", "torch.rows", "torch.nested", "torch.sum_over_ranks", "torch.rank_table"]),
+    ("Orders and batches", ["shuffle.*", "sampler.*", "batching.*"]),
+    (
+        "Options in objects",
+        ["CacheOptions", "DiskCacheOptions", "ReadOptions", "MemoryOptions", "DeviceOptions"],
+    ),
+    (
+        "PyTorch",
+        [
+            "torch.Loader",
+            "torch.tensor",
+            "torch.tensors",
+            "torch.rows",
+            "torch.nested",
+            "torch.sum_over_ranks",
+            "torch.rank_table",
+        ],
+    ),
     ("Datasets", ["open", "concat", "token_blocks", "Dataset", "Sample", "FieldSchema"]),
     (
         "Chains",
@@ -70,11 +86,36 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Sources of samples", ["sources.*"]),
     ("Copying and tuning", ["stage", "tune"]),
     ("What was delivered", ["audit", "Audit"]),
-    ("Where the time goes", ["profile", "Profile", "Verdict", "Comparison", "rank_table", "RankTable", "Steps", "schedule",
-                              "Schedule", "Trace", "merge_traces"]),
+    (
+        "Where the time goes",
+        [
+            "profile",
+            "Profile",
+            "Verdict",
+            "Comparison",
+            "rank_table",
+            "RankTable",
+            "Steps",
+            "schedule",
+            "Schedule",
+            "Trace",
+            "merge_traces",
+        ],
+    ),
 ]
 INNER = ("ItemError", "Source", "choose")  # exported by penstock.sources, but not for programs
-MADE_BY_PENSTOCK = ("Audit", "Dataset", "Mixture", "Profile", "RankTable", "SampleFunction", "Stats", "Steps", "Trace", "Transform")  # programs do not construct them
+MADE_BY_PENSTOCK = (
+    "Audit",
+    "Dataset",
+    "Mixture",
+    "Profile",
+    "RankTable",
+    "SampleFunction",
+    "Stats",
+    "Steps",
+    "Trace",
+    "Transform",
+)  # programs do not construct them
 
 
 def tree_of(path: pathlib.Path) -> ast.Module:
@@ -112,6 +153,9 @@ def found(build: pathlib.Path) -> dict[str, ast.stmt]:
         if name in ("image", "points", "array"):
             inner = definitions(compiled / f"{name}.pyi")
             names.update({f"{name}.{each}": node for each, node in inner.items() if not each.startswith("_")})
+        elif name in ("batching", "sampler", "shuffle"):
+            inner = definitions(PACKAGE / f"{name}.py")
+            names.update({f"{name}.{each}": inner[each] for each in exported(PACKAGE / f"{name}.py")})
         elif name not in ("sources", "__version__"):
             own = PACKAGE / f"{modules[name].replace('.', '/')}.py"  # not there for what the compiled module has
             names[name] = (definitions(own) if own.exists() else {}).get(name) or stubs[name]
@@ -275,7 +319,12 @@ def option_table(build: pathlib.Path) -> list[list[str]]:
 
 def cpp_options() -> dict[str, str]:
     """Name -> declaration, of the members of LoaderOptions."""
-    text = (ROOT / "penstock/loader/options/options.hpp").read_text().split("struct LoaderOptions {", 1)[1].split("\n};", 1)[0]
+    text = (
+        (ROOT / "penstock/loader/options/options.hpp")
+        .read_text()
+        .split("struct LoaderOptions {", 1)[1]
+        .split("\n};", 1)[0]
+    )
     text = re.sub(r"//.*", "", text)
     options: dict[str, str] = {}
     for statement in text.split(";"):
@@ -288,17 +337,6 @@ def cpp_options() -> dict[str, str]:
             name = re.match(r"\w+", part)
             assert name, statement
             options[name[0]] = f"{kind} {part}".replace("std::uint64_t", "uint64_t").replace(" = {}", "")
-    return options
-
-
-def python_options(build: pathlib.Path) -> dict[str, str]:
-    loader = definitions(build / "python/penstock/_penstock/__init__.pyi")["Loader"]
-    assert isinstance(loader, ast.ClassDef)
-    made = next(each for each in loader.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-    options = {}
-    for argument, default in zip(made.args.kwonlyargs, made.args.kw_defaults):
-        assert argument.annotation is not None and default is not None
-        options[argument.arg] = f"{argument.arg}: {short(ast.unparse(argument.annotation))} = {ast.unparse(default)}"
     return options
 
 
@@ -319,34 +357,38 @@ def told_default(default: str) -> str:
 
 
 def options_page(build: pathlib.Path, command: pathlib.Path) -> str:
-    cpp, python, shell = cpp_options(), python_options(build), command_options(command)
+    cpp, shell = cpp_options(), command_options(command)
     table = option_table(build)
     parts = [
         MADE.format(source="loader/options/option_table.cpp"),
         "# Options of a loader\n",
-        "`ps.Loader` and `ps.torch.IterableDataset` take them by keyword, `penstock::Loader` as members of `LoaderOptions`,\n"
-        "and the commands that make a loader as `--option`. Names are the same everywhere.\n",
+        "`ps.Loader` and `ps.torch.Loader` take them by keyword, or in an object such as `ps.ReadOptions`; `penstock::Loader`\n"
+        "as members of `LoaderOptions`; and the commands that make a loader as `--option`.\n",
         "| option | default | meaning |\n| --- | --- | --- |",
     ]
-    for _, name, meaning, _, _ in table:
-        default = python[name].split(" = ", 1)[1] if name in python else cpp_default(cpp[name])
+    for _, python, declared, name, meaning, _ in table:
+        heading = python or name
+        default = short(declared).split(" = ", 1)[1] if python else cpp_default(cpp[name])
         first = re.match(r".*?\.(?= |$)", meaning)
-        parts.append(f"| [`{name}`](#{name}) | {told_default(default)} | {first[0] if first else meaning} |")
+        anchor = heading.replace(".", "")
+        parts.append(f"| [`{heading}`](#{anchor}) | {told_default(default)} | {first[0] if first else meaning} |")
     parts.append("")
     group = ""
-    for heading, name, meaning, change, _ in table:
-        if heading != group:
-            parts.append(f"## {heading}\n")
-            group = heading
+    for of, python, declared, name, meaning, change in table:
+        if of != group:
+            parts.append(f"## {of}\n")
+            group = of
         doors = []
-        if name in python:
-            doors.append(f"Python: `{python[name]}`  ")
+        if python:
+            taken = f" of `ps.{of}`" if "." in python else ""
+            doors.append(f"Python: `{short(declared)}`{taken}  ")
         if name in cpp:
             doors.append(f"C++: `{cpp[name]}`  ")
         if name in shell:
             spelled = next(iter(shell[name].values()))
             doors.append(f"Command: `{spelled}` of {', '.join(shell[name])}  ")
-        parts.append(f"### {name}\n\n{meaning}\n\n*When to change it.* {change}\n\n" + "\n".join(doors).rstrip() + "\n")
+        text = f"### {python or name}\n\n{meaning}\n\n*When to change it.* {change}\n\n"
+        parts.append(text + "\n".join(doors).rstrip() + "\n")
     return "\n".join(parts)
 
 
@@ -378,7 +420,9 @@ def stats_page(build: pathlib.Path) -> str:
         "values. The texts, times by stage and lists of `stats()` are described at [ps.Stats](python.md#psstats).\n",
     ]
     for group, heading in COUNTER_GROUPS.items():
-        parts.append(f"## {heading}\n\n| key | unit | meaning | `reset_stats()` | metric |\n| --- | --- | --- | --- | --- |")
+        parts.append(
+            f"## {heading}\n\n| key | unit | meaning | `reset_stats()` | metric |\n| --- | --- | --- | --- | --- |"
+        )
         for of, name, unit, rule, meaning, metric in table:
             if of == group:
                 family = f"`penstock_{metric}`" if metric else ""

@@ -101,7 +101,7 @@ def write_images(folder: pathlib.Path, count: int) -> None:
 
 
 def microseconds(folder: pathlib.Path, chain: ps.Chain, count: int) -> float:
-    with ps.Loader(folder, batch_size=50, workers=1, fields={"npy": chain | ps.image.channels_last()}) as loader:
+    with ps.Loader(folder, batch_size=50, workers=1, transforms={"npy": chain | ps.image.channels_last()}) as loader:
         for _ in loader:  # the first epoch allocates
             pass
         loader.reset_stats()

@@ -186,8 +186,8 @@ def by_penstock(path, options, field="las", method="random", **keywords):
 
     points = ps.points
     chain = points.sample(POINTS, method, **keywords) | points.center() | points.unit_sphere() | points.channels_first()
-    loader = ps.torch.IterableDataset(str(path), batch_size=options.batch_size, shuffle=True, workers=options.workers,
-                                      drop_last=True, columns=(field,), fields={field: chain})  # fmt: skip
+    loader = ps.torch.Loader(str(path), batch_size=options.batch_size, shuffle=True, workers=options.workers,
+                                      drop_last=True, as_tuple=(field,), transforms={field: chain})  # fmt: skip
     rounds = itertools.chain.from_iterable(loader for _ in itertools.count())
     return (batch[0] if isinstance(batch, (list, tuple)) else batch for batch in rounds), loader.loader.stats
 

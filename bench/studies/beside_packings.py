@@ -141,9 +141,9 @@ def with_webdataset(path, options, kind, decode, collate):
 def with_penstock(path, options, columns, fields, **more):
     import penstock as ps
 
-    loader = ps.torch.IterableDataset(str(path), batch_size=options.batch_size, shuffle=True, workers=options.workers,
-                                      drop_last=True, block_cache=options.block_cache, columns=columns,
-                                      fields=fields(ps), **more)  # fmt: skip
+    loader = ps.torch.Loader(str(path), batch_size=options.batch_size, shuffle=True, workers=options.workers,
+                                      drop_last=True, memory_options=ps.MemoryOptions(block_cache_bytes=options.block_cache), as_tuple=columns,
+                                      transforms=fields(ps), **more)  # fmt: skip
     while True:
         yield from loader
 

@@ -106,7 +106,7 @@ def with_penstock(data, options, checksums):
 
     loader = ps.Loader(str(data / "rows.d"), batch_size=options.batch_size, shuffle=True, seed=1, workers=options.workers,
                        drop_last=True, checksums=checksums,
-                       fields={"value": ps.image.decode() | ps.image.channels_last()})  # fmt: skip
+                       transforms={"value": ps.image.decode() | ps.image.channels_last()})  # fmt: skip
 
     def batches():
         while True:
@@ -168,7 +168,9 @@ def measure(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path.home() / ".cache/penstock-rows")
-    parser.add_argument("--times", type=float, default=64, help="the rows have so many times the last-level cache's size")
+    parser.add_argument(
+        "--times", type=float, default=64, help="the rows have so many times the last-level cache's size"
+    )
     parser.add_argument("--rows", type=int, default=0, help="so many, whatever the cache's size")
     parser.add_argument("--workers", type=int, default=2, help="threads, on both sides")
     parser.add_argument("--batch-size", type=int, default=64)
@@ -176,7 +178,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=2, help="of the steady window")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.rows = options.rows or int(options.times * last_level_cache_bytes() / ROW) // options.batch_size * options.batch_size
+    options.rows = (
+        options.rows or int(options.times * last_level_cache_bytes() / ROW) // options.batch_size * options.batch_size
+    )
     run(options.run, options) if options.run else measure(options)
 
 

@@ -20,14 +20,14 @@ def penstock_batches(options):
     import penstock as ps
 
     chain = ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(MEAN, STD)
-    loader = ps.torch.IterableDataset(
+    loader = ps.torch.Loader(
         options.folder,
         batch_size=options.batch_size,
         shuffle=True,
         workers=options.workers,
         drop_last=True,
-        fields={"jpg": chain, "cls": ps.label()},
-        columns=("jpg", "cls"),
+        transforms={"jpg": chain, "cls": ps.label()},
+        as_tuple=("jpg", "cls"),
     )
     while True:
         yield from loader

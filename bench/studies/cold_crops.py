@@ -80,7 +80,7 @@ def epoch(place, seed, workers):
     dataset = ps.open(place)
     drop(place)
     before, begin, count = bytes_from_storage(), time.perf_counter(), 0
-    for batch in ps.Loader(dataset, batch_size=32, shuffle=True, seed=seed, workers=workers, fields={"jpg": TRAIN}):
+    for batch in ps.Loader(dataset, batch_size=32, shuffle=True, seed=seed, workers=workers, transforms={"jpg": TRAIN}):
         count += batch["jpg"].shape[0]
     return count / (time.perf_counter() - begin), (bytes_from_storage() - before) / count
 

@@ -32,7 +32,12 @@ def make_dataset(folder, given):
 def loader_of(dataset, given, **options):
     chain = ps.image.random_resized_crop(224) | ps.image.random_flip()
     return ps.Loader(
-        dataset, batch_size=64, shuffle=True, workers=given.workers, fields={"jpg": chain, "cls": ps.label()}, **options
+        dataset,
+        batch_size=64,
+        shuffle=True,
+        workers=given.workers,
+        transforms={"jpg": chain, "cls": ps.label()},
+        **options,
     )
 
 
@@ -69,7 +74,7 @@ def main():
             loaders = {
                 "local": loader_of(dataset, given),
                 "late": loader_of(address, given),
-                "late, warm cache": loader_of(address, given, cache_dir=folder / "cache"),
+                "late, warm cache": loader_of(address, given, disk_cache=folder / "cache"),
             }
             measured = {name: [] for name in loaders}
             for loader in loaders.values():

@@ -111,7 +111,7 @@ def consumed(batch, seconds):
 def train(address, cache, limit, given):
     """Keys in the order of the batches, by epoch, and the bytes that were fetched until the end of each."""
     loader = ps.Loader(
-        address, batch_size=64, shuffle=True, seed=3, workers=given.workers, fields={"bin": ps.raw()}, cache_dir=cache, cache_limit=limit
+        address, batch_size=64, shuffle=True, seed=3, workers=given.workers, transforms={"bin": ps.raw()}, disk_cache=ps.DiskCacheOptions(cache, limit=limit)
     )  # fmt: skip
     epochs = [[key for batch in loader for key in consumed(batch, given.step)] for _ in range(given.epochs)]
     notes = str(loader.stats()["notes"])

@@ -48,7 +48,7 @@ def image_field(dataset):
 
 def epoch(dataset, field, chain, options, keep):
     """Samples/s of one epoch; with `keep` its pixels too, which come in the same order each time."""
-    loader = ps.Loader(dataset, batch_size=64, fields={field: chain}, workers=options.workers, seed=options.seed)
+    loader = ps.Loader(dataset, batch_size=64, transforms={field: chain}, workers=options.workers, seed=options.seed)
     pixels, count = [], 0
     begin = time.perf_counter()
     for batch in loader:

@@ -74,7 +74,7 @@ def measure(folder, workers):
     for name, fields in chains.items():
         for file in (folder / name).iterdir():
             file.read_bytes()
-        with ps.Loader(folder / name, batch_size=BATCH, workers=workers, fields=fields) as loader:
+        with ps.Loader(folder / name, batch_size=BATCH, workers=workers, transforms=fields) as loader:
             begin = time.perf_counter()
             next(iter(loader))
             print(name, time.perf_counter() - begin)

@@ -37,7 +37,13 @@ def of_penstock(dataset, batch_size, gpu_jpeg):
     chain = ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(MEAN, STD)
     fields = {"jpg": chain | ps.image.channels_last() | ps.image.cast("bfloat16"), "cls": ps.label()}
     loader = ps.Loader(
-        dataset, batch_size=batch_size, shuffle=True, drop_last=True, device="cuda:0", gpu_jpeg=gpu_jpeg, fields=fields
+        dataset,
+        batch_size=batch_size,
+        shuffle=True,
+        drop_last=True,
+        device="cuda:0",
+        device_options=ps.DeviceOptions(gpu_jpeg=gpu_jpeg),
+        transforms=fields,
     )
     while True:
         for batch in loader:
@@ -83,7 +89,9 @@ def of_children():
 def trained(model_name, batches, seconds):
     """Images per second, and processor seconds for 1,000 images."""
     torch.manual_seed(0)
-    model = getattr(torchvision.models, model_name)(num_classes=10).cuda().bfloat16().to(memory_format=torch.channels_last)
+    model = (
+        getattr(torchvision.models, model_name)(num_classes=10).cuda().bfloat16().to(memory_format=torch.channels_last)
+    )
     optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
     begun = used = rows = 0
     for number, (images, labels) in enumerate(batches):
@@ -112,7 +120,9 @@ def main():
     arguments = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     torch.backends.cudnn.benchmark = True
-    print(f"{torch.cuda.get_device_name()}, {cores} cores, torch {torch.__version__}, batches of {arguments.batch_size}")
+    print(
+        f"{torch.cuda.get_device_name()}, {cores} cores, torch {torch.__version__}, batches of {arguments.batch_size}"
+    )
     print(f"{'model':<10} {'loader':<36} {'images/s':>9} {'share':>6} {'CPU s per 1,000':>16}")
     with tempfile.TemporaryDirectory() as temporary:
         folder = copied(arguments.folder, arguments.copies, pathlib.Path(temporary) / "photographs")

@@ -22,12 +22,15 @@ def orders_of(dataset):
         "view": (dataset.skip(1), {}),
         "mixture of 8": (ps.mixture(parts, weights, stop=n), {}),
         "mixture of 8, scheduled": (ps.mixture(parts, weights, stop=n, schedule=scheduled), {}),
-        "shuffle_window": (dataset, {"shuffle_window": 1000}),
-        "weights": (dataset, {"weights": [1 + i % 7 for i in range(n)]}),
-        "weights, no replacement": (dataset, {"weights": [1 + i % 7 for i in range(n)], "replacement": False}),
-        "repeats": (dataset, {"repeats": [1 + i % 2 / 2 for i in range(n)], "epoch_samples": n}),
-        "balance": (dataset, {"balance": "cls"}),
-        "bucket_by": (dataset, {"bucket_by": "bytes:png"}),
+        "shuffle_window": (dataset, {"shuffle": ps.shuffle.window(1000)}),
+        "weights": (dataset, {"sampler": ps.sampler.weighted([1 + i % 7 for i in range(n)])}),
+        "weights, no replacement": (
+            dataset,
+            {"sampler": ps.sampler.weighted([1 + i % 7 for i in range(n)], replacement=False)},
+        ),
+        "repeats": (dataset, {"sampler": ps.sampler.repeated([1 + i % 2 / 2 for i in range(n)], num_samples=n)}),
+        "balance": (dataset, {"sampler": ps.sampler.balanced("cls")}),
+        "bucket_by": (dataset, {"batching": ps.batching.by_length("bytes:png")}),
     }
 
 
@@ -52,7 +55,13 @@ def main():
     fields = {"png": ps.image.normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)), "cls": ps.label()}
     loaders = {
         name: ps.Loader(
-            source, batch_size=256, shuffle=True, workers=given.workers, fields=fields, engine="gather", **options
+            source,
+            batch_size=256,
+            shuffle=True,
+            workers=given.workers,
+            transforms=fields,
+            read_options=ps.ReadOptions(engine="gather"),
+            **options,
         )
         for name, (source, options) in orders_of(dataset).items()
     }

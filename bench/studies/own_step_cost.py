@@ -18,7 +18,7 @@ import penstock as ps
 
 ROWS = 64
 KINDS = {
-    "on_batch": {"on_batch": lambda batch: batch},
+    "on_batch": {"batch_transform": lambda batch: batch},
     "transform": {"step": lambda row: row},
     "transform, random": {"step": lambda row, random: row},
 }
@@ -42,7 +42,9 @@ def thread_cpu_seconds():
 def cost(folder, seconds, step=None, on_batch=None):
     """CPU us per batch."""
     chain = ps.image.decode() if step is None else ps.image.decode() | ps.transform(step)
-    with ps.Loader(folder, batch_size=ROWS, shuffle=True, fields={"png": chain}, on_batch=on_batch) as loader:
+    with ps.Loader(
+        folder, batch_size=ROWS, shuffle=True, transforms={"png": chain}, batch_transform=on_batch
+    ) as loader:
 
         def endless():
             while True:

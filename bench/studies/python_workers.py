@@ -72,7 +72,13 @@ def loader_of(folder, function, workers, rows, ends=False, threads=1):
 
     fields = {"image": ps.field("npy|jpg") | chain(function, ends)}
     return ps.Loader(
-        folder, batch_size=rows, shuffle=True, fields=fields, workers=threads, python_workers=workers, held=2
+        folder,
+        batch_size=rows,
+        shuffle=True,
+        transforms=fields,
+        workers=threads,
+        python_workers=workers,
+        memory_options=ps.MemoryOptions(reserved_batches=2),
     )
 
 
@@ -130,7 +136,9 @@ def processor_s(task):
 
 def own_tasks():
     """Of the system: the thread of the loader that hands out the rows, and all of the processes."""
-    threads = [task for task in pathlib.Path("/proc/self/task").iterdir() if "penstock-batch" in (task / "comm").read_text()]
+    threads = [
+        task for task in pathlib.Path("/proc/self/task").iterdir() if "penstock-batch" in (task / "comm").read_text()
+    ]
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             father = (process / "stat").read_text().rpartition(")")[2].split()[1]
@@ -156,7 +164,10 @@ def cost(folder, arguments):
 
 
 def told(what, values, unit):
-    print(f"{what:60} {statistics.median(values):10.2f} {unit}   ({', '.join(f'{value:.2f}' for value in values)})", flush=True)
+    print(
+        f"{what:60} {statistics.median(values):10.2f} {unit}   ({', '.join(f'{value:.2f}' for value in values)})",
+        flush=True,
+    )
 
 
 def main():
@@ -184,7 +195,8 @@ def main():
             return
         for function in (pure, same):
             pairs = [
-                (penstock_rate(images, function, 2, arguments), torch_rate(images, function, 2, arguments)) for _ in rounds
+                (penstock_rate(images, function, 2, arguments), torch_rate(images, function, 2, arguments))
+                for _ in rounds
             ]
             told(f"{function.__name__}, JPEGs: samples/s of 2 processes", [ours for ours, _ in pairs], "")
             told(f"{function.__name__}, JPEGs: samples/s of DataLoader, 2 workers", [theirs for _, theirs in pairs], "")

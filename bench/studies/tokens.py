@@ -97,7 +97,7 @@ def penstock(folder: pathlib.Path, way: str) -> Iterator[Any]:
 
     packing = "best_fit" if way == "best fit" else "cut"
     blocks = ps.token_blocks(folder / "corpus.idx", LENGTH, packing=packing)
-    for batch in ps.Loader(blocks, batch_size=BATCH, workers=1, shuffle=way != "cut", seed=1, last="drop"):
+    for batch in ps.Loader(blocks, batch_size=BATCH, workers=1, shuffle=way != "cut", seed=1, last_batch="drop"):
         yield batch["tokens"].torch()
 
 

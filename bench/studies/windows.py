@@ -74,11 +74,11 @@ def main():
                 options = {"workers": given.workers, "shuffle": shuffle, "publish": False}
                 single = {"clip": ps.field(kind) | steps | numbers}
                 loaders = {
-                    "single": ps.Loader(dataset, batch_size=given.batch_size, fields=single, **options),
+                    "single": ps.Loader(dataset, batch_size=given.batch_size, transforms=single, **options),
                     "windows": ps.Loader(
                         dataset,
                         batch_size=given.batch_size // STEPS,
-                        fields={"clip": window | steps | numbers},
+                        transforms={"clip": window | steps | numbers},
                         **options,
                     ),
                 }

@@ -83,7 +83,7 @@ Command cache_command(CLI::App& app) {
       app.add_subcommand("cache", "Look at, empty or fill the node's cache of datasets that lie in stores");
   command->require_subcommand(1);
   const auto with_dir = [&](CLI::App* sub) {
-    sub->add_option("--dir", options->dir, "Its folder, as cache_dir names it")->capture_default_str();
+    sub->add_option("--dir", options->dir, "Its folder, as disk_cache names it")->capture_default_str();
     return sub;
   };
   CLI::App* ls = with_dir(command->add_subcommand("ls", "List what is kept, who reads it, and how much room it takes"));

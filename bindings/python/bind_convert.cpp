@@ -17,8 +17,8 @@
 #include "bind.hpp"
 #include "convert_result.hpp"
 #include "interpreter.hpp"
-#include "loader_options.hpp"
 #include "open_dataset.hpp"
+#include "options/loader_options.hpp"
 
 namespace penstock::python {
 namespace {

@@ -58,7 +58,7 @@ Sample sample_at(const Dataset& self, nb::handle index) {
   if (PySlice_Check(index.ptr()) != 0)
     throw nb::type_error(
         "a penstock.Dataset has no slices: [dataset[i] for i in range(5)] takes its samples one by one, "
-        "and subset=range(5) of a loader delivers some");
+        "and select(range(5)) is a dataset of some");
   if (nb::isinstance<nb::str>(index))
     throw nb::type_error(
         "a penstock.Dataset is indexed by numbers: dataset.find(key) is that of a key, and "

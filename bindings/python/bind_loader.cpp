@@ -16,8 +16,9 @@
 
 #include "batch_dict.hpp"
 #include "bind.hpp"
-#include "loader_options.hpp"
 #include "open_dataset.hpp"
+#include "options/loader_options.hpp"
+#include "options/option_objects.hpp"
 #include "profiler_mark.hpp"
 #include "python_loader.hpp"
 #include "stats.hpp"
@@ -67,11 +68,36 @@ std::vector<Mix> mixes_of(const std::optional<std::variant<Mix, std::vector<Mix>
 struct Workers {
   unsigned workers = 0, most = 0;
 };
-Workers workers_of(const std::variant<unsigned, std::string>& given, unsigned most) {
-  if (const auto* number = std::get_if<unsigned>(&given)) return {*number, most};
-  const std::string& word = std::get<std::string>(given);
-  if (word != "auto") refuse_word("workers", word, "a number or \"auto\"");
+Workers workers_of(const nb::object& given, unsigned most) {
+  if (given.is_none()) return {0, most};
+  unsigned number = 0;
+  if (nb::try_cast(given, number)) {
+    if (number == 0) {
+      throw Error::invalid_argument(
+          "workers=0 is no number of decoding threads: leave workers out for all cores, or give workers=1. In torch's "
+          "DataLoader 0 means to load in the process itself; penstock's threads belong to it");
+    }
+    return {number, most};
+  }
+  std::string word;
+  if (!nb::try_cast(given, word)) Keywords::misfit();
+  if (word != "auto") refuse_word("workers", word, "a number of 1 or more, or \"auto\"");
   return {0, most == 0 ? kAutoWorkers : most};
+}
+
+// "cuda:0", of a text or a torch.device.
+std::string device_of(const nb::object& given) {
+  std::string name;
+  if (given.is_none() || nb::try_cast(given, name)) return name;
+  const nb::handle type = given.type();
+  const auto is = [&](const char* attribute, const char* text) {
+    return nb::cast<std::string>(type.attr(attribute)) == text;
+  };
+  if (!is("__module__", "torch") || !is("__name__", "device")) {
+    throw nb::type_error(
+        ("penstock.Loader(): device is a str such as \"cuda:0\", a torch.device or None, not " + shown(given)).c_str());
+  }
+  return nb::str(given).c_str();
 }
 
 // Of what a program should know and would not look for in the stats.
@@ -83,11 +109,13 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
   const Keywords keywords(given);
   LoaderOptions options;
   keywords.set(options);
-  const Workers chosen =
-      workers_of(keywords.get<std::variant<unsigned, std::string>>("workers"), keywords.get<unsigned>("workers_max"));
+  const Workers chosen = workers_of(keywords.object("workers"), keywords.get<unsigned>("workers_max"));
   options.workers = chosen.workers;
   options.workers_max = chosen.most;
   options.mix = mixes_of(keywords.get<std::optional<std::variant<Mix, std::vector<Mix>>>>("mix"));
+  options.device = device_of(keywords.object("device"));
+  set_shuffle(options, keywords.object("shuffle"));
+  set_max_errors(options, keywords.object("max_error_rate"));
   options.last = last_of(options.last, keywords.get<bool>("drop_last"));
   options.sum_over_ranks = sum_of(keywords.object("sum_over_ranks"));
   options.timeout = timeout_of(keywords.get<std::optional<double>>("timeout"));
@@ -99,22 +127,17 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
                               keywords.get<std::optional<std::uint32_t>>("world"));
   if (nb::isinstance<Mixture>(source)) options.mixture = std::make_shared<const Mixture>(nb::cast<Mixture>(source));
   Dataset dataset = options.mixture != nullptr ? options.mixture->dataset() : open_dataset(source);
-  require_classes(dataset, keywords.get<std::optional<std::vector<std::string>>>("classes"));
-  const SampleNumbers weights = keywords.object("weights"), repeats = keywords.object("repeats");
-  const auto balance = keywords.get<std::optional<std::string>>("balance");
-  if (options.mixture != nullptr) require_no_draws(weights, repeats, balance);
-  options.draws = draws_of(dataset, weights, keywords.get("replacement", true), repeats, balance,
-                           keywords.get<std::optional<std::uint64_t>>("epoch_samples"));
-  options.buckets =
-      buckets_of(dataset, keywords.object("bucket_by"), keywords.get("bucket_window", LengthBuckets{}.window),
-                 keywords.get<std::optional<double>>("batch_budget"));
+  require_classes(dataset, keywords.get<std::optional<std::vector<std::string>>>("expect_classes"));
+  set_sampler(options, dataset, keywords.object("sampler"));
+  options.buckets = buckets_of(dataset, keywords.object("batching"));
   OwnFunctions own = own_functions(keywords.object("fields"), keywords.object("on_sample"), keywords.object("on_batch"),
                                    options.on_error == OnError::mark, keywords.get<unsigned>("python_workers"));
   options.fields = std::move(own.fields);
   if (own.step != nullptr && !options.device.empty())
     throw Error::invalid_argument(
-        "device goes with none of on_batch, on_sample and transforms in Python: what they make is Python's own, for "
-        "them to move");
+        "device goes with none of batch_transform, sample_transform and ps.transform(): what they make is Python's "
+        "own, "
+        "for them to move");
   new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(own.step));
   try {
     warn_of(self->use([](Loader& loader) { return loader.stats().notes; }));
@@ -311,36 +334,42 @@ PyType_Slot kLoaderSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_
 PyType_Slot kIteratorSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_iterator)}, {0, nullptr}};
 
 constexpr const char* kDoc =
-    "Reads, decodes and assembles batches ahead of the program, in threads of its own that never hold the\n"
-    "interpreter. One `for` over it is one epoch; the next `for` is the next epoch. Leaving one early discards what\n"
-    "was fetched ahead.\n\n"
-    "Each batch is a dict: an output's name -> Tensor (rows, ...) or Ragged, \"__key__\" -> list of str, and\n"
-    "\"__valid__\" -> bool Tensor (rows,): False for rows that pad or are marked bad; of a mixture, \"__source__\" ->\n"
-    "int64 Tensor (rows,): the number of the row's source.";
+    "Reads, decodes and assembles batches ahead of your loop, in threads of its own. One `for` over it is one\n"
+    "epoch, and the next `for` the next epoch. Leaving one early discards what was fetched ahead.\n\n"
+    "A batch is a dict: output -> Tensor (rows, ...) or Ragged, \"__key__\" -> list of str, \"__valid__\" -> bool\n"
+    "Tensor (rows,), False for rows that pad or are invalid; of a mixture, \"__source__\" -> int64 Tensor (rows,), "
+    "the\n"
+    "number of the source.";
 
 const char* init_doc() {
   static const std::string text =
-      "source: path of a dataset of any packing, a Dataset, or a Mixture.\n" + options_for_python() +
-      "\nRaises Error: invalid_argument, for options that do not fit each other or the dataset; and what opening "
-      "raises.";
+      "dataset: path of a dataset of any format, a Dataset, or a Mixture.\n\n" + options_for_python("") +
+      "\nRaises Error, for options that do not fit each other or the dataset; and what ps.open() raises.";
   return text.c_str();
 }
 
-// For the page of options: heading, name, meaning, when to change it, and which doors have it.
+// For the page of options: heading, where Python has it ("read_options.engine", or ""), as its signature declares it,
+// LoaderOptions' name (or ""), meaning, and when to change it.
 nb::list option_table() {
   nb::list table;
   for (const OptionEntry& option : loader_options()) {
-    const char* door = option.door == Door::both ? "both" : option.door == Door::cpp ? "cpp" : "python";
-    table.append(
-        nb::make_tuple(text(option.group), text(option.name), text(option.meaning), text(option.change), door));
+    const PythonPlace place = python_place(option);
+    const PythonValue value = python_value(option);
+    const std::string path = (place.object.empty() ? "" : std::string(place.object) + ".") + std::string(place.keyword);
+    const std::string declared =
+        path.empty() ? "" : std::string(place.keyword) + ": " + value.type + " = " + value.value;
+    table.append(nb::make_tuple(text(option.group), text(path), text(declared),
+                                text(option.door == Door::python ? "" : option.name), text(option.meaning),
+                                text(option.change)));
   }
   return table;
 }
 
 void bind_loader_class(nb::module_& module) {
-  static const std::string signature = "def __init__(self, source: object, *, " + keywords_for_python() + ") -> None";
+  static const std::string signature =
+      "def __init__(self, dataset: object, *, " + keywords_for_python("") + ") -> None";
   nb::class_<PythonLoader>(module, "Loader", nb::is_weak_referenceable(), nb::type_slots(kLoaderSlots), kDoc)
-      .def("__init__", construct, nb::arg("source"), nb::arg("options"), nb::sig(signature.c_str()), init_doc())
+      .def("__init__", construct, nb::arg("dataset"), nb::arg("options"), nb::sig(signature.c_str()), init_doc())
       .def(
           "__iter__", [](const nb::object& self) { return iterate(self, {}); },
           "Begins an epoch. Only the latest iterator gives batches.")
@@ -354,7 +383,7 @@ void bind_loader_class(nb::module_& module) {
           nb::sig("def __repr__(self) -> str"))
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },
-          "Batches of a full epoch, of this rank; with batch_budget, of the epoch that it is in.")
+          "Batches of a full epoch, of this rank; with a budget of batching, of the epoch that it is in.")
       .def_prop_ro(
           "epoch", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.epoch(); }); },
           "That the next batch belongs to.")
@@ -363,17 +392,12 @@ void bind_loader_class(nb::module_& module) {
           "The dataset that the loader reads; of a mixture, all sources in one.")
       .def("set_epoch", &PythonLoader::set_epoch, nb::arg("epoch"), "The next batch is the first of that epoch.")
       .def("state_dict", state_dict, nb::sig("def state_dict(self) -> dict[str, typing.Any]"),
-           "The position of the first batch after the last one that the program got: a small dict, fit for JSON. Any\n"
-           "rank's serves all ranks. After an exception, or several in a row, this is the batch that raised the first\n"
-           "one. A program that goes on and gets a later batch, or the end of the epoch, gives the failed batches up.")
-      .def(
-          "load_state_dict", load_state_dict, nb::arg("state_dict"),
-          "The next batch is the one that the state names, without replay; before or after iter(), also with another\n"
-          "world or batch size. Warns where the loader's seed or transforms are others than the state's. If the batch\n"
-          "fails again, the error says which options leave its sample out. Raises Error: invalid_argument, for "
-          "another\n"
-          "dataset, another order of its samples (shuffle, shuffle_block, subset, weights, last, bucket_by), or\n"
-          "what is no state.")
+           "The position behind the last batch that the program got: a small dict, fit for JSON. Any rank's\n"
+           "serves all ranks. After an exception it is that of the batch that raised, until a later one comes.")
+      .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
+           "The next batch is the one that the state names; another number of ranks and another batch size\n"
+           "are fine. Warns of another seed or other transforms. Raises Error: invalid_argument, for another\n"
+           "dataset or another order (shuffle, sampler, batching, last_batch).")
       .def(
           "at",
           [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {
@@ -382,13 +406,8 @@ void bind_loader_class(nb::module_& module) {
           nb::arg("epoch"), nb::arg("batch"), "Rebuilds any batch, without moving the position.")
       .def("explain", explain, nb::arg("epoch"), nb::arg("batch"), nb::arg("row"),
            nb::sig("def explain(self, epoch: int, batch: int, row: int) -> dict[str, typing.Any]"),
-           "What is behind one row: {\"key\", \"sample\", \"seed\", \"epoch\", \"outputs\"}, with mix= also \"mix\", "
-           "and for each output "
-           "chain,\n"
-           "field, codec, file, offset and length of its bytes, dtype and shape as stored, what every step drew\n"
-           "(\"steps\"), and for images the \"box\" (x, y, width, height) of the stored image that was taken, "
-           "\"flip\" and\n\"flip_vertical\".\n"
-           "`penstock show` prints the same, and the pixels.")
+           "Where a row comes from: key, seed, mix, and for each output its chain, codec, file, offset and the\n"
+           "draws of every transform. `penstock show` prints the same, and the pixels.")
       .def("stats", stats_of, nb::sig("def stats(self) -> penstock._stats.Stats"),
            "Counters and times, as a dict; str() of it is the stage table. From any thread, at any time.")
       .def(
@@ -397,39 +416,25 @@ void bind_loader_class(nb::module_& module) {
           nb::arg("prefix") = "penstock/", nb::sig("def metrics(self, prefix: str = 'penstock/') -> dict[str, float]"),
           "stats() as a flat dict of floats, for wandb, TensorBoard and Lightning's log_dict().")
       .def("gains", gains_of_loader, nb::sig("def gains(self) -> list[dict[str, typing.Any]]"),
-           "What other options would bring, the most worth first, predicted by a simulation of what stats() recorded:\n"
-           "[{\"knob\", \"value\", \"samples_per_s\", \"ratio\", \"limit\", \"text\"}]; empty where nothing brings 3 % "
-           "and more.\nCores are taken to be as fast together as alone, so more workers bring that at most; `penstock "
-           "bench "
-           "--check` measures it, and runs what it predicts.\nOf images some are decoded, to try a cache of them. "
-           "Python "
-           "functions in processes are not simulated. From any thread.")
+           "What other options would bring, predicted from stats(), the best first: a list of dicts with knob,\n"
+           "value, samples_per_s, ratio, limit and text. Empty where nothing brings 3 %. docs/tuning.md has more.")
       .def("reset_stats", reset_stats, "Sets the counters and times of stats() to zero. From any thread, at any time.")
       .def("mark_step", &PythonLoader::mark_step,
-           "Call it where a step of the loop is over: steps() and a trace's schedule then count from mark to mark. "
-           "Without, a "
-           "step ends at the next batch's request.")
+           "Ends a step: steps() and traces then count from mark to mark, not from batch to batch.")
       .def(
           "steps", [](PythonLoader& self, const nb::object& schedule) { return to_python(self.steps(), schedule); },
           nb::arg("schedule") = nb::none(),
           nb::sig("def steps(self, schedule: Schedule | None = None) -> penstock._profile.steps.Steps"),
-          "What the steps took, in the words of profilers (DataLoader, Memcpy, Compute, Other); str() of it is a "
-          "table. "
-          "With a\nschedule, only its active steps. From any thread, at any time.")
+          "What the steps took, in the words of profilers; str() of it is a table. With a schedule, only its\n"
+          "active steps.")
       .def("trace", trace, nb::arg("file"), nb::kw_only(), nb::arg("max_events") = TraceOptions{}.max_events,
            nb::arg("schedule") = nb::none(),
            nb::sig(
                "def trace(self, file: str | os.PathLike[str], *, max_events: int = 200000, schedule: Schedule | None = "
                "None) -> penstock._trace.Trace"),
-           "Records what every thread of the loader does from now on, as Chrome's JSON, for Perfetto; beside PyTorch's "
-           "with\n"
-           "ps.merge_traces(). The file is written, whole or not at all, when a `with` over it ends, at its end(), or "
-           "when the\n"
-           "loader is closed. max_events: samples, groups of rows, reads, batches and looks at the queues that are "
-           "kept; "
-           "later ones\nare counted and left out, with a warning. schedule: records in its active steps only. Raises "
-           "Error: "
-           "io, at once, where\nno such file can be made.")
+           "Records what every thread of the loader does, as Chrome's JSON, for Perfetto. The file is written when\n"
+           "a `with` over it ends, at its end(), or when the loader is closed. max_events: later ones are counted and\n"
+           "left out, with a warning. schedule: records in its active steps only. ps.merge_traces() adds PyTorch's.")
       .def("end_trace", end_trace, nb::sig("def end_trace(self) -> dict[str, typing.Any]"),
            "Ends it, as Trace.end() does: {\"file\", \"events\", \"dropped\"}.")
       .def("_tracing", &PythonLoader::tracing)
@@ -443,17 +448,19 @@ void bind_loader_class(nb::module_& module) {
 
 void bind_loader(nb::module_& module) {
   bind_schedule(module);
+  bind_option_objects(module);
   bind_loader_class(module);
   nb::class_<LoaderIterator>(module, "LoaderIterator", nb::type_slots(kIteratorSlots), "The batches of one epoch.")
       .def(
           "__iter__", [](const nb::object& self) { return self; }, nb::sig("def __iter__(self) -> LoaderIterator"),
           "Returns the iterator itself.")
       .def("__next__", next_batch, nb::sig("def __next__(self) -> typing.Any"),
-           "Waits for the next batch, a dict or what on_batch made of it, without holding the interpreter; Ctrl-C ends "
+           "Waits for the next batch, a dict or what batch_transform made of it, without holding the interpreter; "
+           "Ctrl-C ends "
            "the wait. Raises what a worker\n"
            "failed with: Error, with dataset, shard, key, field and offset; Error: resource, after `timeout`, or when\n"
            "the program holds as many batches as `held` allows.");
-  module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str]]"),
+  module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str, str]]"),
              "Of the options of Loader: heading, name, meaning, when to change it, \"both\", \"cpp\" or \"python\".");
   module.def("counter_table", counter_table,
              nb::sig("def counter_table() -> list[tuple[str, str, str, str, str, str]]"),

@@ -15,8 +15,8 @@
 #include "bind.hpp"
 #include "dataset_views.hpp"
 #include "interpreter.hpp"
-#include "loader_options.hpp"
 #include "open_dataset.hpp"
+#include "options/loader_options.hpp"
 
 namespace penstock::python {
 namespace {

@@ -25,8 +25,8 @@
 
 #include "bind.hpp"
 #include "interpreter.hpp"
-#include "loader_options.hpp"
 #include "open_dataset.hpp"
+#include "options/loader_options.hpp"
 #include "sample.hpp"
 
 namespace penstock::python {
@@ -241,6 +241,34 @@ Dataset only_these(const Dataset& self, nb::handle keys, nb::handle labels, cons
   return choose(*view, std::move(chosen).finish(), "only where " + name_of_function(function));
 }
 
+// Numbers of any library. True of a mask would be sample 1.
+Dataset selected(const Dataset& self, nb::handle indices) {
+  nb::object given = nb::borrow(indices);
+  if (nb::hasattr(given, "tolist")) given = given.attr("tolist")();
+  if (PySequence_Check(given.ptr()) == 0)
+    throw nb::type_error(("select() takes numbers of samples, not " + shown(indices)).c_str());
+  SampleListBuilder chosen;
+  std::uint64_t count = 0;
+  for (const nb::handle each : nb::iter(given)) {
+    if (PyBool_Check(each.ptr()) != 0)
+      throw nb::type_error("select() takes numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers");
+    std::uint64_t sample = 0;
+    if (PyIndex_Check(each.ptr()) == 0 || !nb::try_cast(nb::object(nb::steal(PyNumber_Index(each.ptr()))), sample))
+      throw nb::type_error(("select() takes numbers of samples, 0 or more, not " + shown(each)).c_str());
+    if (sample >= self.size()) {
+      throw Error::invalid_argument(
+          "select() names sample " + std::to_string(sample) + " of a dataset of " + std::to_string(self.size()),
+          {.dataset = self.path().string()});
+    }
+    chosen.add(sample);
+    ++count;
+  }
+  if (count == 0)
+    throw Error::invalid_argument("select() got no numbers, so the view would be empty",
+                                  {.dataset = self.path().string()});
+  return choose(self, std::move(chosen).finish(), "select " + std::to_string(count) + " samples");
+}
+
 // The group of a key by a regular expression of Python's: its first group, or all of the match where it has none.
 std::string group_in(const Dataset& dataset, const nb::object& pattern, bool groups, std::string_view key) {
   const nb::object match = pattern.attr("search")(text(key));
@@ -422,6 +450,11 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
       .def(
           "skip", [](const Dataset& self, std::int64_t count) { return skip(self, count_of(count, "skip")); },
           nb::arg("count"), "A view of all but the first `count` samples. Raises Error where none is left.")
+      .def("select", selected, nb::arg("indices"),
+           nb::sig("def select(self, indices: collections.abc.Sequence[int]) -> Dataset"),
+           "A view of the samples with these numbers, in this order: a list, a range, an array or a tensor. A number "
+           "may\n"
+           "stand there several times. Raises Error, naming a number that no sample has; TypeError for a mask.")
       .def(
           "only", only_these, nb::arg("keys") = nb::none(), nb::kw_only(), nb::arg("labels") = nb::none(),
           nb::arg("label_field") = "cls", nb::arg("has") = nb::none(), nb::arg("lengths") = nb::none(),

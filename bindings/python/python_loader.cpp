@@ -8,7 +8,7 @@
 #include "bind.hpp"
 #include "dataset_views.hpp"
 #include "interpreter.hpp"
-#include "loader_options.hpp"
+#include "options/loader_options.hpp"
 
 namespace penstock::python {
 namespace {
@@ -161,7 +161,7 @@ std::string PythonLoader::described() const {
 }
 
 void PythonLoader::require_elsewhere() const {
-  if (in_sum_over_ranks()) throw Error::invalid_argument("sum_over_ranks cannot use a loader, which waits for it");
+  if (in_sum_over_ranks()) throw Error::invalid_argument("all_reduce cannot use a loader, which waits for it");
   if (step_ == nullptr || !step_->runs_here()) return;
   throw Error::invalid_argument("a function that a loader runs on its batches cannot use that loader");
 }

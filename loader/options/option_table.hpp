@@ -18,7 +18,7 @@ namespace penstock {
 /// Which APIs have an option.
 enum class Door : std::uint8_t { both, cpp, python };
 
-/// One option, under the name that it has in Python and in LoaderOptions.
+/// One option, under the name that it has in LoaderOptions.
 struct OptionEntry {
   struct Bytes {
     std::uint64_t LoaderOptions::*member;
@@ -45,7 +45,18 @@ struct OptionEntry {
   std::string_view meaning;  ///< sentences
   std::string_view change;   ///< when to give another value than the default
   Door door = Door::both;
+  /// Where Python has it: "world_size", a keyword of Loader; "read_options.engine", a keyword of the object that is
+  /// given as read_options. Empty: a keyword of the same name.
+  std::string_view python = {};
 };
+
+struct PythonPlace {
+  std::string_view object;   ///< "read_options"; empty for a keyword of Loader itself
+  std::string_view keyword;  ///< empty for an option that Python does not have
+};
+PythonPlace python_place(const OptionEntry& option);
+/// Those that one object has, in their order; "" stands for Loader itself.
+std::vector<const OptionEntry*> options_of_python(std::string_view object);
 
 /// In the order in which people meet them.
 std::span<const OptionEntry> loader_options();
@@ -60,9 +71,10 @@ struct PythonValue {
 };
 PythonValue python_value(const OptionEntry& option);  ///< of one that Python has
 
-/// The keywords of Python's Loader as they stand in its signature: "batch_size: int = 64, shuffle: bool = False, ...".
-std::string keywords_for_python();
-/// Help for Python: an entry for each option that Python has, "batch_size: ...", in lines of at most 110 characters.
-std::string options_for_python();
+/// The keywords of Loader, or of one of its objects, as they stand in a signature: "batch_size: int = 64, ...".
+std::string keywords_for_python(std::string_view object);
+/// Help for Python: an entry for each of them, "batch_size: ...", in lines of at most 92 characters. Those of Loader
+/// stand under headings.
+std::string options_for_python(std::string_view object);
 
 }  // namespace penstock

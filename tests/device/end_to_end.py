@@ -27,7 +27,7 @@ def same_as_on_the_host(dataset: pathlib.Path) -> None:
     for dtype in ("float32", "float16", "bfloat16"):
         chain = ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(MEAN, DEVIATION)
         fields = {"jpg": chain | ps.image.cast(dtype)}
-        options = {"batch_size": 64, "shuffle": True, "fields": fields}
+        options = {"batch_size": 64, "shuffle": True, "transforms": fields}
         for here, there in zip(ps.Loader(dataset, **options), ps.Loader(dataset, device="cuda:0", **options)):
             assert torch.equal(torch.from_dlpack(here["jpg"]), torch.from_dlpack(there["jpg"]).cpu()), dtype
     print("batches on the GPU      equal to those on the host, in float32, float16 and bfloat16")
@@ -45,8 +45,10 @@ def points_as_on_the_host(folder: pathlib.Path) -> None:
         "planes": p.unit_sphere() | p.jitter() | p.channels_first() | p.cast("float64"),
     }
     for name, chain in chains.items():
-        options = {"batch_size": 32, "shuffle": True, "fields": {"npy": chain}}
-        on_device = ps.Loader(folder / "clouds.tar.d", device="cuda:0", where="device", **options)
+        options = {"batch_size": 32, "shuffle": True, "transforms": {"npy": chain}}
+        on_device = ps.Loader(
+            folder / "clouds.tar.d", device="cuda:0", device_options=ps.DeviceOptions(finish_on="device"), **options
+        )
         for here, there in zip(ps.Loader(folder / "clouds.tar.d", **options), on_device):
             assert torch.equal(torch.from_dlpack(here["npy"]), torch.from_dlpack(there["npy"]).cpu()), name
     print("points on the GPU       equal to those on the host: " + ", ".join(chains))
@@ -59,8 +61,8 @@ def rows_as_on_the_host(folder: pathlib.Path, device: str = "cuda:0") -> None:
         "rows": value | ps.array.decode(),
         "numbers": value | ps.image.decode() | ps.image.normalize(MEAN, DEVIATION),
     }
-    options = {"batch_size": 32, "shuffle": True, "fields": fields}
-    loader = ps.Loader(folder / "rows.npy", device=device, gpu_direct=True, **options)
+    options = {"batch_size": 32, "shuffle": True, "transforms": fields}
+    loader = ps.Loader(folder / "rows.npy", device=device, device_options=ps.DeviceOptions(gpu_direct=True), **options)
     for _ in range(EPOCHS):
         for here, there in zip(ps.Loader(folder / "rows.npy", **options), loader):
             for name in fields:
@@ -76,9 +78,9 @@ def shares_of_jpeg(dataset: pathlib.Path, device: str = "cuda:0") -> None:
     """Pixels of the device's decoder beside the cores', and how fast batches come at each share."""
     crop = ps.image.random_resized_crop(224) | ps.image.random_flip()
     fields = {"jpg": crop | ps.image.normalize((0, 0, 0), (1, 1, 1))}
-    options = {"batch_size": 64, "shuffle": True, "fields": fields}
+    options = {"batch_size": 64, "shuffle": True, "transforms": fields}
     for share in (0, 0.25, 0.5, 0.75, 1):
-        loader = ps.Loader(dataset, device=device, gpu_jpeg=share, **options)
+        loader = ps.Loader(dataset, device=device, device_options=ps.DeviceOptions(gpu_jpeg=share), **options)
         far, pixels, rates = 0.0, 0, []
         for here, there in zip(ps.Loader(dataset, **options), loader, strict=True):
             apart = (torch.from_dlpack(here["jpg"]) - torch.from_dlpack(there["jpg"]).cpu()).abs() * 255
@@ -101,7 +103,7 @@ def share_of_a_step(dataset: pathlib.Path) -> None:
         torch.nn.Sequential(torch.nn.Conv2d(3, 64, 7, 4), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1)).cuda().half()
     )
     fields = {"jpg": ps.image.random_resized_crop(224) | ps.image.normalize(MEAN, DEVIATION) | ps.image.cast("float16")}
-    loader = ps.Loader(dataset, batch_size=64, shuffle=True, device="cuda:0", fields=fields)
+    loader = ps.Loader(dataset, batch_size=64, shuffle=True, device="cuda:0", transforms=fields)
     rates = []
     for _ in range(EPOCHS):
         begun, rows = time.perf_counter(), 0

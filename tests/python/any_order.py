@@ -16,22 +16,25 @@ def order_of_one(draw, kind, numbers, serve, classes, seed):
     if not serve or (kind in ("weights", "once", "repeats") and not any(mine)):
         return None
     count = draw.choice([None, draw.randint(1, 90)])
-    more = {} if count is None else {"epoch_samples": count}
     if kind == "weights":
-        return {"shuffle": True, "weights": numbers, **more}, draws_model.Weighted(mine, seed, count)
+        return {"shuffle": True, "sampler": ps.sampler.weighted(numbers, num_samples=count)}, draws_model.Weighted(
+            mine, seed, count
+        )
     if kind == "once":
-        options = {"shuffle": True, "weights": "json:weight", "replacement": False}
+        options = {"shuffle": True, "sampler": ps.sampler.weighted("json:weight", replacement=False)}
         return options, draws_model.Once(mine, seed)
     if kind == "repeats":
-        return {"shuffle": True, "repeats": numbers, **more}, draws_model.Repeated(mine, seed, True, samples=count)
+        return {"shuffle": True, "sampler": ps.sampler.repeated(numbers, num_samples=count)}, draws_model.Repeated(
+            mine, seed, True, samples=count
+        )
     if kind == "balance":
         order = draws_model.Balanced([classes[s] for s in serve], seed, True, samples=count)
-        return {"shuffle": True, "balance": "json:kind", **more}, order
+        return {"shuffle": True, "sampler": ps.sampler.balanced("json:kind", num_samples=count)}, order
     size = draw.randint(1, 20)
     if kind == "block":
-        return {"shuffle": True, "shuffle_block": size}, order_model.One(len(serve), True, size, seed)
+        return {"shuffle": ps.shuffle.blocks(size)}, order_model.One(len(serve), True, size, seed)
     if kind == "window":
-        return {"shuffle": True, "shuffle_window": size}, order_model.One(len(serve), True, 0, seed, size)
+        return {"shuffle": ps.shuffle.window(size)}, order_model.One(len(serve), True, 0, seed, size)
     return {"shuffle": kind == "shuffle"}, order_model.One(len(serve), kind == "shuffle", 0, seed)
 
 

@@ -30,20 +30,24 @@ def write_source(folder):
     for i in range(SAMPLES):
         sample = folder / ("cat" if i % 2 else "dog") / f"s{i:03d}"
         sample.parent.mkdir(parents=True, exist_ok=True)
-        numpy.save(sample.with_suffix(".npy"), draws.integers(0, 255, (40 if i % 4 == 0 else 5, 8, 256), dtype=numpy.uint8))
+        numpy.save(
+            sample.with_suffix(".npy"), draws.integers(0, 255, (40 if i % 4 == 0 else 5, 8, 256), dtype=numpy.uint8)
+        )
         sample.with_suffix(".cls").write_text(str(i % 5))
 
 
 def rows_of(path, **options):
     """{key: bytes of the row}, of what a loader delivers as valid rows in one epoch."""
     fields = {"npy": ps.raw(), "cls": ps.label()}
-    loader = ps.Loader(path, seed=3, fields=fields, **options)
+    loader = ps.Loader(path, seed=3, transforms=fields, **options)
     rows = {}
     for batch in loader:
         values, offsets = numpy.asarray(batch["npy"].values), numpy.asarray(batch["npy"].offsets)
         for row, key in enumerate(batch["__key__"]):
             if numpy.asarray(batch["__valid__"])[row]:
-                rows[key] = values[offsets[row]:offsets[row + 1]].tobytes() + numpy.asarray(batch["cls"])[row].tobytes()
+                rows[key] = (
+                    values[offsets[row] : offsets[row + 1]].tobytes() + numpy.asarray(batch["cls"])[row].tobytes()
+                )
     return rows
 
 
@@ -66,7 +70,7 @@ def damage(folder, draws):
     if how == 0:
         del content[at:]
     elif how == 1:
-        content[at:at + 8] = draws.choice([0, 1, 2**31, 2**40, 2**63, 2**64 - 1]).to_bytes(8, "little")
+        content[at : at + 8] = draws.choice([0, 1, 2**31, 2**40, 2**63, 2**64 - 1]).to_bytes(8, "little")
     else:
         for _ in range(draws.randrange(1, 4)):
             content[draws.randrange(len(content))] ^= 1 << draws.randrange(8)
@@ -80,9 +84,15 @@ def damage(folder, draws):
 
 
 def act(path, covered, whole, expected, draws):
-    options = dict(batch_size=draws.randrange(1, 7), shuffle=draws.random() < 0.5, workers=draws.randrange(1, 4),
-                   engine=draws.choice(["auto", "direct", "pread"]), on_error=draws.choice(["raise", "replace", "mark"]),
-                   max_error_rate=1.0, timeout=20)
+    options = dict(
+        batch_size=draws.randrange(1, 7),
+        shuffle=draws.random() < 0.5,
+        workers=draws.randrange(1, 4),
+        engine=draws.choice(["auto", "direct", "pread"]),
+        on_error=draws.choice(["raise", "replace", "mark"]),
+        max_error_rate=1.0,
+        timeout=20,
+    )
     if covered:
         options["checksums"] = "always"
     action = draws.choice(["load", "load", "load", "pack", "values", "state"])
@@ -96,7 +106,7 @@ def act(path, covered, whole, expected, draws):
         ps.pack(path, made, format=draws.choice(["tar", "zip"]), workers=1)
         rows, covered = rows_of(made), covered or whole
     elif action == "state":
-        loader = ps.Loader(path, **options, fields={"cls": ps.label()})
+        loader = ps.Loader(path, **options, transforms={"cls": ps.label()})
         next(iter(loader))
         loader.load_state_dict(loader.state_dict())
         for _ in loader:
@@ -163,7 +173,10 @@ def main():
             if word not in ("right", "refused"):
                 findings.append(f"trial {number} {word}: {(folder / 'told').read_text()}")
             number += 1
-    print(f"Python: seed {options.seed}, {number - first} trials:", *(f"{n} {word}" for word, n in sorted(outcomes.items())))
+    print(
+        f"Python: seed {options.seed}, {number - first} trials:",
+        *(f"{n} {word}" for word, n in sorted(outcomes.items())),
+    )
     for finding in findings:
         print("  " + finding.replace("\n", "\n    "))
     sys.exit(1 if findings else 0)

@@ -36,7 +36,7 @@ import penstock as ps  # noqa: E402
 def digest(dataset):
     fields = {"jpg": ps.image.random_resized_crop(64) | ps.image.normalize((0.5,) * 3, (0.5,) * 3), "cls": ps.label()}
     sums = hashlib.sha256()
-    for batch in ps.Loader(dataset, batch_size=16, shuffle=True, fields=fields):
+    for batch in ps.Loader(dataset, batch_size=16, shuffle=True, transforms=fields):
         sums.update(batch["jpg"].tobytes() + batch["cls"].tobytes())
     return sums.hexdigest()
 
@@ -54,7 +54,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         photos = f"{folder}/photos"
         subprocess.run([*command, "synth", "images", photos, "-n", "20"], **quiet)
-        next(iter(ps.Loader(photos, batch_size=16, fields={"jpg": ps.image.resize((64, 64))})))
+        next(iter(ps.Loader(photos, batch_size=16, transforms={"jpg": ps.image.resize((64, 64))})))
         if arguments.since:
             seconds = time.time() - arguments.since
             print(f"the first batch came {seconds:.1f} s after the installation began, 20 photographs made on the way")

@@ -29,7 +29,10 @@ IMAGES = {
     "rand_augment": IMAGE.resize((64, 64)) | IMAGE.rand_augment() | UNIT,
     "trivial_augment": IMAGE.resize((64, 64)) | IMAGE.trivial_augment() | UNIT,
     "erasing": IMAGE.resize((64, 64)) | UNIT | IMAGE.random_erasing(value="random"),
-    "grey": IMAGE.resize((64, 64)) | IMAGE.random_grayscale(0.5) | IMAGE.random_sharpness(2.0) | IMAGE.random_equalize(),
+    "grey": IMAGE.resize((64, 64))
+    | IMAGE.random_grayscale(0.5)
+    | IMAGE.random_sharpness(2.0)
+    | IMAGE.random_equalize(),
 }
 CLOUDS = {
     "random": POINTS.sample(1024) | POINTS.center() | POINTS.unit_sphere() | POINTS.rotate("z") | POINTS.jitter(),
@@ -53,7 +56,7 @@ def digest(dataset, field, chain, **options):
     """Of all bytes that an epoch delivers of a field, in their order."""
     sums = hashlib.sha256()
     fields = {field: chain, **({"cls": ps.label()} if "mix" in options else {})}
-    for batch in ps.Loader(str(dataset), batch_size=16, shuffle=True, seed=3, fields=fields, **options):
+    for batch in ps.Loader(str(dataset), batch_size=16, shuffle=True, seed=3, transforms=fields, **options):
         for name in fields:
             sums.update(batch[name].tobytes())
     return sums.hexdigest()

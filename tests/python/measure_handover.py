@@ -19,7 +19,7 @@ BATCHES = 60
 def ready_loader(folder, rows):
     """A loader with BATCHES batches waiting: their slabs are all that it has beside what is being filled and held."""
     fields = {"png": ps.image.decode(), "cls": ps.label()}
-    loader = ps.Loader(folder, batch_size=rows, prefetch=BATCHES, fields=fields)
+    loader = ps.Loader(folder, batch_size=rows, prefetch=BATCHES, transforms=fields)
     iterator = iter(loader)
     next(iterator)
     before = -1.0

@@ -28,7 +28,7 @@ def from_python(dataset, task):
     scaled = ps.image.normalize(MEAN, STD)
     chain = ps.image.random_resized_crop(224) | ps.image.random_flip() | scaled if task == "image-train" else scaled
     fields = {"image": ps.field("jpg|png") | chain, "cls": ps.label()}
-    with ps.Loader(dataset, batch_size=BATCH, shuffle=True, workers=WORKERS, fields=fields) as loader:
+    with ps.Loader(dataset, batch_size=BATCH, shuffle=True, workers=WORKERS, transforms=fields) as loader:
         warm_until = time.perf_counter() + 2
         samples, began = 0, None
         while began is None or time.perf_counter() - began < SECONDS:

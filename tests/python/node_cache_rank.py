@@ -10,6 +10,9 @@ import penstock as ps
 
 
 def epochs_of(dataset, options, rank, world):
+    if isinstance(options.get("disk_cache"), list):
+        path, limit = options["disk_cache"]
+        options = {**options, "disk_cache": ps.DiskCacheOptions(path, limit=limit)}
     loader = ps.Loader(
         dataset,
         batch_size=16,
@@ -17,8 +20,8 @@ def epochs_of(dataset, options, rank, world):
         seed=5,
         workers=2,
         rank=rank,
-        world=world,
-        fields={"jpg": ps.raw(), "cls": ps.label()},
+        world_size=world,
+        transforms={"jpg": ps.raw(), "cls": ps.label()},
         **options,
     )
     digest, rows = hashlib.sha256(), 0

@@ -63,7 +63,7 @@ def goes_on(draw, model, loader_of, rows_of, shape_of=any_shape, epochs=4):
         batch_size, world = shape
 
         def taken_up(rank, batch_size=batch_size, world=world, state=state):
-            loader = loader_of(batch_size=batch_size, rank=rank, world=world)
+            loader = loader_of(batch_size=batch_size, rank=rank, world_size=world)
             if state is None:
                 loader.set_epoch(epoch)
             else:

@@ -13,7 +13,7 @@ import hashlib, sys
 import numpy as np
 import penstock as ps
 digest, field = hashlib.sha256(), sys.argv[2]
-for batch in ps.Loader(sys.argv[1], batch_size=8, shuffle=True, seed=3, fields={field: ps.raw(), "cls": ps.label()}):
+for batch in ps.Loader(sys.argv[1], batch_size=8, shuffle=True, seed=3, transforms={field: ps.raw(), "cls": ps.label()}):
     for key, value, label in zip(batch["__key__"], batch[field], np.asarray(batch["cls"])):
         digest.update(f"{key} {label} ".encode() + np.asarray(value).tobytes())
 print(digest.hexdigest())

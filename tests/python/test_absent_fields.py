@@ -25,16 +25,19 @@ def classes_fixture(tmp_path):
 
 def refused(source, **fields):
     with pytest.raises(ps.Error) as caught:
-        next(iter(ps.Loader(source, batch_size=2, fields=fields)))
+        next(iter(ps.Loader(source, batch_size=2, transforms=fields)))
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name, told", [
-    ("loose.png", '"loose.png" lies in no class folder'),
-    ("dog/1.JPEG", '"dog/1.JPEG" and "dog/1.jpg" differ only in their extensions'),
-    ("dog/2.png", '"dog/2.jpg" and "dog/2.png" differ only in their extensions'),
-    ("cat/0.txt", '"cat/0.jpg" and "cat/0.txt" differ only in their extensions'),
-])
+@pytest.mark.parametrize(
+    "name, told",
+    [
+        ("loose.png", '"loose.png" lies in no class folder'),
+        ("dog/1.JPEG", '"dog/1.JPEG" and "dog/1.jpg" differ only in their extensions'),
+        ("dog/2.png", '"dog/2.jpg" and "dog/2.png" differ only in their extensions'),
+        ("cat/0.txt", '"cat/0.jpg" and "cat/0.txt" differ only in their extensions'),
+    ],
+)
 def test_the_file_that_takes_the_labels_away_is_named(classes, tmp_path, name, told):
     assert "cls" in ps.open(classes)[0]
     assert "no classes" not in run("info", classes).stdout.decode()
@@ -73,7 +76,7 @@ def test_images_of_two_kinds_are_told_the_field_that_reads_either(classes, tmp_p
     (classes / "dog/1.jpg").unlink()
     picture(classes / "dog/1.png")
     assert 'it has "png", and field("jpg|png") reads either' in refused(classes, jpg=ps.image.decode())
-    batch = next(iter(ps.Loader(classes, batch_size=6, fields={"image": ps.field("jpg|png") | ps.image.decode()})))
+    batch = next(iter(ps.Loader(classes, batch_size=6, transforms={"image": ps.field("jpg|png") | ps.image.decode()})))
     assert len(batch["image"]) == 6
     for i in range(3):  # masks are no other kind of photograph
         picture(tmp_path / "masks" / f"{i}.jpg")
@@ -89,8 +92,10 @@ def test_fields_of_samples_apart_are_told_with_a_key_of_each(tmp_path):
         picture(tmp_path / f"{i:03}_mask.png")
     fields = {"jpg": ps.image.decode(), "png": ps.image.decode()}
     with pytest.raises(ps.Error) as caught:
-        ps.Loader(tmp_path, batch_size=2, missing="exclude", fields=fields)
-    assert 'no sample has all requested fields: jpg is of "000", png is of "000_mask"; the fields of one' in str(caught.value)
+        ps.Loader(tmp_path, batch_size=2, missing="exclude", transforms=fields)
+    assert 'no sample has all requested fields: jpg is of "000", png is of "000_mask"; the fields of one' in str(
+        caught.value
+    )
 
 
 def test_images_that_are_not_read_are_told_with_what_to_do(tmp_path):
@@ -110,8 +115,8 @@ def test_boxes_of_coco_are_bad_data(tmp_path):
         (tmp_path / f"{i}.boxes.json").write_text("[[1, 1, 4, 5]]" if i != 2 else "[[0, 0, 2, 2], [5, 4, 3, 3]]")
     fields = {"jpg": ps.image.decode(), "boxes.json": ps.follow("jpg") | ps.boxes()}
     with pytest.raises(ps.Error, match=r"item 1 is \[5, 4, 3, 3\], no box.*x, y, width, height") as caught:
-        list(ps.Loader(tmp_path, batch_size=4, fields=fields))
+        list(ps.Loader(tmp_path, batch_size=4, transforms=fields))
     assert (caught.value.key, caught.value.field) == ("2", "boxes.json")
     for policy in ("replace", "mark"):
-        batch = next(iter(ps.Loader(tmp_path, batch_size=4, on_error=policy, max_error_rate=1, fields=fields)))
+        batch = next(iter(ps.Loader(tmp_path, batch_size=4, on_error=policy, max_errors=1.0, transforms=fields)))
         assert len(batch["__key__"]) == 4 and not (np.asarray(batch["boxes.json"].values) == 3).any()

@@ -18,13 +18,13 @@ from torch.utils.data import DataLoader
 
 folder, way = sys.argv[1:]
 accelerator = Accelerator(cpu=True)
-options = dict(batch_size=8, shuffle=True, seed=1, fields={"npy": ps.array.decode(), "cls": ps.label()})
+options = dict(batch_size=8, shuffle=True, seed=1, transforms={"npy": ps.array.decode(), "cls": ps.label()})
 if way == "given out":
-    dataset = ps.torch.IterableDataset(folder, columns=("npy", "cls", "__valid__"), **options)
+    dataset = ps.torch.Loader(folder, as_tuple=("npy", "cls", "__valid__"), **options)
     loader = accelerator.prepare(DataLoader(dataset, batch_size=None))
 else:
-    options.update(rank=accelerator.process_index, world=accelerator.num_processes)
-    loader = ps.torch.IterableDataset(folder, columns=("npy", "cls", "__valid__"), **options)
+    options.update(rank=accelerator.process_index, world_size=accelerator.num_processes)
+    loader = ps.torch.Loader(folder, as_tuple=("npy", "cls", "__valid__"), **options)
 model = torch.nn.Linear(5, 4)
 model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), 1e-3))
 for epoch in range(2):
@@ -66,7 +66,7 @@ def test_an_epoch_gives_each_sample_once(processes, way, arrays, tmp_path):
 
 def test_its_checkpoints_hold_the_position(arrays, tmp_path):
     def dataset():
-        return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()})
+        return ps.torch.Loader(arrays, batch_size=8, shuffle=True, transforms={"cls": ps.label()})
 
     accelerator = accelerate.Accelerator(cpu=True)
     first = dataset()
@@ -87,7 +87,7 @@ def test_its_checkpoints_hold_the_position(arrays, tmp_path):
 
 def test_a_checkpoint_of_an_exception_holds_the_batch_that_failed(arrays, tmp_path):
     def dataset(**options):
-        return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, fields={"cls": ps.label()}, **options)
+        return ps.torch.Loader(arrays, batch_size=8, shuffle=True, transforms={"cls": ps.label()}, **options)
 
     whole = [batch["__key__"] for batch in dataset()]
 

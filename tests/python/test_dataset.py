@@ -144,8 +144,8 @@ def test_images_packed_as_pixels_load_as_they_did_encoded(icons, tmp_path):
         (ps.image.decode(), ps.image.decode(), "same"),
         (drawn, drawn, "same"),
     ]:
-        encoded = ps.Loader(icons, fields={"png": chain}, **options)
-        pixels = ps.Loader(tmp_path / packed, fields={"png": stored}, **options)
+        encoded = ps.Loader(icons, transforms={"png": chain}, **options)
+        pixels = ps.Loader(tmp_path / packed, transforms={"png": stored}, **options)
         for expected, batch in zip(encoded, pixels, strict=True):
             assert np.array_equal(np.asarray(expected["png"]), np.asarray(batch["png"]))
     with ps.Writer(tmp_path / "written", format="lmdb", decode="jpg=8x12", progress=False) as writer:
@@ -165,7 +165,7 @@ def test_a_dataset_of_nothing_is_said_so(tmp_path):
     with pytest.raises(ps.Error, match="nothing to pack: 0 samples"):
         ps.pack(dataset, tmp_path / "packed", format="tar")
     with pytest.raises(ps.Error, match="a.tar"):
-        ps.Loader(dataset, fields={"jpg": ps.raw()})
+        ps.Loader(dataset, transforms={"jpg": ps.raw()})
     assert not (tmp_path / "packed").exists()
 
 

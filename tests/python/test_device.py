@@ -30,7 +30,7 @@ def options(**more):
         "shuffle": True,
         "seed": 2,
         "workers": 2,
-        "fields": {"npy": ps.array.decode(), "cls": ps.label(), "raw": ps.field("cls") | ps.raw()},
+        "transforms": {"npy": ps.array.decode(), "cls": ps.label(), "raw": ps.field("cls") | ps.raw()},
         **more,
     }
 
@@ -43,7 +43,7 @@ def plain(batch):
 
 def test_batches_that_were_copied_are_those_of_the_host(arrays):
     here = ps.Loader(arrays, **options())
-    there = ps.Loader(arrays, **options(device="host:0", device_prefetch=3))
+    there = ps.Loader(arrays, **options(device="host:0", device_options=ps.DeviceOptions(prefetch=3)))
     for _ in range(2):
         assert [plain(batch) for batch in there] == [plain(batch) for batch in here]
     assert plain(there.at(0, 1)) == plain(here.at(0, 1))
@@ -74,9 +74,11 @@ def test_tensors_of_a_processor_in_a_devices_place_are_memory_of_the_host(arrays
 
 
 def test_a_program_may_hold_as_many_batches_as_without_a_device(arrays):
-    batches = iter(ps.Loader(arrays, **options(device="host", held=2, batch_size=4)))
+    batches = iter(
+        ps.Loader(arrays, **options(device="host", memory_options=ps.MemoryOptions(reserved_batches=2), batch_size=4))
+    )
     held = [next(batches), next(batches)]
-    with pytest.raises(ps.Error, match="held = 2"):
+    with pytest.raises(ps.Error, match="reserved_batches=2"):
         next(batches)
     held.pop()
     next(batches)
@@ -101,9 +103,10 @@ def test_images_are_normalized_on_the_device_with_the_same_bytes(icons):
         "planes": chain | ps.image.normalize(MEAN, DEVIATION),
         "last": chain | ps.image.normalize(MEAN, DEVIATION) | ps.image.cast("float16") | ps.image.channels_last(),
     }
-    more = {"batch_size": 32, "shuffle": True, "workers": 2, "fields": fields}
+    more = {"batch_size": 32, "shuffle": True, "workers": 2, "transforms": fields}
     loaders = [ps.Loader(icons, **more)] + [
-        ps.Loader(icons, device="host", where=where, **more) for where in ("auto", "host", "device")
+        ps.Loader(icons, device="host", device_options=ps.DeviceOptions(finish_on=where), **more)
+        for where in ("auto", "host", "device")
     ]
     for batches in zip(*loaders):
         for name in fields:
@@ -121,9 +124,10 @@ def test_points_are_moved_on_the_device_with_the_same_bytes(tmp_path):
         "planes": ps.field("npy") | ps.points.sample(50) | steps | ps.points.channels_first(),
         "half": ps.field("npy") | steps | ps.points.cast("float16"),
     }
-    more = {"batch_size": 6, "shuffle": True, "workers": 2, "fields": fields}
+    more = {"batch_size": 6, "shuffle": True, "workers": 2, "transforms": fields}
     loaders = [ps.Loader(tmp_path, **more)] + [
-        ps.Loader(tmp_path, device="host", where=where, **more) for where in ("auto", "host", "device")
+        ps.Loader(tmp_path, device="host", device_options=ps.DeviceOptions(finish_on=where), **more)
+        for where in ("auto", "host", "device")
     ]
     for batches in zip(*loaders):
         for name in fields:
@@ -136,9 +140,9 @@ def test_rows_that_the_device_reads_itself_are_those_of_the_host(tmp_path):
     np.save(tmp_path / "rows.npy", rows)
     value = ps.field("value")
     fields = {"rows": value | ps.array.decode(), "crop": value | ps.image.random_resized_crop(8)}
-    more = {"batch_size": 8, "shuffle": True, "workers": 2, "fields": fields}
+    more = {"batch_size": 8, "shuffle": True, "workers": 2, "transforms": fields}
     here = ps.Loader(tmp_path / "rows.npy", **more)
-    there = ps.Loader(tmp_path / "rows.npy", device="host", gpu_direct=True, **more)
+    there = ps.Loader(tmp_path / "rows.npy", device="host", device_options=ps.DeviceOptions(gpu_direct=True), **more)
     for _ in range(2):
         for batch, same in zip(there, here, strict=True):
             assert batch["__key__"] == same["__key__"]
@@ -151,7 +155,7 @@ def test_rows_that_the_device_reads_itself_are_those_of_the_host(tmp_path):
 
 
 def test_why_a_device_reads_no_rows_itself_is_told(arrays):
-    stats = ps.Loader(arrays, **options(device="host", gpu_direct=True)).stats()
+    stats = ps.Loader(arrays, **options(device="host", device_options=ps.DeviceOptions(gpu_direct=True))).stats()
     assert stats["gpu_direct"].startswith("not used: no output's rows are stored as they are")
 
 
@@ -160,9 +164,14 @@ def test_jpegs_that_the_device_decodes_are_those_of_the_host(tmp_path):
     subprocess.run([command, "synth", "images", str(tmp_path / "images"), "-n", "60", "--seed", "1"], check=True)
     crop = ps.image.random_resized_crop(32) | ps.image.random_flip()
     fields = {"jpg": crop | ps.image.normalize(MEAN, DEVIATION)}
-    more = {"batch_size": 16, "shuffle": True, "workers": 2, "fields": fields}
+    more = {"batch_size": 16, "shuffle": True, "workers": 2, "transforms": fields}
     here = ps.Loader(tmp_path / "images", **more)
-    there = ps.Loader(tmp_path / "images", device="host", gpu_jpeg=0.5, gpu_jpeg_bytes=8 << 20, **more)
+    there = ps.Loader(
+        tmp_path / "images",
+        device="host",
+        device_options=ps.DeviceOptions(gpu_jpeg=0.5, gpu_jpeg_bytes=8 << 20),
+        **more,
+    )
     for _ in range(2):
         for batch, same in zip(there, here, strict=True):
             assert batch["__key__"] == same["__key__"]
@@ -177,16 +186,21 @@ def test_jpegs_that_the_device_decodes_are_those_of_the_host(tmp_path):
 
 def test_what_does_not_go_together_is_refused(arrays):
     for wrong, message in [
-        ({"gpu_direct": True}, "gpu_direct takes a device"),
-        ({"device": "host", "gpu_direct": True, "cache": "encoded"}, "gpu_direct goes with none of"),
-        ({"gpu_jpeg": 0.5}, "gpu_jpeg takes a device"),
-        ({"device": "host", "gpu_jpeg": 2}, "gpu_jpeg must be between 0 and 1"),
-        ({"device": "host", "gpu_jpeg": 0.5, "cache": "encoded"}, "gpu_jpeg goes with none of"),
+        ({"device_options": ps.DeviceOptions(gpu_direct=True)}, "gpu_direct takes a device"),
+        (
+            {"device": "host", "device_options": ps.DeviceOptions(gpu_direct=True), "cache": "encoded"},
+            "gpu_direct goes with none of",
+        ),
+        ({"device_options": ps.DeviceOptions(gpu_jpeg=0.5)}, "gpu_jpeg takes a device"),
+        ({"device": "host", "device_options": ps.DeviceOptions(gpu_jpeg=2)}, "gpu_jpeg must be between 0 and 1"),
+        (
+            {"device": "host", "device_options": ps.DeviceOptions(gpu_jpeg=0.5), "cache": "encoded"},
+            "gpu_jpeg goes with none of",
+        ),
         ({"device": "tpu"}, "a device is"),
-        ({"device": "host", "on_batch": lambda batch: batch}, "on_batch"),
-        ({"device": "host", "where": "moon"}, "where"),
-        ({"where": "device"}, "where"),
-        ({"device": "host", "device_prefetch": 0}, "device_prefetch"),
+        ({"device": "host", "batch_transform": lambda batch: batch}, "batch_transform"),
+        ({"device_options": ps.DeviceOptions(finish_on="device")}, "finish_on"),
+        ({"device": "host", "device_options": ps.DeviceOptions(prefetch=0)}, "prefetch"),
         ({"device": "cuda:999"}, "no device cuda:999: "),
     ]:
         with pytest.raises(ps.Error, match=message):
@@ -196,7 +210,7 @@ def test_what_does_not_go_together_is_refused(arrays):
 @on_gpu
 def test_torch_takes_tensors_of_a_gpu_behind_their_copies(icons):
     fields = {"png": ps.image.random_resized_crop(96) | ps.image.normalize(MEAN, DEVIATION), "cls": ps.label()}
-    more = {"batch_size": 64, "shuffle": True, "fields": fields, "drop_last": True}
+    more = {"batch_size": 64, "shuffle": True, "transforms": fields, "drop_last": True}
     side = torch.cuda.Stream()
     for here, there in zip(ps.Loader(icons, **more), ps.Loader(icons, device="cuda:0", **more)):
         expected = torch.from_dlpack(here["png"]).clone()

@@ -14,7 +14,7 @@ import json, sys, torch.distributed, penstock as ps
 
 folder, out = sys.argv[1:]
 torch.distributed.init_process_group("gloo")
-dataset = ps.torch.IterableDataset(folder, batch_size=6, shuffle=True, rank="env", fields={"cls": ps.label()})
+dataset = ps.torch.Loader(folder, batch_size=6, shuffle=True, rank="env", transforms={"cls": ps.label()})
 told = []
 for epoch in range(2):
     for batch in dataset:

@@ -45,7 +45,7 @@ def dataset_fixture(folder, request):
 
 
 def loader_of(dataset, **options):
-    return ps.Loader(dataset, fields={"cls": ps.label()}, workers=1, **options)
+    return ps.Loader(dataset, transforms={"cls": ps.label()}, workers=1, **options)
 
 
 def rows_of(batch):
@@ -55,13 +55,17 @@ def rows_of(batch):
 
 
 def options_of(kind, samples=None):
-    more = {} if samples is None else {"epoch_samples": samples}
     return {
-        "weights": {"shuffle": True, "weights": NUMBERS, **more},
-        "once": {"shuffle": True, "weights": np.array(NUMBERS, "f4").astype("f8"), "replacement": False, **more},
-        "repeats": {"shuffle": True, "repeats": NUMBERS, **more},
-        "balance": {"shuffle": True, "balance": "cls", **more},
-        "window": {"shuffle": True, "shuffle_window": 10},
+        "weights": {"shuffle": True, "sampler": ps.sampler.weighted(NUMBERS, num_samples=samples)},
+        "once": {
+            "shuffle": True,
+            "sampler": ps.sampler.weighted(
+                np.array(NUMBERS, "f4").astype("f8"), replacement=False, num_samples=samples
+            ),
+        },
+        "repeats": {"shuffle": True, "sampler": ps.sampler.repeated(NUMBERS, num_samples=samples)},
+        "balance": {"shuffle": True, "sampler": ps.sampler.balanced("cls", num_samples=samples)},
+        "window": {"shuffle": ps.shuffle.window(10)},
     }[kind]
 
 
@@ -87,7 +91,7 @@ def test_batches_are_those_of_the_page(dataset, kind, last):
     model = model_of(kind, 3)
     for world, batch_size in ((1, 4), (2, 3), (3, 1), (8, 2)):
         for rank in {0, world // 2, world - 1}:
-            options = {"seed": 3, "batch_size": batch_size, "rank": rank, "world": world, "last": last}
+            options = {"seed": 3, "batch_size": batch_size, "rank": rank, "world_size": world, "last_batch": last}
             loader = loader_of(dataset, **options, **options_of(kind))
             for epoch in range(3):
                 got = [rows_of(batch) for batch in loader]
@@ -108,11 +112,13 @@ def test_epochs_are_as_long_as_they_are_told(dataset, kind):
 
 
 @pytest.mark.parametrize("kind", ["repeats", "balance"])
-@pytest.mark.parametrize("shuffled", [{"shuffle": False}, {"shuffle_block": 4}, {"shuffle_window": 9}])
+@pytest.mark.parametrize(
+    "shuffled", [{"shuffle": False}, {"shuffle": ps.shuffle.blocks(4)}, {"shuffle": ps.shuffle.window(9)}]
+)
 def test_repeats_and_balance_keep_to_the_shuffle(dataset, kind, shuffled):
     options = {**options_of(kind), **shuffled}
-    block, window = shuffled.get("shuffle_block", 0), shuffled.get("shuffle_window", 0)
-    model = model_of(kind, 5, shuffle=options["shuffle"], block=block, window=window)
+    block, window = (getattr(options["shuffle"], name, None) or 0 for name in ("block", "window"))
+    model = model_of(kind, 5, shuffle=bool(options["shuffle"]), block=block, window=window)
     loader = loader_of(dataset, batch_size=6, seed=5, **options)
     for epoch in range(3):
         assert [rows_of(batch) for batch in loader] == epochs_of(model).epoch(epoch, 6)
@@ -149,12 +155,12 @@ def test_a_sample_that_comes_twice_is_not_cropped_alike(tmp_path):
         (tmp_path / f"{i}.cls").write_text(str(i % 2))
     dataset = ps.open(tmp_path)
     for options in (
-        {"weights": [1, 1, 1, 1], "epoch_samples": 12},
-        {"balance": "cls", "epoch_samples": 12},
-        {"repeats": [3, 3, 3, 3]},
+        {"sampler": ps.sampler.weighted([1, 1, 1, 1], num_samples=12)},
+        {"sampler": ps.sampler.balanced("cls", num_samples=12)},
+        {"sampler": ps.sampler.repeated([3, 3, 3, 3])},
     ):
         fields = {"png": ps.image.random_resized_crop(16)}
-        for batch in ps.Loader(dataset, batch_size=12, shuffle=True, fields=fields, **options):
+        for batch in ps.Loader(dataset, batch_size=12, shuffle=True, transforms=fields, **options):
             rows = [row.tobytes() for row in batch["png"].numpy()]
             assert len(set(rows)) == len(rows) == 12
 
@@ -165,7 +171,7 @@ def test_numbers_may_be_given_in_many_ways(dataset, tmp_path):
     torch = pytest.importorskip("torch")
 
     def epoch(weights):
-        loader = loader_of(dataset, batch_size=9, shuffle=True, weights=weights)
+        loader = loader_of(dataset, batch_size=9, shuffle=True, sampler=ps.sampler.weighted(weights))
         return [rows_of(batch) for batch in loader], loader.state_dict()["draws"]
 
     wanted = epoch(NUMBERS)
@@ -187,12 +193,12 @@ def test_numbers_may_be_given_in_many_ways(dataset, tmp_path):
 
 
 def test_counts_are_kept(dataset):
-    loader = loader_of(dataset, batch_size=10, shuffle=True, repeats={9: 3, 10: 1, 7: 0, 33: 2})
+    loader = loader_of(dataset, batch_size=10, shuffle=True, sampler=ps.sampler.repeated({9: 3, 10: 1, 7: 0, 33: 2}))
     for _ in range(2):
         counts = Counter(key for batch in loader for key, _ in rows_of(batch))
         for i in range(SIZE):
             assert counts[f"{i:03}"] == {"9": 3, "10": 1, "7": 0, "33": 2}[text_of(i)]
-    loader = loader_of(dataset, batch_size=8, shuffle=True, balance="cls", epoch_samples=400)
+    loader = loader_of(dataset, batch_size=8, shuffle=True, sampler=ps.sampler.balanced("cls", num_samples=400))
     for batch in loader:
         assert set(Counter(text_of(int(key)) for key, _ in rows_of(batch)).values()) == {2}
 
@@ -205,13 +211,17 @@ def test_with_subsets_views_and_missing_fields(dataset, kind):
 
     def of(which, weights, **options):
         given = options_of(kind)
-        for name in ("weights", "repeats"):
-            if name in given:
-                given[name] = weights
+        if kind != "balance":
+            by = (
+                ps.sampler.repeated(weights)
+                if kind == "repeats"
+                else ps.sampler.weighted(weights, replacement=kind == "weights")
+            )
+            given["sampler"] = by
         loader = loader_of(which, batch_size=7, seed=2, **given, **options)
         return [rows_of(batch) for batch in loader]
 
-    assert of(dataset, NUMBERS, subset=chosen) == of(view, numbers)
+    assert of(dataset.select(chosen), numbers) == of(view, numbers)
 
 
 def test_other_draws_are_refused_by_name(dataset):
@@ -221,9 +231,9 @@ def test_other_draws_are_refused_by_name(dataset):
         return told.value.cause
 
     state = loader_of(dataset, batch_size=4, **options_of("weights")).state_dict()
-    assert "weights of other numbers" in refused({"shuffle": True, "weights": [1] * SIZE}, state)
+    assert "weights of other numbers" in refused({"shuffle": True, "sampler": ps.sampler.weighted([1] * SIZE)}, state)
     assert "without replacement" in refused(
-        {**options_of("weights"), "replacement": False, "epoch_samples": 47},
+        {"shuffle": True, "sampler": ps.sampler.weighted(NUMBERS, replacement=False, num_samples=47)},
         {
             **state,
             "samples": 47,
@@ -239,32 +249,31 @@ def test_other_draws_are_refused_by_name(dataset):
 @pytest.mark.parametrize(
     "options, told",
     [
-        ({"weights": [1.0]}, "weights: 1 numbers for 53 samples"),
-        ({"weights": [-1.0] * SIZE}, "sample 0 has -1"),
-        ({"weights": [float("nan")] * SIZE}, "sample 0 has nan"),
-        ({"weights": [0] * SIZE}, "all are 0"),
-        ({"weights": "score"}, 'there is no field "score"'),
-        ({"weights": "json:score"}, 'no member "score"'),
-        ({"weights": "json:kind"}, 'weights="json:kind": "a" is no finite number'),
-        ({"weights": "json"}, '"json:NAME" is that of a member'),
-        ({"repeats": "klass"}, 'repeats="klass": there is no field "klass"'),
-        ({"weights": "w.npy"}, 'a file of numbers is pathlib.Path("w.npy") or numpy.load("w.npy")'),
-        ({"repeats": __file__}, f'a file of numbers is pathlib.Path("{__file__}")'),
-        ({"bucket_by": "w.npy"}, 'bucket_by="w.npy" is a text, which names a field'),
-        ({"bucket_window": 50}, "bucket_window takes bucket_by"),
-        ({"weights": {"9": -1}}, 'weights by "cls": "9" has -1, which is no number of 0 or more'),
-        ({"weights": {"cat": 1}}, 'nothing is given for "9"'),
-        ({"weights": [1] * SIZE, "shuffle": False}, "takes shuffle"),
-        ({"weights": [1] * SIZE, "shuffle_block": 4}, "neither shuffle_window nor shuffle_block"),
-        ({"weights": [1] * SIZE, "balance": "cls"}, "give one of them"),
-        ({"weights": [1] * SIZE, "replacement": False, "epoch_samples": 54}, "53 have a weight above 0"),
-        ({"repeats": [2e6] * SIZE}, "from 0 to 1048576"),
-        ({"balance": "klass"}, 'there is no field "klass"'),
-        ({"epoch_samples": 4}, "takes weights, repeats or balance"),
-        ({"balance": "cls", "epoch_samples": 0}, "at least 1"),
-        ({"replacement": False}, "replacement=False takes weights"),
-        ({"shuffle_window": 4, "shuffle": False}, "shuffle_window takes shuffle"),
-        ({"shuffle_window": 4, "shuffle_block": 4}, "two orders"),
+        ({"sampler": ps.sampler.weighted([1.0])}, "weights: 1 numbers for 53 samples"),
+        ({"sampler": ps.sampler.weighted([-1.0] * SIZE)}, "sample 0 has -1"),
+        ({"sampler": ps.sampler.weighted([float("nan")] * SIZE)}, "sample 0 has nan"),
+        ({"sampler": ps.sampler.weighted([0] * SIZE)}, "all are 0"),
+        ({"sampler": ps.sampler.weighted("score")}, 'there is no field "score"'),
+        ({"sampler": ps.sampler.weighted("json:score")}, 'no member "score"'),
+        ({"sampler": ps.sampler.weighted("json:kind")}, 'weights="json:kind": "a" is no finite number'),
+        ({"sampler": ps.sampler.weighted("json")}, '"json:NAME" is that of a member'),
+        ({"sampler": ps.sampler.repeated("klass")}, 'repeats="klass": there is no field "klass"'),
+        (
+            {"sampler": ps.sampler.weighted("w.npy")},
+            'a file of numbers is pathlib.Path("w.npy") or numpy.load("w.npy")',
+        ),
+        ({"sampler": ps.sampler.repeated(__file__)}, f'a file of numbers is pathlib.Path("{__file__}")'),
+        ({"batching": ps.batching.by_length("w.npy")}, 'lengths="w.npy" is a text, which names a field'),
+        ({"sampler": ps.sampler.weighted({"9": -1})}, 'weights by "cls": "9" has -1, which is no number of 0 or more'),
+        ({"sampler": ps.sampler.weighted({"cat": 1})}, 'nothing is given for "9"'),
+        ({"sampler": ps.sampler.weighted([1] * SIZE), "shuffle": False}, "takes shuffle"),
+        (
+            {"sampler": ps.sampler.weighted([1] * SIZE), "shuffle": ps.shuffle.blocks(4)},
+            "neither shuffle.window() nor shuffle.blocks()",
+        ),
+        ({"sampler": ps.sampler.weighted([1] * SIZE, replacement=False, num_samples=54)}, "53 have a weight above 0"),
+        ({"sampler": ps.sampler.repeated([2e6] * SIZE)}, "from 0 to 1048576"),
+        ({"sampler": ps.sampler.balanced("klass")}, 'there is no field "klass"'),
     ],
 )
 def test_what_cannot_be_is_one_clear_error(dataset, options, told):
@@ -273,32 +282,64 @@ def test_what_cannot_be_is_one_clear_error(dataset, options, told):
     assert told in str(error.value)
 
 
-def test_the_option_that_is_wrong_is_told_beside_lists(dataset):
-    for options, told in (
-        ({"weights": [1] * SIZE, "epoch_samples": -5}, "epoch_samples is a whole number"),
-        ({"repeats": np.ones(SIZE), "epoch_samples": 2.5}, "epoch_samples is a whole number"),
-        ({"weights": {9: 1}, "replacement": "no"}, "replacement is True or False"),
-        ({"bucket_by": [1] * SIZE, "batch_budget": "4k"}, "batch_budget is a number"),
+@pytest.mark.parametrize(
+    "make, told",
+    [
+        (lambda: ps.sampler.weighted([1] * SIZE, num_samples=-5), "num_samples is 1 or more, or None, not -5"),
+        (lambda: ps.sampler.repeated(np.ones(SIZE), num_samples=2.5), "num_samples is 1 or more, or None, not 2.5"),
+        (lambda: ps.sampler.balanced("cls", num_samples=0), "num_samples is 1 or more"),
+        (lambda: ps.sampler.balanced(3), "field is the name of a field"),
+        (lambda: ps.batching.by_length([1] * SIZE, budget="4k"), "budget is a number above 0"),
+        (lambda: ps.batching.by_length([1] * SIZE, pool=0), "pool is a number of samples"),
+        (lambda: ps.shuffle.window(0), "takes a number of samples, 1 or more, not 0"),
+        (lambda: ps.shuffle.blocks(True), "takes a number of samples, 1 or more, not True"),
+    ],
+)
+def test_an_order_that_cannot_be_is_told_where_it_is_made(make, told):
+    with pytest.raises(TypeError, match=told):
+        make()
+
+
+def test_samplers_of_torch_are_taken_or_explained(dataset):
+    data = pytest.importorskip("torch.utils.data")
+    sampler = data.WeightedRandomSampler(NUMBERS, 20, replacement=True)
+    ours = loader_of(dataset, batch_size=7, sampler=ps.sampler.weighted(NUMBERS, num_samples=20))
+    assert [rows_of(batch) for batch in loader_of(dataset, batch_size=7, sampler=sampler)] == [rows_of(b) for b in ours]
+    chosen = data.SubsetRandomSampler([3, 5, 8])
+    assert {key for batch in loader_of(dataset, batch_size=7, sampler=chosen) for key, _ in rows_of(batch)} == {
+        "003",
+        "005",
+        "008",
+    }
+    for given, told in (
+        (data.RandomSampler(range(SIZE)), "a RandomSampler is shuffle=True here"),
+        (data.SequentialSampler(range(SIZE)), "a SequentialSampler is shuffle=False here"),
+        (data.DistributedSampler(range(SIZE), 2, 0), 'rank="env" takes both'),
+        ([1, 2], "not a value of type list"),
     ):
         with pytest.raises(TypeError, match=told):
-            loader_of(dataset, batch_size=4, shuffle=True, **options)
+            loader_of(dataset, sampler=given)
 
 
 def test_wrong_types_are_told(dataset, tmp_path):
     for weights in (object(), 3, [[1.0]], ["a"]):
         with pytest.raises(TypeError, match="weights takes"):
-            loader_of(dataset, batch_size=4, shuffle=True, weights=weights)
+            loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.weighted(weights))
     with pytest.raises(TypeError, match="one number for each sample, not an array of 2 dimensions"):
-        loader_of(dataset, batch_size=4, shuffle=True, weights=np.ones((SIZE, 1)))
+        loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.weighted(np.ones((SIZE, 1))))
     (tmp_path / "numbers").write_text("1\ntwo\n")
     with pytest.raises(ValueError, match="numbers, line 2: 'two' is no number"):
-        loader_of(dataset, batch_size=4, shuffle=True, weights=tmp_path / "numbers")
+        loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.weighted(tmp_path / "numbers"))
 
 
 def test_a_mixture_has_weights_of_its_own(dataset):
     mixture = ps.mixture({"a": dataset, "b": dataset})
-    for option in ({"balance": "cls"}, {"weights": {"a": 1, "b": 1}}, {"repeats": [1] * 2 * SIZE}):
-        with pytest.raises(ps.Error, match=f"{next(iter(option))} is .* a mixture has weights of its own"):
+    for option in (
+        {"sampler": ps.sampler.balanced("cls")},
+        {"sampler": ps.sampler.weighted({"a": 1, "b": 1})},
+        {"sampler": ps.sampler.repeated([1] * 2 * SIZE)},
+    ):
+        with pytest.raises(ps.Error, match="sampler is .* a mixture has weights of its own"):
             loader_of(mixture, batch_size=4, shuffle=True, **option)
 
 
@@ -308,19 +349,22 @@ def test_what_a_field_holds_is_told_where_it_is_neither_number_nor_text(tmp_path
         Image.fromarray(np.full((4, 4, 3), i, np.uint8)).save(tmp_path / "d" / f"{i}.png")
         np.save(tmp_path / "d" / f"{i}.npy", np.zeros(2))
     dataset = ps.open(tmp_path / "d")
-    for option in ("weights", "repeats", "balance"):
+    for make, named in (
+        (ps.sampler.weighted, 'weights="FIELD"'),
+        (ps.sampler.repeated, 'repeats="FIELD"'),
+        (ps.sampler.balanced, r'balanced\("FIELD"\)'),
+    ):
         for field, held in (("png", "images"), ("npy", "arrays")):
-            with pytest.raises(
-                ps.Error, match=rf'{option}="{field}": the field holds {held} \({field}\), not a'
-            ) as told:
-                ps.Loader(dataset, shuffle=True, fields={"png": ps.raw()}, **{option: field})
+            told_so = named.replace("FIELD", field) + rf": the field holds {held} \({field}\), not a"
+            with pytest.raises(ps.Error, match=told_so) as told:
+                ps.Loader(dataset, shuffle=True, transforms={"png": ps.raw()}, sampler=make(field))
             assert told.value.kind == "invalid_argument" and told.value.field == field and not told.value.key
     for choice in (dataset.sort, lambda field: dataset.split({"a": 1, "b": 1}, by=field)):
         with pytest.raises(ps.Error, match="holds images"):
             choice("png")
     clip = ps.window("png", offsets=[0], order_by="png")
     with pytest.raises(ps.Error, match="holds images"):
-        ps.Loader(dataset, fields={"clip": clip})
+        ps.Loader(dataset, transforms={"clip": clip})
 
 
 def test_classes_are_told_as_they_are_written(tmp_path):
@@ -333,26 +377,26 @@ def test_classes_are_told_as_they_are_written(tmp_path):
         ({"cat": 1, "dgo": 1}, '"dgo" is none of the 2 classes'),
         ({0: 1, 1: 1, 7: 1}, '"7" is none of the 2 classes'),
     ):
-        for option in ("weights", "repeats"):
-            with pytest.raises(ps.Error, match=f'{option} by "cls": {told}'):
-                ps.Loader(tmp_path / "d", shuffle=True, fields={"cls": ps.label()}, **{option: given})
+        for make, named in ((ps.sampler.weighted, "weights"), (ps.sampler.repeated, "repeats")):
+            with pytest.raises(ps.Error, match=f'{named} by "cls": {told}'):
+                ps.Loader(tmp_path / "d", shuffle=True, transforms={"cls": ps.label()}, sampler=make(given))
 
 
 def test_true_is_no_number(dataset):
-    for option in ("seed", "batch_size", "prefetch", "shuffle_block"):
+    for option in ("seed", "batch_size", "prefetch", "python_workers"):
         with pytest.raises(TypeError, match=f"{option} is a whole number of 0 or more.*, not True"):
             loader_of(dataset, **{option: True})
-    with pytest.raises(TypeError, match="epoch_samples is a whole number"):
-        loader_of(dataset, balance="cls", epoch_samples=True)
+    with pytest.raises(TypeError, match="num_samples is 1 or more"):
+        loader_of(dataset, sampler=ps.sampler.balanced("cls", num_samples=True))
     with pytest.raises(TypeError, match="seed is a seed, a whole number of 0 or more such as seed=1, not True"):
         dataset.split({"a": 1, "b": 1}, seed=True)
-    loader_of(dataset, shuffle=True, direct_io=False, publish=False, drop_last=True)
+    loader_of(dataset, shuffle=True, read_options=ps.ReadOptions(direct_io=False), publish=False, drop_last=True)
 
 
 def test_a_ledger_proves_epochs_of_draws(dataset, tmp_path):
     for kind in KINDS:
         folder = tmp_path / kind
-        loader = loader_of(dataset, batch_size=4, ledger=folder, **options_of(kind))
+        loader = loader_of(dataset, batch_size=4, delivery_log=folder, **options_of(kind))
         for _ in range(2):
             for _ in loader:
                 pass
@@ -360,14 +404,14 @@ def test_a_ledger_proves_epochs_of_draws(dataset, tmp_path):
         told = ps.audit(folder, dataset=dataset)
         assert [epoch["verdict"] for epoch in told["epochs"]] == ["proved"] * 2, str(told)
         with pytest.raises(ps.Error, match="another subset of the samples, or another order of them|samples an epoch"):
-            loader_of(dataset, batch_size=4, shuffle=True, repeats=[2] * SIZE, ledger=folder)
+            loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.repeated([2] * SIZE), delivery_log=folder)
 
 
 def test_torch_takes_them(dataset):
     torch = pytest.importorskip("torch")
     whole = [key for batch in loader_of(dataset, batch_size=8, **options_of("weights")) for key, _ in rows_of(batch)]
-    source = ps.torch.IterableDataset(
-        dataset, batch_size=8, fields={"cls": ps.label()}, columns=("cls", "__key__"), **options_of("weights")
+    source = ps.torch.Loader(
+        dataset, batch_size=8, transforms={"cls": ps.label()}, as_tuple=("cls", "__key__"), **options_of("weights")
     )
     keys = [key for _, names in torch.utils.data.DataLoader(source, batch_size=None) for key in names]
     assert keys == whole
@@ -382,7 +426,9 @@ def test_the_command_draws_as_the_loader_does(dataset, tmp_path):
         ("balance", ["--balance", "cls"]),
         ("window", ["--shuffle-window", 10]),
     ):
-        given = {**options_of(kind), **({"weights": NUMBERS} if kind == "once" else {})}
+        given = options_of(kind)
+        if kind == "once":  # the command has the field's numbers, of 64 bits
+            given["sampler"] = ps.sampler.weighted(NUMBERS, replacement=False)
         loader = loader_of(dataset, batch_size=8, seed=5, **given)
         batches = iter(loader)
         next(batches)

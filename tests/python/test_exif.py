@@ -41,7 +41,7 @@ def upright(path):
 
 
 def images(dataset, chain, **options):
-    loader = ps.Loader(dataset, batch_size=1, shuffle=False, fields={"jpg": chain}, **options)
+    loader = ps.Loader(dataset, batch_size=1, shuffle=False, transforms={"jpg": chain}, **options)
     return [np.asarray(batch["jpg"])[0].transpose(1, 2, 0).copy() for batch in loader]
 
 
@@ -70,7 +70,9 @@ def test_without_it_images_come_as_stored(folder):
 def test_a_cache_of_pixels_and_smaller_decoding_keep_to_it(folder):
     chain = ps.image.decode(apply_exif_orientation=True) | ps.image.resize((20, 30))
     plain = images(folder, chain)
-    loader = ps.Loader(folder, batch_size=1, shuffle=False, fields={"jpg": chain}, cache="decoded", cache_bytes=1 << 24)
+    loader = ps.Loader(
+        folder, batch_size=1, shuffle=False, transforms={"jpg": chain}, cache=ps.CacheOptions("decoded", limit=1 << 24)
+    )
     for _ in range(2):
         for batch, expected in zip(loader, plain, strict=True):
             assert np.array_equal(np.asarray(batch["jpg"])[0].transpose(1, 2, 0), expected)

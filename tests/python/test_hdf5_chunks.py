@@ -16,7 +16,7 @@ ENGINES = ("auto", "direct", "pread", "gather")
 
 
 def loaded(path, name, **options):
-    loader = ps.Loader(path, fields={name: ps.array.decode()}, batch_size=7, **options)
+    loader = ps.Loader(path, transforms={name: ps.array.decode()}, batch_size=7, **options)
     return np.concatenate([np.asarray(batch[name]).copy() for batch in loader])
 
 
@@ -27,11 +27,15 @@ def test_chunks_over_several_axes_are_read(tmp_path, dtype, compression):
     rows = draws.integers(0, 200, (41, 30, 26, 3)).astype(dtype)
     path = tmp_path / "chunked.h5"
     with h5py.File(path, "w") as file:
-        file.create_dataset("images", data=rows, compression=compression, chunks=(16, 7, 8, 1), shuffle=compression is not None)
+        file.create_dataset(
+            "images", data=rows, compression=compression, chunks=(16, 7, 8, 1), shuffle=compression is not None
+        )
         file["labels"] = np.arange(41)
     for engine in ENGINES:
         assert np.array_equal(loaded(path, "images", engine=engine), rows)
-    shuffled = ps.Loader(path, fields={"images": ps.array.decode(), "labels": ps.label()}, batch_size=41, shuffle=True, seed=3)
+    shuffled = ps.Loader(
+        path, transforms={"images": ps.array.decode(), "labels": ps.label()}, batch_size=41, shuffle=True, seed=3
+    )
     (batch,) = list(shuffled)
     assert np.array_equal(np.asarray(batch["images"]), rows[np.asarray(batch["labels"])])
     assert ps.open(path)[40]["images"] == rows[40].astype(rows.dtype.newbyteorder("=")).tobytes()
@@ -54,7 +58,9 @@ def test_the_chunks_that_h5py_chooses_itself_are_read_and_their_cost_is_told(tmp
 def test_chunks_that_were_never_written_are_the_fill_value(tmp_path):
     path = tmp_path / "some.h5"
     with h5py.File(path, "w") as file:
-        images = file.create_dataset("images", (20, 24, 24, 3), "int16", chunks=(4, 5, 6, 1), compression="gzip", fillvalue=-7)
+        images = file.create_dataset(
+            "images", (20, 24, 24, 3), "int16", chunks=(4, 5, 6, 1), compression="gzip", fillvalue=-7
+        )
         images[5, 3:9, :, 1] = 100
         images[13] = np.arange(24 * 24 * 3).reshape(24, 24, 3)
         expected = images[:]
@@ -71,7 +77,7 @@ def test_strings_of_several_per_row_are_json_lists(tmp_path, kind):
         dtype = h5py.string_dtype("utf-8") if kind == "variable" else stored.dtype
         file.create_dataset("words", data=stored, dtype=dtype, chunks=(2, 1), compression="gzip")
         file["labels"] = np.arange(3)
-    loader = ps.Loader(path, fields={"words": ps.raw()}, batch_size=3)
+    loader = ps.Loader(path, transforms={"words": ps.raw()}, batch_size=3)
     (batch,) = list(loader)
     values, ends = np.asarray(batch["words"].values), np.asarray(batch["words"].offsets)
     for row, expected in enumerate(words.tolist()):
@@ -90,7 +96,7 @@ def test_a_dataset_for_each_sample_may_hold_filtered_strings(tmp_path, kind, sha
             value = value if kind == "variable" else value.astype("S12")
             file.create_dataset(f"{name}/caption", data=value, dtype=dtype, chunks=shape, compression="gzip")
             file.create_dataset(f"{name}/image", data=np.full((4, 4), 7, np.uint8))
-    loader = ps.Loader(path, fields={"caption": ps.raw()}, batch_size=4)
+    loader = ps.Loader(path, transforms={"caption": ps.raw()}, batch_size=4)
     (batch,) = list(loader)
     found, ends = np.asarray(batch["caption"].values), np.asarray(batch["caption"].offsets)
     for row, key in enumerate(batch["__key__"]):

@@ -29,7 +29,7 @@ def npz(path, **arrays):
 
 def rows(path, name):
     taken = []
-    with ps.Loader(path, batch_size=4, workers=1, fields={"x": ps.field(name) | ps.array.decode()}) as loader:
+    with ps.Loader(path, batch_size=4, workers=1, transforms={"x": ps.field(name) | ps.array.decode()}) as loader:
         for batch in loader:
             taken += [np.array(batch["x"][i]) for i in range(len(batch["__key__"]))]
     return np.stack(taken)
@@ -265,7 +265,7 @@ def test_a_named_column_decides_how_many_rows_the_samples_have(tmp_path, ending)
         dataset = ps.open(path, rows=name)
         assert len(dataset) == count and sorted(field.name for field in dataset.fields) == fields
         assert len(pickle.loads(pickle.dumps(dataset))) == count
-        with ps.Loader(dataset, batch_size=count, fields={name: ps.array.decode("float32")}) as loader:
+        with ps.Loader(dataset, batch_size=count, transforms={name: ps.array.decode("float32")}) as loader:
             assert np.asarray(next(iter(loader))[name]).ravel().tolist() == columns[name].tolist()
     with pytest.raises(ps.Error, match='no column "three"'):
         ps.open(path, rows="three")

@@ -11,7 +11,7 @@ FIELDS = {"npy": ps.array.decode(), "cls": ps.label()}
 
 
 def test_arrays_are_taken_without_a_copy(arrays):
-    batch = next(iter(ps.Loader(arrays, batch_size=8, fields=FIELDS)))
+    batch = next(iter(ps.Loader(arrays, batch_size=8, transforms=FIELDS)))
     taken = jax.dlpack.from_dlpack(batch["npy"])
     assert taken.shape == (8, 5) and taken.dtype == jax.numpy.float32
     assert taken.unsafe_buffer_pointer() == np.asarray(batch["npy"]).ctypes.data
@@ -21,13 +21,13 @@ def test_arrays_are_taken_without_a_copy(arrays):
 
 
 def test_labels_keep_64_bits_where_jax_allows_them(arrays):
-    batch = next(iter(ps.Loader(arrays, batch_size=8, fields=FIELDS)))
+    batch = next(iter(ps.Loader(arrays, batch_size=8, transforms=FIELDS)))
     labels = jax.numpy.asarray(np.asarray(batch["cls"]))
     assert labels.dtype == jax.numpy.int32 and labels.tolist() == [0, 1, 2, 3] * 2
 
 
 def test_memory_stays_as_it_is_while_jax_has_it(arrays):
-    loader = ps.Loader(arrays, batch_size=8, held=3, fields=FIELDS)
+    loader = ps.Loader(arrays, batch_size=8, memory_options=ps.MemoryOptions(reserved_batches=3), transforms=FIELDS)
     kept = None
     for epoch in range(20):
         for batch in loader:
@@ -42,7 +42,9 @@ def test_memory_stays_as_it_is_while_jax_has_it(arrays):
 
 
 def test_batches_that_jax_still_has_count_as_held(long_arrays):
-    iterator = iter(ps.Loader(long_arrays, batch_size=4, held=2, fields=FIELDS))
+    iterator = iter(
+        ps.Loader(long_arrays, batch_size=4, memory_options=ps.MemoryOptions(reserved_batches=2), transforms=FIELDS)
+    )
     kept = [jax.dlpack.from_dlpack(next(iterator)["npy"]) for _ in range(2)]
     with pytest.raises(ps.Error, match="held"):
         next(iterator)

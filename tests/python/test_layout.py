@@ -68,7 +68,7 @@ def refusal(path, **options):
 
 def labels(path, **options):
     fields = {"jpg": ps.image.resize((8, 8)), "cls": ps.label()}
-    with ps.Loader(ps.open(path, **options), batch_size=4, workers=1, fields=fields) as loader:
+    with ps.Loader(ps.open(path, **options), batch_size=4, workers=1, transforms=fields) as loader:
         return [int(label) for batch in loader for label in np.asarray(batch["cls"])]
 
 

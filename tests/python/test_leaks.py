@@ -22,7 +22,7 @@ def status(name):
     return int(next(line for line in lines if line.startswith(name)).split()[1])
 
 def loader(**options):
-    return ps.Loader(folder, batch_size=8, workers=2, shuffle=True, **{"fields": FIELDS, **options})
+    return ps.Loader(folder, batch_size=8, workers=2, shuffle=True, **{"transforms": FIELDS, **options})
 
 threads = status("Threads:")
 """
@@ -58,7 +58,7 @@ USES = {
     "an error of the loader": (
         "def use(number):\n"
         "    try:\n"
-        "        for batch in loader(fields={'cls': ps.field('cls') | ps.image.decode()}): pass\n"
+        "        for batch in loader(transforms={'cls': ps.field('cls') | ps.image.decode()}): pass\n"
         "    except ps.Error: return\n"
         "    raise SystemExit('no error')"
     ),

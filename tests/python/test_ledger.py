@@ -21,7 +21,7 @@ RANK = """
 import json, sys
 import penstock as ps
 data, ledger, rank, world, state = sys.argv[1:]
-loader = ps.Loader(data, batch_size=4, shuffle=True, seed=1, workers=1, rank=int(rank), world=int(world), ledger=ledger)
+loader = ps.Loader(data, batch_size=4, shuffle=True, seed=1, workers=1, rank=int(rank), world_size=int(world), delivery_log=ledger)
 if state:
     loader.load_state_dict(json.loads(state))
 print("ready", flush=True)
@@ -135,8 +135,8 @@ def history(data, ledger, seed):
         child = os.fork()
         if child == 0:
             loaders = [
-                ps.Loader(data, batch_size=batch_size, shuffle=True, workers=1, rank=rank, world=world, last=last,
-                          ledger=ledger, publish=False) for rank in range(world)]  # fmt: skip
+                ps.Loader(data, batch_size=batch_size, shuffle=True, workers=1, rank=rank, world_size=world, last_batch=last,
+                          delivery_log=ledger, publish=False) for rank in range(world)]  # fmt: skip
             for loader in loaders:
                 if state:
                     loader.load_state_dict(state)
@@ -194,7 +194,7 @@ def test_the_command_and_a_model_of_the_page_come_to_the_same(data, tmp_path, se
 
 
 def epoch_of(data, ledger, **options):
-    with ps.Loader(data, batch_size=4, workers=1, ledger=ledger, **options) as loader:
+    with ps.Loader(data, batch_size=4, workers=1, delivery_log=ledger, **options) as loader:
         for _ in loader:
             pass
 
@@ -209,7 +209,7 @@ def test_python_tells_what_the_command_tells(data, tmp_path):
 
 
 def test_samples_that_are_missing_are_named(data, tmp_path):
-    loader = ps.Loader(data, batch_size=4, workers=1, shuffle=True, ledger=tmp_path / "ledger")
+    loader = ps.Loader(data, batch_size=4, workers=1, shuffle=True, delivery_log=tmp_path / "ledger")
     next(iter(loader))
     state = loader.state_dict()
     lost = loader.at(0, 1)["__key__"]
@@ -232,9 +232,9 @@ def test_what_is_no_ledger_is_told(data, tmp_path):
         ps.audit(tmp_path / "empty")
     epoch_of(data, tmp_path / "ledger")
     with pytest.raises(ps.Error, match="is of shuffle=false, not true"):
-        ps.Loader(data, shuffle=True, ledger=tmp_path / "ledger")
-    with pytest.raises(TypeError, match="ledger"):
-        ps.Loader(data, ledger=3)
+        ps.Loader(data, shuffle=True, delivery_log=tmp_path / "ledger")
+    with pytest.raises(TypeError, match="delivery_log"):
+        ps.Loader(data, delivery_log=3)
 
 
 def test_files_are_their_users_and_links_are_not_followed(data, tmp_path):
@@ -255,7 +255,7 @@ def test_worker_processes_of_torch_are_ranks(data, tmp_path):
     torch = pytest.importorskip("torch")
     import penstock.torch
 
-    dataset = penstock.torch.IterableDataset(data, batch_size=4, workers=1, shuffle=True, ledger=tmp_path / "ledger")
+    dataset = penstock.torch.Loader(data, batch_size=4, workers=1, shuffle=True, delivery_log=tmp_path / "ledger")
     assert len(dataset) == 13
     for _ in range(2):
         for _ in torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2):

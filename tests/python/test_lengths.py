@@ -1,4 +1,4 @@
-"""bucket_by and batch_budget: the batches are those that docs/order.md defines, computed by a model of that page."""
+"""batching.by_length(): the batches are those that docs/order.md defines, computed by a model of that page."""
 
 import json
 
@@ -29,9 +29,10 @@ def texts_fixture(tmp_path_factory):
     return ps.open(folder)
 
 
-def loader_of(dataset, by=LENGTHS, **options):
-    fields = {"npy": ps.array.decode("int32", ragged=True)}
-    return ps.Loader(dataset, bucket_by=by, fields=fields, workers=1, **options)
+def loader_of(dataset, by=LENGTHS, pool=100_000, budget=None, **options):
+    chain = {"npy": ps.array.decode("int32", ragged=True)}
+    batching = ps.batching.by_length(by, pool=pool, budget=budget)
+    return ps.Loader(dataset, batching=batching, transforms=chain, workers=1, **options)
 
 
 def rows_of(batch):
@@ -61,8 +62,8 @@ def test_batches_are_those_of_the_page(texts, budget, shuffle, last):
         met = {epoch: [] for epoch in range(2)}
         for rank in range(world):
             loader = loader_of(
-                texts, batch_size=batch_size, bucket_window=window, batch_budget=budget, shuffle=shuffle, seed=3,
-                rank=rank, world=world, last=last,
+                texts, batch_size=batch_size, pool=window, budget=budget, shuffle=shuffle, seed=3,
+                rank=rank, world_size=world, last_batch=last,
             )  # fmt: skip
             for epoch in range(2):
                 one, buckets = epoch_of(epoch, shuffle, 3, batch_size, world, window, budget)
@@ -109,11 +110,11 @@ def test_states_go_on_from_anywhere_with_other_ranks(texts, budget):
     for draw in positions(f"lengths {budget}", few=40):
         window = draw.randrange(72, 137)
         total = draw.randrange(60 * 8, 3000) // 24 * 24 if budget else None
-        options = {"shuffle": True, "seed": 11, "bucket_window": window}
+        options = {"shuffle": True, "seed": 11, "pool": window}
 
-        def for_ranks(world, total=total, options=options, **more):
+        def for_ranks(world_size, total=total, options=options, **more):
             return loader_of(
-                texts, world=world, **options, **more, **({"batch_budget": total / world} if total else {})
+                texts, world_size=world_size, **options, **more, **({"budget": total / world_size} if total else {})
             )
 
         def shape_of(draw):
@@ -124,14 +125,14 @@ def test_states_go_on_from_anywhere_with_other_ranks(texts, budget):
 
 
 def test_other_batch_sizes_cut_the_same_places(texts):
-    loader = loader_of(texts, batch_size=10, bucket_window=60, shuffle=True, seed=1)
+    loader = loader_of(texts, batch_size=10, pool=60, shuffle=True, seed=1)
     batches = iter(loader)
     for _ in range(5):
         next(batches)
     state = loader.state_dict()
     one, buckets = epoch_of(0, True, 1, 10, 1, 60, None)
     for rank in range(2):
-        other = loader_of(texts, batch_size=7, bucket_window=60, shuffle=True, seed=1, rank=rank, world=2)
+        other = loader_of(texts, batch_size=7, pool=60, shuffle=True, seed=1, rank=rank, world_size=2)
         other.load_state_dict(state)
         assert [rows_of(batch) for batch in other] == named(one, 0, buckets.rank(7, rank, 2, "keep", start=50))
         one_more, later = epoch_of(1, True, 1, 7, 2, 60, None)
@@ -139,7 +140,7 @@ def test_other_batch_sizes_cut_the_same_places(texts):
 
 
 def test_a_state_says_what_the_page_says(texts):
-    loader = loader_of(texts, batch_size=10, bucket_window=60, batch_budget=600)
+    loader = loader_of(texts, batch_size=10, pool=60, budget=600)
     assert loader.state_dict()["buckets"] == {
         "by": "",
         "lengths": f"{order_model.fingerprint_of_lengths(LENGTHS):016x}",
@@ -152,20 +153,20 @@ def test_a_state_says_what_the_page_says(texts):
 
 
 def test_states_of_other_batches_are_refused_in_words(texts):
-    loader = loader_of(texts, batch_size=10, batch_budget=100)
+    loader = loader_of(texts, batch_size=10, budget=100)
     next(iter(loader))
     state = loader.state_dict()
     for options, cause in (
-        ({"by": [1] * SAMPLES, "batch_budget": 100}, "saved with other lengths"),
-        ({"batch_budget": 100, "bucket_window": 99}, "bucket_window=100000, this loader has bucket_window=99"),
-        ({"batch_budget": 90}, "1 rank with batch_size=10 and batch_budget=90"),
-        ({}, "1 rank with batch_size=10 and no batch_budget"),
+        ({"by": [1] * SAMPLES, "budget": 100}, "saved with other lengths"),
+        ({"budget": 100, "pool": 99}, "pool=100000, this loader has pool=99"),
+        ({"budget": 90}, "1 rank with batch_size=10 and budget=90"),
+        ({}, "1 rank with batch_size=10 and no budget"),
     ):
         with pytest.raises(ps.Error, match=cause):
             loader_of(texts, batch_size=10, **options).load_state_dict(state)
-    with pytest.raises(ps.Error, match="this loader has no bucket_by"):
+    with pytest.raises(ps.Error, match="this loader has no batching by length"):
         ps.Loader(texts, batch_size=10).load_state_dict(state)
-    with pytest.raises(ps.Error, match="saved with no bucket_by"):
+    with pytest.raises(ps.Error, match="saved with no batching by length"):
         loader.load_state_dict(ps.Loader(texts, batch_size=10).state_dict())
 
 
@@ -179,9 +180,13 @@ def test_lengths_of_fields(texts, tmp_path, packing):
     file = tmp_path / "lengths.npy"
     np.save(file, np.array(LENGTHS, np.int16))
     for by, lengths in (("npy", LENGTHS), ("json:seconds", seconds), (np.array(LENGTHS)[:], LENGTHS), (file, LENGTHS)):
-        loader = ps.Loader(dataset, bucket_by=by, bucket_window=SAMPLES, batch_size=SAMPLES, fields={"json": ps.raw()})
+        loader = ps.Loader(
+            dataset, batching=ps.batching.by_length(by, pool=SAMPLES), batch_size=SAMPLES, transforms={"json": ps.raw()}
+        )
         assert loader.state_dict()["buckets"]["lengths"] == f"{order_model.fingerprint_of_lengths(lengths):016x}"
-    loader = ps.Loader(dataset, bucket_by="bytes:json", bucket_window=SAMPLES, batch_size=8, fields={"json": ps.raw()})
+    loader = ps.Loader(
+        dataset, batching=ps.batching.by_length("bytes:json", pool=SAMPLES), batch_size=8, transforms={"json": ps.raw()}
+    )
     sizes = [[len(row) for row in batch["json"]] for batch in loader]
     assert sum(sizes[:-1], []) == sorted(sum(sizes[:-1], []), reverse=True)
 
@@ -195,31 +200,40 @@ def test_arrays_of_raw_elements_count_as_the_index_has_them(tmp_path):
         file.create_dataset("seconds", data=np.array(LENGTHS, np.float32) / 8)
     dataset = ps.open(tmp_path / "tokens.h5")
     for by, lengths in (("tokens", LENGTHS), ("seconds", [length / 8 for length in LENGTHS])):
-        state = ps.Loader(dataset, bucket_by=by, fields={"tokens": ps.raw()}).state_dict()
+        state = ps.Loader(dataset, batching=ps.batching.by_length(by), transforms={"tokens": ps.raw()}).state_dict()
         assert state["buckets"]["lengths"] == f"{order_model.fingerprint_of_lengths(lengths):016x}", by
 
 
 def test_images_by_their_headers(images):
     dataset = ps.open(images)
-    loader = ps.Loader(dataset, batch_size=6, bucket_by="pixels:jpg", bucket_window=60, fields={"jpg": ps.raw()})
-    decoded = ps.Loader(dataset, batch_size=1, fields={"jpg": ps.image.decode(ragged=True)})
+    loader = ps.Loader(
+        dataset, batch_size=6, batching=ps.batching.by_length("pixels:jpg", pool=60), transforms={"jpg": ps.raw()}
+    )
+    decoded = ps.Loader(dataset, batch_size=1, transforms={"jpg": ps.image.decode(ragged=True)})
     shapes = {batch["__key__"][0]: np.asarray(batch["jpg"][0]).shape[1:] for batch in decoded}
     pixels = [height * width for height, width in (shapes[key] for batch in loader for key in batch["__key__"])]
     assert pixels == sorted(pixels, reverse=True)
-    loader = ps.Loader(dataset, batch_size=6, bucket_by="shape:jpg", bucket_window=60, fields={"jpg": ps.raw()})
+    loader = ps.Loader(
+        dataset, batch_size=6, batching=ps.batching.by_length("shape:jpg", pool=60), transforms={"jpg": ps.raw()}
+    )
     sides = [shapes[key] for batch in loader for key in batch["__key__"]]
     assert sides == sorted(sides, reverse=True)
-    with pytest.raises(ps.Error, match='batch_budget takes lengths, which shapes are not: give "pixels:jpg"'):
-        ps.Loader(dataset, bucket_by="shape:jpg", batch_budget=1000)
+    with pytest.raises(ps.Error, match='budget takes lengths, which shapes are not: give "pixels:jpg"'):
+        ps.Loader(dataset, batching=ps.batching.by_length("shape:jpg", budget=1000))
     for by in ("height:jpg", "width:jpg"):
-        assert len(list(ps.Loader(dataset, batch_size=8, bucket_by=by, fields={"jpg": ps.raw()}))) == 8
+        assert (
+            len(
+                list(ps.Loader(dataset, batch_size=8, batching=ps.batching.by_length(by), transforms={"jpg": ps.raw()}))
+            )
+            == 8
+        )
 
 
 def test_padding_is_small_and_masks_say_what_counts(texts):
     def padding(**options):
         fields = {"ids": ps.field("npy") | ps.array.decode("int32", ragged=True) | ps.pad(multiple_of=4),
                   "mask": ps.follow("ids") | ps.mask(), "length": ps.follow("ids") | ps.lengths()}  # fmt: skip
-        loader = ps.Loader(texts, shuffle=True, fields=fields, **options)
+        loader = ps.Loader(texts, shuffle=True, transforms=fields, **options)
         all_of, used = 0, 0
         for batch in loader:
             mask = batch["mask"].numpy()
@@ -230,22 +244,20 @@ def test_padding_is_small_and_masks_say_what_counts(texts):
         return 1 - used / all_of
 
     plain = padding(batch_size=8)
-    assert padding(batch_size=8, bucket_by="npy") < plain / 3
-    assert padding(batch_size=64, bucket_by="npy", batch_budget=256) < plain / 3
+    assert padding(batch_size=8, batching=ps.batching.by_length("npy")) < plain / 3
+    assert padding(batch_size=64, batching=ps.batching.by_length("npy", budget=256)) < plain / 3
 
 
 @pytest.mark.parametrize(
     "options, cause",
     [
-        ({"bucket_by": "nothing"}, 'there is no field "nothing"; its fields are'),
-        ({"bucket_by": "json:weight"}, 'has no member "weight"'),
-        ({"bucket_by": [1] * 5}, "5 lengths and 137 samples"),
-        ({"bucket_by": [-1] + [1] * 136}, "sample 0 is -1: a length is a number of 0 or more"),
-        ({"bucket_by": [float("nan")] * SAMPLES}, "sample 0 is no number"),
-        ({"bucket_by": "npy", "bucket_window": 63}, "bucket_window=63 has no room for a batch of all ranks, 64 rows"),
-        ({"bucket_by": "npy", "batch_budget": 0}, "batch_budget must be a number above 0"),
-        ({"bucket_by": "npy", "batch_budget": max(LENGTHS) - 0.5}, r"is more than batch_budget=\d+\.5"),
-        ({"batch_budget": 59}, "batch_budget takes bucket_by"),
+        ({"batching": ps.batching.by_length("nothing")}, 'there is no field "nothing"; its fields are'),
+        ({"batching": ps.batching.by_length("json:weight")}, 'has no member "weight"'),
+        ({"batching": ps.batching.by_length([1] * 5)}, "5 lengths and 137 samples"),
+        ({"batching": ps.batching.by_length([-1] + [1] * 136)}, "sample 0 is -1: a length is a number of 0 or more"),
+        ({"batching": ps.batching.by_length([float("nan")] * SAMPLES)}, "sample 0 is no number"),
+        ({"batching": ps.batching.by_length("npy", pool=63)}, "pool=63 has no room for a batch of all ranks, 64 rows"),
+        ({"batching": ps.batching.by_length("npy", budget=max(LENGTHS) - 0.5)}, r"is more than budget=\d+\.5"),
     ],
 )
 def test_what_cannot_be_is_told_in_words(texts, options, cause):
@@ -254,25 +266,25 @@ def test_what_cannot_be_is_told_in_words(texts, options, cause):
 
 
 def test_lengths_that_are_none_are_told(texts, tmp_path):
-    with pytest.raises(TypeError, match="bucket_by takes a field"):
-        ps.Loader(texts, bucket_by=3)
-    with pytest.raises(ps.Error, match="not a number for each class"):
-        ps.Loader(texts, bucket_by={"a": 1})
+    with pytest.raises(TypeError, match="lengths takes a field"):
+        ps.Loader(texts, batching=ps.batching.by_length(3))
+    with pytest.raises(TypeError, match="not a dict"):
+        ps.Loader(texts, batching=ps.batching.by_length({"a": 1}))
     with pytest.raises(TypeError, match="not an array of 2 dimensions"):
-        ps.Loader(texts, bucket_by=np.ones((5, 2)))
+        ps.Loader(texts, batching=ps.batching.by_length(np.ones((5, 2))))
     (tmp_path / "a.txt").write_text("one")
     (tmp_path / "b.cls").write_text("1")
-    with pytest.raises(ps.Error, match='sample b: .*has nothing that bucket_by="txt" could measure'):
-        ps.Loader(tmp_path, bucket_by="txt", fields={"txt": ps.raw()}, missing="empty")
+    with pytest.raises(ps.Error, match='sample b: .*has nothing that by_length."txt". could measure'):
+        ps.Loader(tmp_path, batching=ps.batching.by_length("txt"), transforms={"txt": ps.raw()}, missing="empty")
 
 
 @pytest.mark.parametrize("budget", [None, 400])
 def test_a_ledger_proves_batches_by_length_across_worlds(texts, tmp_path, budget):
     def of(ranks, rank, **more):
-        more = {"batch_budget": budget / ranks, **more} if budget else more
+        more = {"budget": budget / ranks, **more} if budget else more
         return loader_of(
-            texts, batch_size=12 // ranks, bucket_window=40, shuffle=True, rank=rank, world=ranks,
-            ledger=tmp_path / "ledger", **more,
+            texts, batch_size=12 // ranks, pool=40, shuffle=True, rank=rank, world_size=ranks,
+            delivery_log=tmp_path / "ledger", **more,
         )  # fmt: skip
 
     first = of(1, 0)
@@ -291,11 +303,11 @@ def test_a_ledger_proves_batches_by_length_across_worlds(texts, tmp_path, budget
     audit = ps.audit(tmp_path / "ledger", dataset=texts)
     assert audit["epochs"][0]["verdict"] == "proved", str(audit)
     with pytest.raises(ps.Error, match="batches by length"):
-        ps.Loader(texts, shuffle=True, ledger=tmp_path / "ledger")
+        ps.Loader(texts, shuffle=True, delivery_log=tmp_path / "ledger")
 
 
 def test_at_explain_and_bad_samples_follow_the_batches(texts, tmp_path):
-    loader = loader_of(texts, batch_size=8, bucket_window=40, batch_budget=200, shuffle=True)
+    loader = loader_of(texts, batch_size=8, pool=40, budget=200, shuffle=True)
     for number, batch in enumerate(loader):
         assert rows_of(loader.at(0, number)) == rows_of(batch)
         assert loader.explain(0, number, 0)["key"] == batch["__key__"][0]
@@ -305,7 +317,12 @@ def test_at_explain_and_bad_samples_follow_the_batches(texts, tmp_path):
     fields = {"npy": ps.array.decode("int32", ragged=True)}
     lengths = list(range(20))
     marked = ps.Loader(
-        tmp_path, batch_size=4, fields=fields, bucket_by=lengths, batch_budget=40, on_error="mark", max_error_rate=0.1
+        tmp_path,
+        batch_size=4,
+        transforms=fields,
+        batching=ps.batching.by_length(lengths, budget=40),
+        on_error="mark",
+        max_errors=0.1,
     )
     valid = {key: ok for batch in marked for key, ok in zip(batch["__key__"], batch["__valid__"].tolist())}
     assert [key for key, ok in valid.items() if not ok] == ["0007"] and len(valid) == 20
@@ -316,19 +333,19 @@ def test_mixtures_keep_each_sample_and_carry_at_the_end_of_epochs_alone(texts):
 
     def of(weights, by, **more):
         mixture = ps.mixture(parts, weights, stop="all_exhausted", sources="carry")
-        return ps.Loader(mixture, batch_size=5, bucket_by=by, bucket_window=30, shuffle=True, **more)
+        return ps.Loader(mixture, batch_size=5, batching=ps.batching.by_length(by, pool=30), shuffle=True, **more)
 
-    loader = of({"a": 1, "b": 1}, LENGTHS, fields={"npy": ps.raw()})
+    loader = of({"a": 1, "b": 1}, LENGTHS, transforms={"npy": ps.raw()})
     seen = [key for batch in loader for key in batch["__key__"]]
     assert set(seen) == {f"{i:04}" for i in range(SAMPLES)}
     at_end = loader.state_dict()
     next(iter(loader))
-    other = of({"a": 1, "b": 2}, LENGTHS, fields={"npy": ps.raw()})
+    other = of({"a": 1, "b": 2}, LENGTHS, transforms={"npy": ps.raw()})
     with pytest.raises(ps.Error, match="at the end of an epoch alone"):
         other.load_state_dict(loader.state_dict())
     with pytest.warns(UserWarning, match="other weights"):
         other.load_state_dict(at_end)
-    resumed = of({"a": 1, "b": 1}, LENGTHS, fields={"npy": ps.raw()})
+    resumed = of({"a": 1, "b": 1}, LENGTHS, transforms={"npy": ps.raw()})
     resumed.load_state_dict(loader.state_dict())
     assert [b["__key__"] for b in resumed] == [b["__key__"] for b in loader_rest(loader)]
 

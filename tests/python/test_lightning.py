@@ -51,7 +51,7 @@ class Model(lightning.LightningModule):
 
 def dataset(arrays, **options):
     fields = {"npy": ps.array.decode(), "cls": ps.label()}
-    return ps.torch.IterableDataset(arrays, batch_size=8, shuffle=True, seed=1, fields=fields, **options)
+    return ps.torch.Loader(arrays, batch_size=8, shuffle=True, seed=1, transforms=fields, **options)
 
 
 def trainer(folder, **options):
@@ -122,15 +122,13 @@ def test_a_checkpoint_of_an_exception_continues_at_the_batch_that_failed(loader,
 
 
 def plain(arrays, **options):
-    return {"batch_size": 8, "fields": {"npy": ps.array.decode(), "cls": ps.label()}, **options}
+    return {"batch_size": 8, "transforms": {"npy": ps.array.decode(), "cls": ps.label()}, **options}
 
 
 EVALUATED = {
-    "the dataset itself": lambda arrays: ps.torch.IterableDataset(arrays, **plain(arrays)),
-    "columns": lambda arrays: ps.torch.IterableDataset(arrays, **plain(arrays, columns=("npy", "cls"))),
-    "DataLoader": lambda arrays: torch.utils.data.DataLoader(
-        ps.torch.IterableDataset(arrays, **plain(arrays)), batch_size=None
-    ),
+    "the dataset itself": lambda arrays: ps.torch.Loader(arrays, **plain(arrays)),
+    "columns": lambda arrays: ps.torch.Loader(arrays, **plain(arrays, as_tuple=("npy", "cls"))),
+    "DataLoader": lambda arrays: torch.utils.data.DataLoader(ps.torch.Loader(arrays, **plain(arrays)), batch_size=None),
     "ps.Loader": lambda arrays: ps.Loader(arrays, **plain(arrays)),
 }
 ALL = [list(range(first, first + 8)) for first in range(0, 40, 8)]

@@ -1,7 +1,9 @@
 """penstock.Loader: order, position, ranks, options and stats, as a training script meets them."""
 
+import copy
 import json
 import os
+import pickle
 import subprocess
 import warnings
 
@@ -15,7 +17,7 @@ from PIL import Image
 
 
 def test_one_for_is_one_epoch_and_the_next_for_is_the_next_one(arrays):
-    loader = ps.Loader(arrays, batch_size=16, shuffle=True, seed=1, fields=FIELDS)
+    loader = ps.Loader(arrays, batch_size=16, shuffle=True, seed=1, transforms=FIELDS)
     assert len(loader) == 3
     first, second = keys_of(loader), keys_of(loader)
     assert sorted(first) == sorted(second) == [f"{i:03}" for i in range(40)]
@@ -26,7 +28,7 @@ def test_one_for_is_one_epoch_and_the_next_for_is_the_next_one(arrays):
 
 
 def test_a_batch_holds_its_rows_as_the_samples_have_them(arrays):
-    for batch in ps.Loader(arrays, batch_size=16, shuffle=True, fields=FIELDS):
+    for batch in ps.Loader(arrays, batch_size=16, shuffle=True, transforms=FIELDS):
         numbers = np.array([int(key) for key in batch["__key__"]])
         assert list(batch) == ["npy", "cls", "__key__", "__valid__"]
         np.testing.assert_array_equal(np.asarray(batch["npy"]), numbers[:, None] + np.arange(5))
@@ -35,7 +37,7 @@ def test_a_batch_holds_its_rows_as_the_samples_have_them(arrays):
 
 
 def test_leaving_a_for_early_begins_the_next_epoch(arrays):
-    loader = ps.Loader(arrays, batch_size=8, shuffle=True, fields=FIELDS)
+    loader = ps.Loader(arrays, batch_size=8, shuffle=True, transforms=FIELDS)
     epochs = [keys_of(loader) for _ in range(3)]
     loader.set_epoch(0)
     for _ in loader:
@@ -46,7 +48,7 @@ def test_leaving_a_for_early_begins_the_next_epoch(arrays):
 
 
 def test_an_iterator_ends_once_and_gives_way_to_a_later_one(arrays):
-    loader = ps.Loader(arrays, batch_size=40, fields=FIELDS)
+    loader = ps.Loader(arrays, batch_size=40, transforms=FIELDS)
     iterator = iter(loader)
     assert len(next(iterator)["__key__"]) == 40
     for _ in range(2):
@@ -61,18 +63,20 @@ def test_an_iterator_ends_once_and_gives_way_to_a_later_one(arrays):
 def test_what_a_full_shuffle_over_shared_blocks_costs_is_a_warning(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("x", data=np.zeros((64, 8), "int32"), chunks=(16, 8), compression="gzip")
-    with pytest.warns(UserWarning, match="about 16 samples share one; shuffle_block=16 shuffles blocks"):
-        loader = ps.Loader(tmp_path / "x.h5", shuffle=True, block_cache=100)
-    assert "shuffle_block=16" in loader.stats()["notes"]
+    with pytest.warns(UserWarning, match=r"about 16 samples share one; shuffle=ps.shuffle.blocks\(16\) undoes each once"):
+        loader = ps.Loader(tmp_path / "x.h5", shuffle=True, memory_options=ps.MemoryOptions(block_cache_bytes=100))
+    assert "ps.shuffle.blocks(16)" in loader.stats()["notes"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ps.Loader(tmp_path / "x.h5", shuffle=True, block_cache=100, shuffle_block=16)
+        ps.Loader(
+            tmp_path / "x.h5", shuffle=ps.shuffle.blocks(16), memory_options=ps.MemoryOptions(block_cache_bytes=100)
+        )
         with pytest.raises(UserWarning, match="full shuffle"):
-            ps.Loader(tmp_path / "x.h5", shuffle=True, block_cache=100)
+            ps.Loader(tmp_path / "x.h5", shuffle=True, memory_options=ps.MemoryOptions(block_cache_bytes=100))
 
 
 def test_any_batch_is_rebuilt_without_moving(arrays):
-    loader = ps.Loader(arrays, batch_size=8, shuffle=True, fields=FIELDS)
+    loader = ps.Loader(arrays, batch_size=8, shuffle=True, transforms=FIELDS)
     iterator = iter(loader)
     second = (next(iterator), next(iterator))[1]
     again = loader.at(0, 1)
@@ -86,7 +90,7 @@ def test_any_batch_is_rebuilt_without_moving(arrays):
 
 def test_explain_tells_what_a_row_was_made_of(icons):
     crop = ps.image.random_resized_crop(24) | ps.image.random_flip() | ps.image.channels_last()
-    loader = ps.Loader(icons, batch_size=8, shuffle=True, seed=4, fields={"png": crop, "cls": ps.label()})
+    loader = ps.Loader(icons, batch_size=8, shuffle=True, seed=4, transforms={"png": crop, "cls": ps.label()})
     batch = loader.at(2, 3)
     flips = 0
     for row, key in enumerate(batch["__key__"]):
@@ -111,58 +115,60 @@ def test_explain_tells_what_a_row_was_made_of(icons):
 
 def test_what_does_not_fill_a_batch(arrays):
     def sizes(**options):
-        return [len(b["__key__"]) for b in ps.Loader(arrays, batch_size=16, fields=FIELDS, **options)]
+        return [len(b["__key__"]) for b in ps.Loader(arrays, batch_size=16, transforms=FIELDS, **options)]
 
     assert sizes() == [16, 16, 8]
-    assert sizes(drop_last=True) == sizes(last="drop") == [16, 16]
-    assert sizes(last="pad") == [16, 16, 16]
-    batches = ps.Loader(arrays, batch_size=16, fields=FIELDS, last="pad")
+    assert sizes(drop_last=True) == sizes(last_batch="drop") == [16, 16]
+    assert sizes(last_batch="pad") == [16, 16, 16]
+    batches = ps.Loader(arrays, batch_size=16, transforms=FIELDS, last_batch="pad")
     assert sum(int(np.asarray(batch["__valid__"]).sum()) for batch in batches) == 40
 
 
 def test_ranks_share_an_epoch(arrays):
-    seen = [keys_of(ps.Loader(arrays, batch_size=5, shuffle=True, fields=FIELDS, rank=r, world=4)) for r in range(4)]
+    seen = [
+        keys_of(ps.Loader(arrays, batch_size=5, shuffle=True, transforms=FIELDS, rank=r, world_size=4))
+        for r in range(4)
+    ]
     assert sorted(sum(seen, [])) == [f"{i:03}" for i in range(40)]
 
 
 def test_rank_and_world_come_from_the_environment_only_when_asked(arrays, monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    asked = ps.Loader(arrays, batch_size=20, fields=FIELDS, rank="env")
+    asked = ps.Loader(arrays, batch_size=20, transforms=FIELDS, rank="env")
     assert keys_of(asked) == [f"{i:03}" for i in range(20, 40)]
     assert "rank 1 of 2 from RANK and WORLD_SIZE" in asked.stats()["notes"]
     assert "RANK and WORLD_SIZE" in str(asked.stats())
-    assert len(ps.Loader(arrays, batch_size=20, fields=FIELDS)) == 2
-    with pytest.raises(ps.Error, match="leave world out"):
-        ps.Loader(arrays, fields=FIELDS, rank="env", world=2)
+    assert len(ps.Loader(arrays, batch_size=20, transforms=FIELDS)) == 2
+    with pytest.raises(ps.Error, match="leave world_size out"):
+        ps.Loader(arrays, transforms=FIELDS, rank="env", world_size=2)
     monkeypatch.delenv("RANK")
     with pytest.raises(ps.Error, match="no launcher"):
-        ps.Loader(arrays, fields=FIELDS, rank="env")
+        ps.Loader(arrays, transforms=FIELDS, rank="env")
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
         ({"batch_size": 0}, "batch_size"),
-        ({"last": "all"}, "last"),
-        ({"last": "pad", "drop_last": True}, "drop_last"),
+        ({"last_batch": "all"}, "last_batch"),
+        ({"last_batch": "pad", "drop_last": True}, "drop_last"),
         ({"on_error": "skip"}, "on_error"),
         ({"missing": "no"}, "missing"),
-        ({"engine": "magic"}, "magic"),
         ({"rank": "first"}, "rank"),
-        ({"rank": 2, "world": 2}, "rank"),
+        ({"rank": 2, "world_size": 2}, "rank"),
         ({"timeout": -1}, "timeout"),
         ({"timeout": float("nan")}, "timeout"),
-        ({"fields": {"cls": "label"}}, "cls"),
-        ({"fields": {"__key__": ps.label()}}, "__key__"),
-        ({"fields": {"nope": ps.label()}}, "nope"),
-        ({"fields": {"npy": ps.image.decode() | ps.field("npy")}}, "must come first"),
-        ({"classes": ["a"]}, "classes"),
+        ({"transforms": {"cls": "label"}}, "cls"),
+        ({"transforms": {"__key__": ps.label()}}, "__key__"),
+        ({"transforms": {"nope": ps.label()}}, "nope"),
+        ({"transforms": {"npy": ps.image.decode() | ps.field("npy")}}, "must come first"),
+        ({"expect_classes": ["a"]}, "expect_classes"),
     ],
 )
 def test_wrong_options_raise_and_name_the_option(arrays, options, text):
     with pytest.raises(ps.Error, match=text) as raised:
-        ps.Loader(arrays, **{"fields": FIELDS, **options})
+        ps.Loader(arrays, **{"transforms": FIELDS, **options})
     assert raised.value.kind in ("invalid_argument", "shape")
 
 
@@ -175,24 +181,28 @@ def test_options_are_keyword_only_and_known(arrays):
 
 def test_classes_must_be_the_datasets_own(icons):
     names = ps.open(icons).classes
-    assert len(ps.Loader(icons, fields={"cls": ps.label()}, classes=names)) > 0
+    assert len(ps.Loader(icons, transforms={"cls": ps.label()}, expect_classes=names)) > 0
     with pytest.raises(ps.Error, match="number 0 is"):
-        ps.Loader(icons, fields={"cls": ps.label()}, classes=list(reversed(names)))
+        ps.Loader(icons, transforms={"cls": ps.label()}, expect_classes=list(reversed(names)))
     with pytest.raises(ps.Error, match=f"has {len(names)}"):
-        ps.Loader(icons, fields={"cls": ps.label()}, classes=names[:-1])
+        ps.Loader(icons, transforms={"cls": ps.label()}, expect_classes=names[:-1])
 
 
 def test_an_empty_subset_is_an_error(arrays):
     with pytest.raises(ps.Error, match="subset is empty"):
-        ps.Loader(arrays, fields=FIELDS, subset=[])
+        ps.Loader(arrays, transforms=FIELDS, sampler=ps.sampler.subset([]))
 
 
 def test_a_subset_is_delivered_in_its_order(arrays):
-    assert keys_of(ps.Loader(arrays, batch_size=4, fields=FIELDS, subset=[7, 3, 9])) == ["007", "003", "009"]
+    assert keys_of(ps.Loader(arrays, batch_size=4, transforms=FIELDS, sampler=ps.sampler.subset([7, 3, 9]))) == [
+        "007",
+        "003",
+        "009",
+    ]
 
 
 def test_a_closed_loader_says_so_and_its_batches_stay(arrays):
-    with ps.Loader(arrays, batch_size=8, fields=FIELDS) as loader:
+    with ps.Loader(arrays, batch_size=8, transforms=FIELDS) as loader:
         batch = next(iter(loader))
     loader.close()
     for use in (lambda: len(loader), lambda: iter(loader), loader.stats, loader.state_dict):
@@ -202,7 +212,7 @@ def test_a_closed_loader_says_so_and_its_batches_stay(arrays):
 
 
 def test_stats_are_numbers_and_a_table(arrays):
-    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS, workers=2)
+    loader = ps.Loader(arrays, batch_size=8, transforms=FIELDS, workers=2)
     keys_of(loader)
     stats = loader.stats()
     assert json.loads(json.dumps(stats)) == stats
@@ -240,9 +250,9 @@ def test_batches_are_those_of_the_command(icons, workers):
     report = subprocess.run([*command, "--batch-size", "64", "--json", "-"], check=True, capture_output=True).stdout
     expected = json.loads(report[report.index(b"{") :])["rows"][0]["digest"]
     names = [field.name for field in ps.open(icons).fields]
-    loader = ps.Loader(icons, batch_size=64, seed=9, workers=workers, fields={name: ps.raw() for name in names})
+    loader = ps.Loader(icons, batch_size=64, seed=9, workers=workers, transforms={name: ps.raw() for name in names})
     loader_shuffled = ps.Loader(
-        icons, batch_size=64, seed=9, shuffle=True, workers=workers, fields={name: ps.raw() for name in names}
+        icons, batch_size=64, seed=9, shuffle=True, workers=workers, transforms={name: ps.raw() for name in names}
     )
     assert expected in (digest_of(loader), digest_of(loader_shuffled))
 
@@ -252,7 +262,7 @@ def test_fast_decoding_differs_a_little_where_images_become_much_smaller(images)
         chain = steps[0]
         for step in steps[1:]:
             chain = chain | step
-        loader = ps.Loader(images, batch_size=20, fields={"jpg": chain}, workers=2)
+        loader = ps.Loader(images, batch_size=20, transforms={"jpg": chain}, workers=2)
         return np.concatenate([np.asarray(batch["jpg"]).astype(int) for batch in loader])
 
     fast = ps.image.decode(fast=True)
@@ -265,3 +275,39 @@ def test_fast_decoding_differs_a_little_where_images_become_much_smaller(images)
     drawn = [ps.image.random_resized_crop(48), ps.image.random_flip()]
     # draws are keyed by a step's place in its chain
     assert np.abs(pixels(ps.image.decode(), *drawn) - pixels(fast, *drawn)).mean() < 4
+
+
+def test_no_number_of_workers_is_all_cores_and_0_is_refused_with_a_hint(arrays):
+    with pytest.raises(ps.Error, match="leave workers out for all cores, or give workers=1"):
+        ps.Loader(arrays, transforms=FIELDS, workers=0)
+    assert ps.Loader(arrays, transforms=FIELDS, workers=None).stats()["workers"] >= 1
+
+
+def test_objects_of_options_are_values(arrays):
+    cache = ps.CacheOptions("decoded", limit="64MiB")
+    assert (cache.kind, cache.limit, cache.shared) == ("decoded", "64MiB", "process")
+    assert cache == pickle.loads(pickle.dumps(cache)) == copy.deepcopy(cache) != ps.CacheOptions("decoded")
+    assert eval(repr(cache), {"penstock": ps}) == cache
+    for options in ({"cache": cache}, {"cache": "decoded"}, {"read_options": ps.ReadOptions(engine="pread")}):
+        assert len(keys_of(ps.Loader(arrays, transforms=FIELDS, **options))) == 40
+    assert ps.Loader(arrays, read_options=ps.ReadOptions(engine="pread")).stats()["engine"].startswith("pread")
+
+
+@pytest.mark.parametrize(
+    "make, told",
+    [
+        (lambda: ps.CacheOptions(), "needs kind"),
+        (lambda: ps.CacheOptions("x"), 'kind is "encoded" or "decoded", not "x"'),
+        (lambda: ps.CacheOptions("decoded", limit="8X"), "'8X' is not a size"),
+        (lambda: ps.DiskCacheOptions(3), "path is a str or a path, not 3"),
+        (lambda: ps.ReadOptions(engine=5), "engine is a str, not 5"),
+        (lambda: ps.ReadOptions(window=5), "has no keyword window"),
+        (lambda: ps.MemoryOptions(max_items=True), "max_items is a whole number of 0 or more, not True"),
+        (lambda: ps.MemoryOptions(reserved_batches="x"), "reserved_batches is a whole number"),
+        (lambda: ps.DeviceOptions(finish_on="gpu"), 'finish_on is "auto", "host" or "device"'),
+    ],
+)
+def test_an_option_that_cannot_be_is_told_where_its_object_is_made(make, told):
+    with pytest.raises((TypeError, ps.Error)) as raised:
+        make()
+    assert told in str(raised.value)

@@ -17,7 +17,7 @@ def broken_fixture(tmp_path):
 
 def test_a_bad_sample_raises_with_its_context(broken):
     with pytest.raises(ps.Error) as raised:
-        keys_of(ps.Loader(broken, batch_size=4, fields={"cls": ps.label()}))
+        keys_of(ps.Loader(broken, batch_size=4, transforms={"cls": ps.label()}))
     error = raised.value
     assert (error.kind, error.key, error.field) == ("corrupt", "13", "cls")
     assert error.dataset == str(broken) and "13" in str(error) and error.cause
@@ -25,7 +25,7 @@ def test_a_bad_sample_raises_with_its_context(broken):
 
 def test_bad_samples_are_marked_or_replaced_and_listed(broken):
     for policy, valid in (("mark", 19), ("replace", 20)):
-        loader = ps.Loader(broken, batch_size=4, fields={"cls": ps.label()}, on_error=policy, max_error_rate=0.5)
+        loader = ps.Loader(broken, batch_size=4, transforms={"cls": ps.label()}, on_error=policy, max_errors=0.5)
         assert sum(int(np.asarray(batch["__valid__"]).sum()) for batch in loader) == valid
         assert loader.stats()["bad_samples"] == 1
         assert loader.stats()["bad"][0]["key"] == "13"
@@ -38,10 +38,10 @@ def test_a_sum_over_ranks_is_asked_for_bad_samples_at_fixed_batches(arrays):
         asked.append(number)
         return number
 
-    options = {"batch_size": 1, "fields": FIELDS, "on_error": "mark", "world": 2}
-    assert "sum_over_ranks" in ps.Loader(arrays, **options, rank=0).stats()["notes"]
-    loader = ps.Loader(arrays, **options, rank=0, sum_over_ranks=summed)
-    assert "sum_over_ranks" not in loader.stats()["notes"]
+    options = {"batch_size": 1, "transforms": FIELDS, "on_error": "mark", "world_size": 2}
+    assert "all_reduce" in ps.Loader(arrays, **options, rank=0).stats()["notes"]
+    loader = ps.Loader(arrays, **options, rank=0, all_reduce=summed)
+    assert "all_reduce" not in loader.stats()["notes"]
     for _ in loader:
         pass
     assert asked == [0] * -(-len(loader) // 16)
@@ -50,11 +50,11 @@ def test_a_sum_over_ranks_is_asked_for_bad_samples_at_fixed_batches(arrays):
         raise KeyError("no such group")
 
     with pytest.raises(KeyError, match="no such group"):
-        list(batch["__key__"] for batch in ps.Loader(arrays, **options, rank=0, sum_over_ranks=fails))
+        list(batch["__key__"] for batch in ps.Loader(arrays, **options, rank=0, all_reduce=fails))
     with pytest.raises(ps.Error, match="is a function of a number"):
-        ps.Loader(arrays, sum_over_ranks=3)
-    own = ps.Loader(arrays, **options, rank=0, sum_over_ranks=lambda number: len(own))
-    with pytest.raises(ps.Error, match="sum_over_ranks cannot use a loader"):
+        ps.Loader(arrays, all_reduce=3)
+    own = ps.Loader(arrays, **options, rank=0, all_reduce=lambda number: len(own))
+    with pytest.raises(ps.Error, match="all_reduce cannot use a loader"):
         list(batch["__key__"] for batch in own)
 
 
@@ -65,20 +65,42 @@ def test_unreadable_samples_are_not_read_and_count_as_bad(cache, arrays, tmp_pat
     lost = ["000", "017"]  # of the first one a constructor reads the shape
     for key in lost:
         (tmp_path / "arrays" / f"{key}.npy").unlink()
-    options = {"batch_size": 8, "fields": FIELDS, "on_error": "mark", "max_error_rate": 0.1, "cache": cache}
+    options = {"batch_size": 8, "transforms": FIELDS, "on_error": "mark", "max_errors": 0.1, "cache": cache}
     with pytest.raises(ps.Error, match="cannot open"):
         ps.Loader(dataset, **options)
-    loader = ps.Loader(dataset, unreadable=lost[::-1], **options)
+    loader = ps.Loader(dataset, read_options=ps.ReadOptions(unreadable=lost[::-1]), **options)
     for _ in range(2):
         valid = [one for batch in loader for one in batch["__valid__"].tolist()]
         assert [key for key, one in zip(dataset.keys, valid) if not one] == lost
     assert [sample["key"] for sample in loader.stats()["bad"]] == 2 * lost
     assert "`unreadable` names the sample" in loader.stats()["bad"][0]["cause"]
-    assert not set(lost) & set(keys_of(ps.Loader(dataset, unreadable=lost, **{**options, "on_error": "replace"})))
+    assert not set(lost) & set(
+        keys_of(ps.Loader(dataset, read_options=ps.ReadOptions(unreadable=lost), **{**options, "on_error": "replace"}))
+    )
 
     with pytest.raises(ps.Error, match='unreadable: the dataset has no sample "17"'):
-        ps.Loader(dataset, unreadable=["17"], **options)
+        ps.Loader(dataset, read_options=ps.ReadOptions(unreadable=["17"]), **options)
     with pytest.raises(ps.Error, match='unreadable requires on_error "replace" or "mark"'):
-        ps.Loader(dataset, unreadable=lost)
+        ps.Loader(dataset, read_options=ps.ReadOptions(unreadable=lost))
     with pytest.raises(TypeError, match="unreadable"):
-        ps.Loader(dataset, unreadable="017", **options)
+        ps.Loader(dataset, read_options=ps.ReadOptions(unreadable="017"), **options)
+
+
+def test_max_errors_is_a_count_or_a_share(arrays, tmp_path):
+    for i in range(40):
+        (tmp_path / f"{i:03}.npy").write_bytes(
+            b"no array" if i in (3, 17, 30) else (arrays / f"{i:03}.npy").read_bytes()
+        )
+    options = {"batch_size": 8, "transforms": {"npy": ps.array.decode("float32")}, "on_error": "mark"}
+    for limit in (3, 100, 0.075, 1.0):
+        assert len(list(ps.Loader(tmp_path, max_errors=limit, **options))) == 5
+    for limit, told in (
+        (2, "3 of 40 .* more than max_errors=2 allows"),
+        (0, "max_errors=0 allows"),
+        (0.07, "max_errors=0.07"),
+    ):
+        with pytest.raises(ps.Error, match=told):
+            list(ps.Loader(tmp_path, max_errors=limit, **options))
+    for limit in (-1, True, -0.5, 1.5):
+        with pytest.raises((TypeError, ps.Error), match="max_errors"):
+            ps.Loader(tmp_path, max_errors=limit, **options)

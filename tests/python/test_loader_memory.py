@@ -12,39 +12,79 @@ from loading import FIELDS
 
 
 def test_holding_more_than_held_names_held(long_arrays):
-    with pytest.raises(ps.Error, match=r"held = 2 .*views.*let go.*numpy\.array\(\).*\.clone\(\).*held_max") as raised:
-        list(ps.Loader(long_arrays, batch_size=4, fields=FIELDS, held=2))
+    with pytest.raises(
+        ps.Error, match=r"reserved_batches=2 .*views.*let go.*numpy\.array\(\).*\.clone\(\).*max_live_batches"
+    ) as raised:
+        list(
+            ps.Loader(long_arrays, batch_size=4, transforms=FIELDS, memory_options=ps.MemoryOptions(reserved_batches=2))
+        )
     assert raised.value.kind == "resource"
     assert str(raised.value).endswith("give held_max the number of batches that you keep (an epoch has 10)")
-    assert len(list(ps.Loader(long_arrays, batch_size=4, fields=FIELDS, held_max=10))) == 10
-    assert len(list(ps.Loader(long_arrays, batch_size=4, fields=FIELDS, held=10))) == 10
+    assert (
+        len(
+            list(
+                ps.Loader(
+                    long_arrays, batch_size=4, transforms=FIELDS, memory_options=ps.MemoryOptions(max_live_batches=10)
+                )
+            )
+        )
+        == 10
+    )
+    assert (
+        len(
+            list(
+                ps.Loader(
+                    long_arrays, batch_size=4, transforms=FIELDS, memory_options=ps.MemoryOptions(reserved_batches=10)
+                )
+            )
+        )
+        == 10
+    )
 
 
 def test_held_max_lets_held_grow(long_arrays):
     def kept(**options):
-        loader = ps.Loader(long_arrays, batch_size=4, fields=FIELDS, **options)
+        loader = ps.Loader(long_arrays, batch_size=4, transforms=FIELDS, **options)
         bound = loader.stats()["slab_bytes"] + loader.stats()["held_max_bytes"]
         values = np.concatenate([batch["npy"] for batch in list(loader)])
         assert np.array_equal(values[:, 0], np.arange(40, dtype=np.float32))
         assert loader.stats()["slab_bytes"] <= bound
         return loader.stats()["slabs"]
 
-    assert kept(held=2, held_max=10) > kept(held=10) - 10
+    assert (
+        kept(memory_options=ps.MemoryOptions(reserved_batches=2, max_live_batches=10))
+        > kept(memory_options=ps.MemoryOptions(reserved_batches=10)) - 10
+    )
     kept()
-    with pytest.raises(ps.Error, match=r"held_max = 9 \(held = 4\)"):
-        kept(held_max=9)
-    with pytest.raises(ps.Error, match=r"held_max = 16 \(held = 4\)"):
-        list(ps.Loader(long_arrays, batch_size=1, fields=FIELDS))
-    with pytest.raises(ps.Error, match="held_max must be at least held"):
-        kept(held=3, held_max=2)
-    assert len(list(itertools.islice(ps.Loader(long_arrays, batch_size=1, fields=FIELDS, held_max=3), 3))) == 3
+    with pytest.raises(ps.Error, match=r"max_live_batches=9 \(reserved_batches=4\)"):
+        kept(memory_options=ps.MemoryOptions(max_live_batches=9))
+    with pytest.raises(ps.Error, match=r"max_live_batches=16 \(reserved_batches=4\)"):
+        list(ps.Loader(long_arrays, batch_size=1, transforms=FIELDS))
+    with pytest.raises(ps.Error, match="max_live_batches must be at least reserved_batches"):
+        kept(memory_options=ps.MemoryOptions(reserved_batches=3, max_live_batches=2))
+    assert (
+        len(
+            list(
+                itertools.islice(
+                    ps.Loader(
+                        long_arrays,
+                        batch_size=1,
+                        transforms=FIELDS,
+                        memory_options=ps.MemoryOptions(max_live_batches=3),
+                    ),
+                    3,
+                )
+            )
+        )
+        == 3
+    )
 
 
 def test_small_rows_are_copies_that_hold_no_memory_of_the_loader(arrays, long_arrays):
     fields = {**FIELDS, "text": ps.field("cls") | ps.raw()}
 
     def loader(source=long_arrays):
-        return ps.Loader(source, batch_size=4, fields=fields, held=2)
+        return ps.Loader(source, batch_size=4, transforms=fields, memory_options=ps.MemoryOptions(reserved_batches=2))
 
     labels, valid, text = [], [], []
     for batch in loader():
@@ -73,7 +113,7 @@ def test_two_thousand_loaders_leave_neither_threads_nor_memory(arrays):
     def make(count):
         nonlocal kept
         for i in range(count):
-            loader = ps.Loader(dataset, batch_size=8, fields=FIELDS, workers=2, shuffle=True, seed=i)
+            loader = ps.Loader(dataset, batch_size=8, transforms=FIELDS, workers=2, shuffle=True, seed=i)
             if i % 4:
                 kept = next(iter(loader))["npy"]  # outlives its loader
         del loader
@@ -93,9 +133,9 @@ def test_two_thousand_loaders_leave_neither_threads_nor_memory(arrays):
 @pytest.mark.parametrize("cache", ["encoded", "decoded"])
 def test_a_cache_gives_the_same_batches_and_is_counted(icons, cache):
     fields = {"png": ps.image.random_flip() | ps.image.normalize([0.5] * 3, [0.2] * 3), "cls": ps.label()}
-    options = {"batch_size": 32, "shuffle": True, "seed": 4, "workers": 2, "fields": fields}
+    options = {"batch_size": 32, "shuffle": True, "seed": 4, "workers": 2, "transforms": fields}
     plain = ps.Loader(icons, **options)
-    kept = ps.Loader(icons, cache=cache, cache_bytes=16 << 20, **options)
+    kept = ps.Loader(icons, cache=ps.CacheOptions(cache, limit=16 << 20), **options)
     for _ in range(3):
         for expected, batch in zip(plain, kept, strict=True):
             assert np.array_equal(np.asarray(expected["png"]), np.asarray(batch["png"]))
@@ -105,7 +145,7 @@ def test_a_cache_gives_the_same_batches_and_is_counted(icons, cache):
     assert 0 < told["used_bytes"] <= told["reserved_bytes"] <= 16 << 20
     assert "cache       " + cache in str(kept.stats())
     assert plain.stats()["cache"]["kind"] == "none"
-    for wrong in [{"cache": "both"}, {"cache": cache, "cache_bytes": 100}]:
+    for wrong in [{"cache": "both"}, {"cache": ps.CacheOptions(cache, limit=100)}]:
         with pytest.raises(ps.Error) as raised:
             ps.Loader(icons, **wrong, **options)
         assert raised.value.kind == "invalid_argument"

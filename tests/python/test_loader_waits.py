@@ -11,7 +11,7 @@ from loading import FIELDS
 
 
 def test_threads_may_share_an_epoch(arrays):
-    loader = ps.Loader(arrays, batch_size=1, fields=FIELDS, held=8)
+    loader = ps.Loader(arrays, batch_size=1, transforms=FIELDS, memory_options=ps.MemoryOptions(reserved_batches=8))
     iterator, seen = iter(loader), []
 
     def take():
@@ -37,7 +37,14 @@ def slow_fixture(tmp_path_factory):
 
 
 def slow_loader(path, **options):
-    return ps.Loader(path, batch_size=64, workers=1, block_cache=0, fields={"x": ps.array.decode()}, **options)
+    return ps.Loader(
+        path,
+        batch_size=64,
+        workers=1,
+        memory_options=ps.MemoryOptions(block_cache_bytes=0),
+        transforms={"x": ps.array.decode()},
+        **options,
+    )
 
 
 def test_a_timeout_ends_a_wait_and_names_what_is_under_way(slow):

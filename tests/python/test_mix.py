@@ -23,7 +23,7 @@ def pictures_fixture(tmp_path_factory):
 
 def loader(folder, **options):
     fields = {"npy": ps.image.random_crop(16) | ps.image.cast("float32"), "cls": ps.label()}
-    return ps.Loader(folder, **{"batch_size": 6, "shuffle": True, "seed": 4, "fields": fields, **options})
+    return ps.Loader(folder, **{"batch_size": 6, "shuffle": True, "seed": 4, "transforms": fields, **options})
 
 
 @pytest.mark.parametrize("mix", [ps.mixup(0.4, classes=CLASSES), ps.cutmix(1, classes=CLASSES)], ids=str)
@@ -72,11 +72,11 @@ def test_a_mix_prints_compares_and_pickles():
 
 def test_uint8_images_are_refused_for_mixup(pictures):
     with pytest.raises(ps.Error, match="uint8: mixup"):
-        loader(pictures, mix=ps.mixup(classes=CLASSES), fields={"npy": ps.image.center_crop(16), "cls": ps.label()})
+        loader(pictures, mix=ps.mixup(classes=CLASSES), transforms={"npy": ps.image.center_crop(16), "cls": ps.label()})
 
 
 def test_labels_can_be_classes_without_mixing(pictures):
-    batch = next(iter(loader(pictures, fields={"cls": ps.label(CLASSES), "number": ps.field("cls") | ps.label()})))
+    batch = next(iter(loader(pictures, transforms={"cls": ps.label(CLASSES), "number": ps.field("cls") | ps.label()})))
     np.testing.assert_array_equal(np.asarray(batch["cls"]), np.eye(CLASSES)[np.asarray(batch["number"])])
 
 
@@ -116,7 +116,7 @@ def test_steps_print_as_they_are_written_as_text(step):
 
 def test_what_a_step_drew_is_told(pictures):
     fields = {"npy": ps.image.random_crop(16, 2) | ps.image.random_vertical_flip(1) | ps.image.trivial_augment()}
-    told = loader(pictures, fields=fields).explain(0, 0, 0)["outputs"]["npy"]
+    told = loader(pictures, transforms=fields).explain(0, 0, 0)["outputs"]["npy"]
     steps = dict(told["steps"])
     assert steps["image.random_crop(16, 16, padding=(2, 2, 2, 2))"].endswith("of 28 x 24, padded")
     assert steps["image.random_vertical_flip(1)"].startswith("flipped: drew 0.")

@@ -34,7 +34,7 @@ def datasets_fixture(folder):
 
 
 def loader_of(mixture, **options):
-    return ps.Loader(mixture, fields={"cls": ps.label()}, workers=1, **options)
+    return ps.Loader(mixture, transforms={"cls": ps.label()}, workers=1, **options)
 
 
 def rows_of(batch):
@@ -74,7 +74,9 @@ def test_batches_are_those_of_the_page(datasets, stop, sampling, last):
     model = model_of(SIZES, weights, stop, sampling, seed=3)
     for world, batch_size in ((1, 4), (2, 3), (3, 1), (8, 2)):
         for rank in {0, world // 2, world - 1}:
-            loader = loader_of(mixture, batch_size=batch_size, shuffle=True, seed=3, last=last, rank=rank, world=world)
+            loader = loader_of(
+                mixture, batch_size=batch_size, shuffle=True, seed=3, last_batch=last, rank=rank, world_size=world
+            )
             for epoch in range(3):
                 got = [rows_of(batch) for batch in loader]
                 assert got == epochs_of(model, last).epoch(epoch, batch_size, rank, world), (world, rank, epoch)
@@ -85,7 +87,9 @@ def test_batches_are_those_of_the_page(datasets, stop, sampling, last):
 def test_passes_over_a_source_are_epochs_of_it(datasets, shuffle, block):
     weights = {"a": 1, "b": 3, "c": 2}
     mixture = ps.mixture(datasets, weights, stop=200)
-    loader = loader_of(mixture, batch_size=7, shuffle=shuffle, shuffle_block=block, seed=5)
+    loader = loader_of(
+        mixture, batch_size=7, shuffle=ps.shuffle.blocks(block) if shuffle and block else shuffle, seed=5
+    )
     model = model_of(SIZES, weights, 200, seed=5, shuffle=shuffle, shuffle_block=block if shuffle else 0)
     met = {name: [] for name in SIZES}
     for epoch in range(3):
@@ -167,7 +171,7 @@ def test_other_weights_and_sources_go_on_where_each_source_was(datasets, folder)
 
 
 def test_a_state_of_one_dataset_is_not_one_of_a_mixture(datasets):
-    one = ps.Loader(datasets["a"], batch_size=4, fields={"cls": ps.label()})
+    one = ps.Loader(datasets["a"], batch_size=4, transforms={"cls": ps.label()})
     mixed = loader_of(ps.mixture(datasets), batch_size=4)
     with pytest.raises(ps.Error, match="the state is of one dataset, this loader's is a mixture"):
         mixed.load_state_dict(one.state_dict())
@@ -194,7 +198,7 @@ def test_a_weight_of_0_is_never_drawn(datasets):
 def test_a_sample_that_comes_twice_draws_anew(images):
     crop = ps.image.random_resized_crop(32) | ps.image.channels_last()
     mixture = ps.mixture({"one": ps.open(images).take(2)}, stop=6)
-    loader = ps.Loader(mixture, batch_size=6, shuffle=True, seed=1, fields={"jpg": crop})
+    loader = ps.Loader(mixture, batch_size=6, shuffle=True, seed=1, transforms={"jpg": crop})
     batch = next(iter(loader))
     pixels = {}
     for key, picture in zip(batch["__key__"], batch["jpg"].numpy()):
@@ -205,7 +209,7 @@ def test_a_sample_that_comes_twice_draws_anew(images):
 def test_repeats_in_a_view_and_in_passes_all_draw_anew(images):
     crop = ps.image.random_resized_crop(32) | ps.image.channels_last()
     one = ps.open(images).take(1)
-    loader = ps.Loader(ps.mixture({"twice": one + one}, stop=6), batch_size=6, fields={"jpg": crop})
+    loader = ps.Loader(ps.mixture({"twice": one + one}, stop=6), batch_size=6, transforms={"jpg": crop})
     batch = next(iter(loader))
     assert len({picture.tobytes() for picture in batch["jpg"].numpy()}) == 6
 
@@ -216,13 +220,13 @@ def test_bad_samples_belong_to_their_source(folder, tmp_path):
         (tmp_path / "few" / f"f{i:03}.cls").write_text("broken" if i < 4 else str(i))
     mixture = ps.mixture({"a": ps.open(folder / "a"), "f": ps.open(tmp_path / "few")}, {"a": 3, "f": 1}, stop=40)
     fields = {"cls": ps.label()}
-    replaced = ps.Loader(mixture, batch_size=8, shuffle=True, fields=fields, on_error="replace", max_error_rate=1)
+    replaced = ps.Loader(mixture, batch_size=8, shuffle=True, transforms=fields, on_error="replace", max_errors=1.0)
     for batch in replaced:
         for key, source in zip(batch["__key__"], batch["__source__"].tolist()):
             assert (key[0] == "f") == (source == 1)
     assert replaced.stats()["bad_samples"] == 4
-    strict = ps.Loader(mixture, batch_size=8, shuffle=True, fields=fields, on_error="replace", max_error_rate=0.2)
-    with pytest.raises(ps.Error, match=r'of 10 samples of epoch 0, of source "f", are bad'):
+    strict = ps.Loader(mixture, batch_size=8, shuffle=True, transforms=fields, on_error="replace", max_errors=0.2)
+    with pytest.raises(ps.Error, match=r'of 10 samples of epoch 0, of source "f", are invalid'):
         list(strict)  # 4 of 40 are fewer than 0.2
 
 
@@ -233,11 +237,11 @@ def test_samples_that_lack_a_field_are_left_out_of_their_source(folder, tmp_path
         if i % 2:
             (tmp_path / "half" / f"h{i:03}.cls").write_text(str(i))
     mixture = ps.mixture({"half": ps.open(tmp_path / "half"), "a": ps.open(folder / "a")}, {"half": 1, "a": 1})
-    loader = ps.Loader(mixture, batch_size=4, shuffle=True, missing="exclude", fields={"cls": ps.label()})
+    loader = ps.Loader(mixture, batch_size=4, shuffle=True, missing="exclude", transforms={"cls": ps.label()})
     keys = [key for batch in loader for key in batch["__key__"] if key[0] == "h"]
     assert sorted(keys) == [f"h{i:03}" for i in range(1, 10, 2)]
     with pytest.raises(ps.Error, match="has no field for output 'cls'"):
-        ps.Loader(mixture, batch_size=4, shuffle=True, fields={"cls": ps.label()})
+        ps.Loader(mixture, batch_size=4, shuffle=True, transforms={"cls": ps.label()})
 
 
 def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
@@ -267,7 +271,7 @@ def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
         ps.mixture({})
     mixture = ps.mixture({"a": a, "b": b})
     with pytest.raises(ps.Error, match="a mixture takes datasets that are views"):
-        loader_of(mixture, batch_size=2, subset=[1, 2])
+        loader_of(mixture, batch_size=2, sampler=ps.sampler.subset([1, 2]))
     with pytest.raises(ps.Error, match="takes shuffle"):
         loader_of(ps.mixture({"a": a, "b": b}, sampling="random"), batch_size=2)
     (tmp_path / "other").mkdir()
@@ -278,7 +282,7 @@ def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
     with pytest.raises(ps.Error, match=r'source "other" .* has no field for output .cls.: it has txt'):
         loader_of(other, batch_size=2)
     with pytest.raises(ps.Error, match="__source__ is a batch's own"):
-        ps.Loader(mixture, batch_size=2, fields={"__source__": ps.label()})
+        ps.Loader(mixture, batch_size=2, transforms={"__source__": ps.label()})
     with pytest.raises(TypeError, match="wights: is weights meant"):
         ps.mixture({"a": a}, wights={})
 
@@ -360,7 +364,7 @@ def test_a_mixture_is_printed_with_its_weights(datasets):
 def test_torch_s_dataset_takes_a_mixture(datasets):
     pytest.importorskip("torch")
     mixture = ps.mixture(datasets, {"a": 1, "b": 1, "c": 1}, stop=40)
-    dataset = ps.torch.IterableDataset(mixture, batch_size=4, shuffle=True, fields={"cls": ps.label()})
+    dataset = ps.torch.Loader(mixture, batch_size=4, shuffle=True, transforms={"cls": ps.label()})
     own = loader_of(mixture, batch_size=4, shuffle=True)
     for theirs, ours in zip(dataset, own):
         assert theirs["__source__"].tolist() == ours["__source__"].tolist()
@@ -378,8 +382,8 @@ def test_a_ledger_of_a_mixture_proves_its_epochs(datasets, tmp_path):
     for world, steps in ((1, 3), (3, 2), (2, 100)):
         states = []
         for rank in range(world):
-            options = {"batch_size": 4, "shuffle": True, "seed": 1, "rank": rank, "world": world}
-            loader = loader_of(mixture(), ledger=folder, **options)
+            options = {"batch_size": 4, "shuffle": True, "seed": 1, "rank": rank, "world_size": world}
+            loader = loader_of(mixture(), delivery_log=folder, **options)
             if state is not None:
                 loader.load_state_dict(state)
             batches = iter(loader)
@@ -392,7 +396,7 @@ def test_a_ledger_of_a_mixture_proves_its_epochs(datasets, tmp_path):
     told = ps.audit(folder)
     assert told["epochs"][0]["verdict"] == "proved", str(told)
     with pytest.raises(ps.Error, match="a mixture of other sources or weights"):
-        loader_of(mixture(b=2), batch_size=4, shuffle=True, seed=1, ledger=folder)
+        loader_of(mixture(b=2), batch_size=4, shuffle=True, seed=1, delivery_log=folder)
     with pytest.raises(ps.Error, match="is of a mixture"):
         ps.audit(folder, dataset=mixture().dataset)
 

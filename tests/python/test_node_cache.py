@@ -55,9 +55,11 @@ def test_ranks_have_their_local_rows_with_every_cache(packed, tmp_path, world):
             caches = {
                 "local": {},
                 "none": {},
-                "cold": {"cache_dir": str(tmp_path / f"{packing}-large")},
-                "warm": {"cache_dir": str(tmp_path / f"{packing}-large")},
-                "tiny": {"cache_dir": str(tmp_path / f"{packing}-tiny"), "cache_limit": kept[packing] // 4},
+                "cold": {"disk_cache": str(tmp_path / f"{packing}-large")},
+                "warm": {"disk_cache": str(tmp_path / f"{packing}-large")},
+                "tiny": {
+                    "disk_cache": [str(tmp_path / f"{packing}-tiny"), kept[packing] // 4],  # path, limit
+                },
             }
             for name, options in caches.items():
                 source = str(packed / packing) if name == "local" else address

@@ -53,7 +53,7 @@ def digest_of(loader, epochs):
 
 def be_a_rank(folder, rank, world, scope, barrier, answers):
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world), LOCAL_WORLD_SIZE=str(world))
-    loader = loader_of(folder, rank="env", cache="decoded", cache_bytes=128 << 20, cache_scope=scope)
+    loader = loader_of(folder, rank="env", cache=ps.CacheOptions("decoded", limit=128 << 20, shared=scope))
     barrier.wait(60)
     digest = digest_of(loader, 4)
     for _ in range(2 * world):  # until each rank has met, and so mapped, nearly all samples
@@ -92,7 +92,7 @@ def ranks(folder, world, scope="node"):
 def test_eight_ranks_take_little_more_memory_than_one(arrays):
     (alone,) = ranks(arrays, 1)
     together = ranks(arrays, RANKS)
-    plain = [digest_of(loader_of(arrays, rank=rank, world=RANKS), 4) for rank in range(RANKS)]
+    plain = [digest_of(loader_of(arrays, rank=rank, world_size=RANKS), 4) for rank in range(RANKS)]
     assert [digest for _, digest, *_ in together] == plain
     taken = sum(pss for _, _, pss, _, _, _ in together)
     print(f"one rank {alone[2] / 1e6:.1f} MB, {RANKS} ranks {taken / 1e6:.1f} MB")
@@ -111,11 +111,11 @@ def test_a_scope_of_its_own_shares_nothing(arrays):
         assert pss == 0
         assert cache["scope"] == "process" and cache["members"] == 0 and cache["hits_of_others"] == 0
     with pytest.raises(ps.Error):
-        loader_of(arrays, cache="decoded", cache_scope="world")
+        loader_of(arrays, cache=ps.CacheOptions("decoded", shared="world"))
 
 
 def test_loaders_of_one_process_share_and_say_so(arrays):
-    options = {"cache": "decoded", "cache_bytes": 128 << 20, "cache_scope": "node"}
+    options = {"cache": ps.CacheOptions("decoded", limit=128 << 20, shared="node")}
     first = loader_of(arrays, **options)
     digest_of(first, 1)
     second = loader_of(arrays, **(options | {"seed": 9}))
@@ -127,12 +127,12 @@ def test_loaders_of_one_process_share_and_say_so(arrays):
 
 
 def forked_child(folder, answers):
-    loader = loader_of(folder, cache="decoded", cache_bytes=128 << 20, cache_scope="node")
+    loader = loader_of(folder, cache=ps.CacheOptions("decoded", limit=128 << 20, shared="node"))
     answers.put((loader.stats()["cache"]["members"], digest_of(loader, 1), shared_bytes("Rss")))
 
 
 def test_a_forked_child_has_its_own_way_to_the_memory(arrays):
-    loader = loader_of(arrays, cache="decoded", cache_bytes=128 << 20, cache_scope="node")
+    loader = loader_of(arrays, cache=ps.CacheOptions("decoded", limit=128 << 20, shared="node"))
     expected = digest_of(loader, 1)
     context = multiprocessing.get_context("fork")
     answers = context.Queue()

@@ -30,7 +30,7 @@ def told_of(i):
 
 
 def loader_of(dataset, **options):
-    return ps.Loader(dataset, fields={"cls": ps.label()}, workers=1, **options)
+    return ps.Loader(dataset, transforms={"cls": ps.label()}, workers=1, **options)
 
 
 def keys_of(loader):
@@ -82,16 +82,17 @@ def test_all_ranks_have_as_many_rows_and_together_each_position_once(datasets, k
             if found := any_order.order_of_one(draw, kind, weights, range(n), classes, seed):
                 options, order = found
         else:
-            more = {"bucket_by": [one["length"] for one in told], "bucket_window": draw.randint(72, 150)}
-            more |= {"batch_budget": draw.randint(22, 90)} if kind == "budget" else {}
+            lengths, pool = [one["length"] for one in told], draw.randint(72, 150)
+            budget = draw.randint(22, 90) if kind == "budget" else None
+            more = {"batching": ps.batching.by_length(lengths, pool=pool, budget=budget)}
             found = options, order = {"shuffle": draw.random() < 0.5}, order_model.One(n)
         if not found:
             continue
-        options = {**options, **more, "seed": seed, "last": last}
+        options = {**options, **more, "seed": seed, "last_batch": last}
         epoch = draw.randrange(3)
         rows, valid, keys = [], [], []
         for rank in range(world):
-            loader = loader_of(dataset, batch_size=batch_size, rank=rank, world=world, **options)
+            loader = loader_of(dataset, batch_size=batch_size, rank=rank, world_size=world, **options)
             loader.set_epoch(epoch)
             promised = len(loader)
             batches = list(loader)
@@ -114,7 +115,7 @@ def test_all_ranks_have_as_many_rows_and_together_each_position_once(datasets, k
         if more:
             assert len(set(keys)) == count
         else:
-            alone = loader_of(dataset, batch_size=1, **{**options, "last": "keep"})
+            alone = loader_of(dataset, batch_size=1, **{**options, "last_batch": "keep"})
             alone.set_epoch(epoch)
             assert Counter(keys) == Counter(keys_of(alone)[:count])
 
@@ -168,7 +169,7 @@ def test_each_rank_has_of_each_source_what_its_weight_says(datasets, sources):
             next(batches)
         total = sum(parts.values())
         for rank in range(world):
-            loader = loader_of(mixture, batch_size=batch_size, rank=rank, world=world, **options)
+            loader = loader_of(mixture, batch_size=batch_size, rank=rank, world_size=world, **options)
             loader.load_state_dict(first.state_dict())
             counts = [Counter(key[0] for key in batch["__key__"]) for batch in loader]
             assert len(counts) == steps
@@ -207,15 +208,21 @@ def test_repeats_come_as_often_as_they_say_or_one_time_more_or_less(datasets):
             draw.choice([0, 1, 2, 3, 7]) if whole else draw.choice([0, draw.random() * 3, 0.5]) for _ in range(n)
         ]
         repeats[draw.randrange(n)] = 2
-        more = {} if draw.random() < 0.5 else {"epoch_samples": draw.randint(1, 300)}
-        options = {"repeats": repeats, "shuffle": draw.random() < 0.7, "seed": draw.randrange(1000), **more}
+        more = {} if draw.random() < 0.5 else {"num_samples": draw.randint(1, 300)}
+        options = {
+            "sampler": ps.sampler.repeated(repeats, **more),
+            "shuffle": draw.random() < 0.7,
+            "seed": draw.randrange(1000),
+        }
         parts = [max(1, int(w * 2**20 + 0.5)) if w else 0 for w in repeats]
         world = draw.choice(WORLDS)
-        loaders = [loader_of(datasets["a"].take(n), batch_size=4, rank=r, world=world, **options) for r in range(world)]
+        loaders = [
+            loader_of(datasets["a"].take(n), batch_size=4, rank=r, world_size=world, **options) for r in range(world)
+        ]
         for _ in range(3):
             counts = Counter(int(key[1:]) for loader in loaders for key in keys_of(loader))
             length = sum(counts.values())
-            assert length == more.get("epoch_samples", max(1, (sum(parts) + 2**19) // 2**20))
+            assert length == more.get("num_samples", max(1, (sum(parts) + 2**19) // 2**20))
             for i, part in enumerate(parts):
                 assert abs(counts[i] * sum(parts) - part * length) < sum(parts)
                 assert not (whole and not more) or counts[i] == repeats[i]
@@ -224,8 +231,12 @@ def test_repeats_come_as_often_as_they_say_or_one_time_more_or_less(datasets):
 def test_classes_are_in_balance_over_any_stretch_and_all_of_one_come_before_one_comes_again(datasets):
     for draw in positions("balance"):
         n = sizes_of(draw, SIZES["a"])
-        more = {} if draw.random() < 0.5 else {"epoch_samples": draw.randint(1, 300)}
-        options = {"balance": "json:kind", "shuffle": draw.random() < 0.7, "seed": draw.randrange(1000), **more}
+        more = {} if draw.random() < 0.5 else {"num_samples": draw.randint(1, 300)}
+        options = {
+            "sampler": ps.sampler.balanced("json:kind", **more),
+            "shuffle": draw.random() < 0.7,
+            "seed": draw.randrange(1000),
+        }
         loader = loader_of(datasets["a"].take(n), batch_size=draw.randint(1, 50), **options)
         numbers = [int(key[1:]) for _ in range(4) for key in keys_of(loader)]
         classes = sorted({told_of(i)["kind"] for i in range(n)})
@@ -243,13 +254,19 @@ def test_without_replacement_none_comes_twice(datasets):
         n = sizes_of(draw, SIZES["a"])
         weights = [draw.choice([0, draw.random(), 3, 1e-6]) for _ in range(n - 1)] + [1]
         heavy = {f"a{i:03}" for i, weight in enumerate(weights) if weight}
-        more = {} if draw.random() < 0.5 else {"epoch_samples": draw.randint(1, len(heavy))}
+        more = {} if draw.random() < 0.5 else {"num_samples": draw.randint(1, len(heavy))}
         world = draw.choice(WORLDS)
-        options = {"weights": weights, "replacement": False, "shuffle": True, "seed": draw.randrange(1000), **more}
-        loaders = [loader_of(datasets["a"].take(n), batch_size=3, rank=r, world=world, **options) for r in range(world)]
+        options = {
+            "sampler": ps.sampler.weighted(weights, replacement=False, **more),
+            "shuffle": True,
+            "seed": draw.randrange(1000),
+        }
+        loaders = [
+            loader_of(datasets["a"].take(n), batch_size=3, rank=r, world_size=world, **options) for r in range(world)
+        ]
         for _ in range(2):
             keys = [key for loader in loaders for key in keys_of(loader)]
-            assert len(keys) == len(set(keys)) == more.get("epoch_samples", len(heavy)) and set(keys) <= heavy
+            assert len(keys) == len(set(keys)) == more.get("num_samples", len(heavy)) and set(keys) <= heavy
 
 
 def test_with_replacement_none_of_weight_0_comes(datasets):
@@ -257,6 +274,10 @@ def test_with_replacement_none_of_weight_0_comes(datasets):
         n = sizes_of(draw, SIZES["a"])
         weights = [draw.choice([0, 0, draw.random(), 3]) for _ in range(n - 1)] + [0.5]
         count = draw.randint(1, 400)
-        options = {"weights": weights, "shuffle": True, "seed": draw.randrange(1000), "epoch_samples": count}
+        options = {
+            "sampler": ps.sampler.weighted(weights, num_samples=count),
+            "shuffle": True,
+            "seed": draw.randrange(1000),
+        }
         keys = keys_of(loader_of(datasets["a"].take(n), batch_size=32, **options))
         assert len(keys) == count and all(weights[int(key[1:])] > 0 for key in keys)

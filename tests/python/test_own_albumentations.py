@@ -25,7 +25,7 @@ def test_rows_of_a_compose_are_functions_of_the_sample(images, workers):
             return augment(image=image)["image"]
 
         chain = ps.image.random_resized_crop((32, 24)) | ps.transform(augmented, layout="HWC") | END
-        return {"fields": {"jpg": chain}, "python_workers": number, **OPTIONS}
+        return {"transforms": {"jpg": chain}, "python_workers": number, **OPTIONS}
 
     pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
     expected = rows_of(ps.Loader(images, **options(0)))
@@ -58,7 +58,7 @@ def test_a_compose_takes_image_and_boxes_of_a_sample(images, workers):
     pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
 
     def drawn(number):
-        with ps.Loader(images, fields=fields, on_sample=sample, python_workers=number, **OPTIONS) as loader:
+        with ps.Loader(images, transforms=fields, sample_transform=sample, python_workers=number, **OPTIONS) as loader:
             return [(np.array(b["jpg"]), [np.asarray(row).tolist() for row in b["boxes"]]) for b in loader]
 
     counts = set()
@@ -73,10 +73,10 @@ def test_a_compose_takes_image_and_boxes_of_a_sample(images, workers):
 def test_an_error_for_channels_that_come_first_names_layout(images, whole):
     compose = A.Compose([A.RandomCrop(16, 16)])
     fields = {"jpg": ps.image.random_resized_crop((32, 24))}
-    options = {"on_sample": ps.sample(compose, {"jpg": "image"})}
+    options = {"sample_transform": ps.sample(compose, {"jpg": "image"})}
     if not whole:
         fields["jpg"] |= ps.transform(lambda image: compose(image=image)["image"])
         options = {}
-    with pytest.raises(Exception) as raised, ps.Loader(images, fields=fields, **options, **OPTIONS) as loader:
+    with pytest.raises(Exception) as raised, ps.Loader(images, transforms=fields, **options, **OPTIONS) as loader:
         next(iter(loader))
     assert 'images came as (C, H, W): with layout="HWC" the function gets' in raised.value.__notes__[0]

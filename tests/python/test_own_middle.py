@@ -14,7 +14,9 @@ OPTIONS = {"batch_size": 16, "shuffle": True, "seed": 5}
 
 
 def rows_of(dataset, chain, **options):
-    made = [np.asarray(batch["jpg"]) for batch in ps.Loader(dataset, fields={"jpg": chain}, **{**OPTIONS, **options})]
+    made = [
+        np.asarray(batch["jpg"]) for batch in ps.Loader(dataset, transforms={"jpg": chain}, **{**OPTIONS, **options})
+    ]
     return np.concatenate(made)
 
 
@@ -48,7 +50,12 @@ def test_functions_and_steps_alternate(images):
     chain = chain | ps.transform(look, layout="CHW") | END | ps.transform(look)
     made = rows_of(images, chain)
     np.testing.assert_array_equal(made, rows_of(images, CROP | ps.image.grayscale(3) | END))
-    assert seen[:4] == [((3, 24, 20), "uint8"), ((24, 20, 3), "uint8"), ((3, 24, 20), "uint8"), ((3, 24, 20), "float32")]
+    assert seen[:4] == [
+        ((3, 24, 20), "uint8"),
+        ((24, 20, 3), "uint8"),
+        ((3, 24, 20), "uint8"),
+        ((3, 24, 20), "float32"),
+    ]
     hwc = rows_of(images, CROP | ps.transform(same, layout="HWC"))
     np.testing.assert_array_equal(np.moveaxis(hwc, 3, 1), rows_of(images, CROP))
     last = rows_of(images, CROP | ps.transform(same, layout="HWC") | END | ps.transform(same, layout="HWC"))
@@ -66,13 +73,15 @@ def test_what_is_drawn_behind_a_function_goes_by_its_place_in_the_whole_chain(im
             crop | ps.transform(same, layout=layout) | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7),
         )
         np.testing.assert_array_equal(made, plain)
-    assert not np.array_equal(plain, rows_of(images, crop | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7)))
+    assert not np.array_equal(
+        plain, rows_of(images, crop | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7))
+    )
 
 
 def test_at_and_restored_loaders_give_the_same_rows(images):
     def options():
         noisy = ps.transform(lambda row, random: row ^ random.integers(0, 9, row.shape, np.uint8), layout="HWC")
-        return {**OPTIONS, "fields": {"jpg": CROP | noisy | ps.image.random_flip() | END}}
+        return {**OPTIONS, "transforms": {"jpg": CROP | noisy | ps.image.random_flip() | END}}
 
     loader = ps.Loader(images, **options())
     epochs = [[np.array(batch["jpg"]) for batch in loader] for _ in range(2)]
@@ -119,23 +128,29 @@ def test_images_of_sizes_of_their_own_have_one_shape_behind_a_function(tmp_path)
     for i in range(3):
         Image.fromarray(np.full((8 + i, 9, 3), i, np.uint8)).save(tmp_path / f"{i}.png")
     own = ps.image.decode(ragged=True)
-    with pytest.raises(ps.Error, match=r"gave uint8 \(3, 9, 9\), and uint8 \(3, 8, 9\).*sizes of their own must have one shape"):
-        list(ps.Loader(tmp_path, batch_size=3, fields={"png": own | ps.transform(same)}))
-    batch = next(iter(ps.Loader(tmp_path, batch_size=3, fields={"png": own | ps.transform(same) | ps.image.resize((4, 5))})))
+    with pytest.raises(
+        ps.Error, match=r"gave uint8 \(3, 9, 9\), and uint8 \(3, 8, 9\).*sizes of their own must have one shape"
+    ):
+        list(ps.Loader(tmp_path, batch_size=3, transforms={"png": own | ps.transform(same)}))
+    batch = next(
+        iter(ps.Loader(tmp_path, batch_size=3, transforms={"png": own | ps.transform(same) | ps.image.resize((4, 5))}))
+    )
     assert batch["png"].shape == (3, 3, 4, 5)
 
 
 def test_arrays_and_points_go_on_too(arrays, tmp_path):
     fields = {"npy": ps.transform(lambda row: row * 2) | ps.array.random_window(3) | ps.array.cast("float64")}
-    for batch in ps.Loader(arrays, fields=fields, batch_size=8):
+    for batch in ps.Loader(arrays, transforms=fields, batch_size=8):
         assert batch["npy"].shape == (8, 3) and batch["npy"].dtype == np.float64
         np.testing.assert_array_equal(np.diff(batch["npy"]), 2)
     for i in range(4):
         encoded = io.BytesIO()
         np.save(encoded, np.random.default_rng(i).random((50, 3), np.float32))
         (tmp_path / f"{i}.npy").write_bytes(encoded.getvalue())
-    fields = {"npy": ps.array.decode() | ps.transform(lambda row: row[::2]) | ps.points.center() | ps.points.channels_first()}
-    for batch in ps.Loader(tmp_path, fields=fields):
+    fields = {
+        "npy": ps.array.decode() | ps.transform(lambda row: row[::2]) | ps.points.center() | ps.points.channels_first()
+    }
+    for batch in ps.Loader(tmp_path, transforms=fields):
         assert batch["npy"].shape == (4, 3, 25)
         np.testing.assert_allclose(batch["npy"].mean(axis=2), 0, atol=1e-5)
 
@@ -152,26 +167,28 @@ def test_what_does_not_fit_is_told_with_output_and_step(images, arrays):
     assert "<lambda>) gave float32 (3, 24, 20) to image.normalize(" in str(caught.value) and caught.value.key
     assert "uint8 (C, H, W)" in str(caught.value) and "normalize() itself divides" in str(caught.value)
     turned = ps.transform(lambda row: np.moveaxis(row, 0, 2))
-    with pytest.raises(ps.Error, match=r'gave uint8 \(24, 20, 3\) to image.normalize.*layout="HWC" has the function get'):
+    with pytest.raises(
+        ps.Error, match=r'gave uint8 \(24, 20, 3\) to image.normalize.*layout="HWC" has the function get'
+    ):
         rows_of(images, CROP | turned | END)
     with pytest.raises(ps.Error, match=r'gave uint8 \(3, 24, 20\) to .*\(H, W, C\) with.*without layout="HWC"'):
         rows_of(images, CROP | ps.transform(lambda row: np.moveaxis(row, 2, 0), layout="HWC") | END)
     with pytest.raises(ps.Error, match=r"gave int64 \(\) to array.random_window\(3\): .* needs arrays of rows"):
-        list(ps.Loader(arrays, fields={"npy": ps.transform(lambda row: 3) | ps.array.random_window(3)}))
+        list(ps.Loader(arrays, transforms={"npy": ps.transform(lambda row: 3) | ps.array.random_window(3)}))
     sample = ps.sample(lambda jpg: {"jpg": jpg.astype("float32")}, ["jpg"], after={"jpg": END})
     with pytest.raises(ps.Error, match=r"sample\(.*lambda>\) gave float32 \(3, 24, 20\) to image.normalize"):
-        list(ps.Loader(images, fields={"jpg": CROP}, on_sample=sample))
+        list(ps.Loader(images, transforms={"jpg": CROP}, sample_transform=sample))
     with pytest.raises(ps.Error, match="no step takes complex64"):
         rows_of(images, CROP | ps.transform(lambda row: row * np.complex64(1), layout="HWC") | END)
     with pytest.raises(ps.Error, match="rows of one length"):
-        list(ps.Loader(arrays, fields={"npy": ps.transform(lambda row: row.astype(np.uint8)) | ps.raw()}))
+        list(ps.Loader(arrays, transforms={"npy": ps.transform(lambda row: row.astype(np.uint8)) | ps.raw()}))
     with pytest.raises(ps.Error, match="NumPy has no bfloat16"):
         rows_of(images, CROP | ps.transform(same) | END | ps.image.cast("bfloat16"))
     fields = {"jpg": CROP | ps.transform(same) | ps.image.random_flip(), "again": ps.field("jpg") | ps.follow("jpg")}
     with pytest.raises(ps.Error, match=r'"again": follows "jpg", where image.random_flip.* stands behind a function'):
-        ps.Loader(images, fields=fields)
+        ps.Loader(images, transforms=fields)
     fields["jpg"] = CROP | ps.image.random_flip() | ps.transform(same, layout="HWC") | END
-    assert ps.Loader(images, fields=fields, batch_size=4).at(0, 0)["jpg"].shape == (4, 3, 24, 20)
+    assert ps.Loader(images, transforms=fields, batch_size=4).at(0, 0)["jpg"].shape == (4, 3, 24, 20)
 
 
 def test_chains_with_functions_in_the_middle_compose_and_pickle():
@@ -188,7 +205,7 @@ def test_rows_of_different_length_become_ragged_where_their_shape_says_so(arrays
         return row[: int(row[0]) % 3]
 
     def options(dtype):
-        return {"fields": {"npy": ps.transform(some, shape=(None,), dtype=dtype)}, "batch_size": 8}
+        return {"transforms": {"npy": ps.transform(some, shape=(None,), dtype=dtype)}, "batch_size": 8}
 
     for batch in ps.Loader(arrays, **options(np.float64)):
         assert isinstance(batch["npy"], ps.Ragged) and batch["npy"].values.dtype == "float64"
@@ -204,6 +221,6 @@ def test_rows_marked_bad_are_zeros_of_what_the_steps_behind_make(tmp_path, image
     for i in range(6):
         (tmp_path / f"{i}.jpg").write_bytes(first if i < 3 else b"\xff\xd8\xff\xe0 broken")
     chain = ps.image.resize((8, 6)) | ps.transform(same, shape=(8, 6, 3), dtype=np.uint8, layout="HWC") | END
-    loader = ps.Loader(tmp_path, fields={"jpg": chain}, batch_size=3, on_error="mark", max_error_rate=1.0)
+    loader = ps.Loader(tmp_path, transforms={"jpg": chain}, batch_size=3, on_error="mark", max_errors=1.0)
     good, bad = [np.asarray(batch["jpg"]) for batch in loader]
     assert good.any() and bad.shape == good.shape and bad.dtype == np.float32 and not bad.any()

@@ -47,14 +47,14 @@ def chains(function):
 
 @functools.cache
 def expected(arrays, function):
-    return epochs_of(ps.Loader(arrays, fields=chains(function), **OPTIONS))
+    return epochs_of(ps.Loader(arrays, transforms=chains(function), **OPTIONS))
 
 
 @pytest.mark.parametrize("function", ["same", "noisy", "drawn", "changes_what_it_gets"])
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_batches_are_those_without_processes(arrays, function, workers):
     function = getattr(own_functions, function)
-    with ps.Loader(arrays, fields=chains(function), python_workers=workers, **OPTIONS) as loader:
+    with ps.Loader(arrays, transforms=chains(function), python_workers=workers, **OPTIONS) as loader:
         assert epochs_of(loader) == expected(arrays, function)
         assert loader.at(1, 3)["npy"].tolist() == expected(arrays, function)[1][3]["npy"]
         assert loader.stats()["python_workers"] == workers
@@ -65,8 +65,8 @@ def test_several_outputs_and_rows_of_different_length(arrays, workers):
     def options():
         sample = ps.sample(own_functions.of_sample, ["npy", "cls"], shapes={"cls": (None,)}, dtypes={"cls": "int32"})
         return {
-            "fields": {**chains(own_functions.noisy), "raw": ps.field("cls") | ps.raw()},
-            "on_sample": sample,
+            "transforms": {**chains(own_functions.noisy), "raw": ps.field("cls") | ps.raw()},
+            "sample_transform": sample,
             **OPTIONS,
         }
 
@@ -80,7 +80,11 @@ def test_several_outputs_and_rows_of_different_length(arrays, workers):
 def test_outputs_may_be_views_of_each_others_rows(arrays, function):
     def options():
         fields = {name: ps.field("npy") | ps.array.decode() for name in ("one", "other")}
-        return {"fields": fields, "on_sample": ps.sample(getattr(own_functions, function), ["one", "other"]), **OPTIONS}
+        return {
+            "transforms": fields,
+            "sample_transform": ps.sample(getattr(own_functions, function), ["one", "other"]),
+            **OPTIONS,
+        }
 
     with ps.Loader(arrays, **options(), python_workers=2) as loader:
         assert epochs_of(loader) == epochs_of(ps.Loader(arrays, **options()))
@@ -91,7 +95,7 @@ def test_steps_behind_one_output_leave_anothers_view_of_it_alone(images):
         fields = {name: ps.field("jpg") | ps.image.resize((32, 24)) for name in ("one", "other")}
         after = {"one": ps.image.color_jitter(0.5) | ps.image.channels_last()}
         sample = ps.sample(own_functions.mirrored, ["one", "other"], layout="HWC", after=after)
-        return {"fields": fields, "on_sample": sample, **OPTIONS}
+        return {"transforms": fields, "sample_transform": sample, **OPTIONS}
 
     with ps.Loader(images, **options(), python_workers=2) as loader:
         assert epochs_of(loader) == epochs_of(ps.Loader(images, **options()))
@@ -101,7 +105,9 @@ def test_steps_behind_one_output_leave_anothers_view_of_it_alone(images):
 def test_a_row_that_imports_what_is_seeded_is_changed_once(arrays, workers):
     before = sys.modules.pop("albumentations", None)
     try:
-        with ps.Loader(arrays, fields=chains(own_functions.imports_late), python_workers=workers, **OPTIONS) as loader:
+        with ps.Loader(
+            arrays, transforms=chains(own_functions.imports_late), python_workers=workers, **OPTIONS
+        ) as loader:
             assert epochs_of(loader) == expected(arrays, own_functions.changes_what_it_gets)
     finally:
         sys.modules.pop("albumentations", None)
@@ -116,7 +122,7 @@ def test_images_of_the_middle_of_a_chain(images):
     def options(workers):
         chain = ps.image.random_resized_crop((32, 24)) | ps.transform(jitter, layout="HWC") | ps.image.random_flip()
         chain = chain | ps.image.normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
-        return {"fields": {"jpg": chain}, "python_workers": workers, **OPTIONS}
+        return {"transforms": {"jpg": chain}, "python_workers": workers, **OPTIONS}
 
     pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
     without = [np.asarray(batch["jpg"]) for batch in ps.Loader(images, **options(0))]
@@ -132,7 +138,7 @@ def test_images_of_the_middle_of_a_chain(images):
 
 
 def test_a_restored_loader_goes_on_alike(arrays):
-    options = {"fields": chains(own_functions.drawn), "python_workers": 2, **OPTIONS}
+    options = {"transforms": chains(own_functions.drawn), "python_workers": 2, **OPTIONS}
     with ps.Loader(arrays, **options) as loader, ps.Loader(arrays, **options) as restored:
         next(iter(loader))
         restored.load_state_dict(loader.state_dict())
@@ -147,7 +153,7 @@ def test_functions_run_in_processes_of_their_own_with_one_thread_each(arrays):
         return batch
 
     with ps.Loader(
-        arrays, fields=chains(own_functions.where), on_batch=on_batch, python_workers=2, **OPTIONS
+        arrays, transforms=chains(own_functions.where), batch_transform=on_batch, python_workers=2, **OPTIONS
     ) as loader:
         rows = np.concatenate([batch["npy"] for batch in loader])
         pids = processes()
@@ -177,8 +183,8 @@ def test_rows_are_handed_out_in_as_few_messages_as_is_worth_it():
 
 
 def test_an_exception_is_the_original_one_with_notes_and_where_it_was_raised(arrays):
-    options = {"fields": chains(own_functions.fails_at_eleven), "batch_size": 8, "on_error": "replace"}
-    with ps.Loader(arrays, python_workers=2, max_error_rate=1.0, **options) as loader:
+    options = {"transforms": chains(own_functions.fails_at_eleven), "batch_size": 8, "on_error": "replace"}
+    with ps.Loader(arrays, python_workers=2, max_errors=1.0, **options) as loader:
         iterator = iter(loader)
         next(iterator)
         with pytest.raises(own_functions.OwnError) as caught:
@@ -197,7 +203,7 @@ def test_an_exception_is_the_original_one_with_notes_and_where_it_was_raised(arr
 def test_rows_that_differ_in_shape_are_told_as_without_processes(arrays):
     def told(workers):
         uneven = ps.transform(lambda row: row[: 3 if row[0] in (2, 19) else 5])
-        with ps.Loader(arrays, batch_size=8, fields={"npy": uneven}, python_workers=workers) as loader:
+        with ps.Loader(arrays, batch_size=8, transforms={"npy": uneven}, python_workers=workers) as loader:
             iterator, errors = iter(loader), []
             for _ in range(5):
                 try:
@@ -220,7 +226,7 @@ def test_of_several_faults_in_a_batch_the_first_row_tells(arrays):
                 raise KeyError(int(row[0]))
             return row[: 3 if row[0] == uneven else 5]
 
-        with ps.Loader(arrays, batch_size=8, fields=chains(function), python_workers=workers) as loader:
+        with ps.Loader(arrays, batch_size=8, transforms=chains(function), python_workers=workers) as loader:
             try:
                 next(iter(loader))
             except (ps.Error, KeyError) as error:
@@ -234,7 +240,7 @@ def test_of_several_faults_in_a_batch_the_first_row_tells(arrays):
 def test_shapes_may_change_from_batch_to_batch(arrays):
     pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
     fields = {"npy": ps.transform(lambda row: row[: 3 if 8 <= row[0] < 16 else 5])}
-    with ps.Loader(arrays, batch_size=8, fields=fields, python_workers=2) as loader:
+    with ps.Loader(arrays, batch_size=8, transforms=fields, python_workers=2) as loader:
         assert [batch["npy"].shape for batch in loader] == [(8, 5), (8, 3), (8, 5), (8, 5), (8, 5)]
 
 
@@ -242,8 +248,8 @@ def test_rows_marked_bad_are_zeros(tmp_path):
     for i in range(12):
         (tmp_path / f"{i:02}.cls").write_text("broken" if i in (1, 8, 9, 10, 11) else str(i))
     fields = {"cls": ps.label() | ps.transform(own_functions.same, shape=(), dtype=np.int64)}
-    options = {"batch_size": 4, "on_error": "mark", "max_error_rate": 1.0, "python_workers": 2}
-    with ps.Loader(tmp_path, fields=fields, **options) as loader:
+    options = {"batch_size": 4, "on_error": "mark", "max_errors": 1.0, "python_workers": 2}
+    with ps.Loader(tmp_path, transforms=fields, **options) as loader:
         for _ in range(2):
             assert [batch["cls"].tolist() for batch in loader] == [[0, 0, 2, 3], [4, 5, 6, 7], [0, 0, 0, 0]]
 
@@ -251,7 +257,7 @@ def test_rows_marked_bad_are_zeros(tmp_path):
 def test_a_process_that_is_killed_is_replaced_and_its_rows_are_done_again(arrays, tmp_path):
     dies = own_functions.Dies(tmp_path, {0, 3, 17, 18, 39})
     changed = expected(arrays, own_functions.changes_what_it_gets)
-    with ps.Loader(arrays, fields=chains(dies), python_workers=2, **OPTIONS) as loader:
+    with ps.Loader(arrays, transforms=chains(dies), python_workers=2, **OPTIONS) as loader:
         assert epochs_of(loader) == changed
         assert loader.stats()["python_workers_replaced"] == 5
         assert len(processes()) == 2
@@ -260,7 +266,7 @@ def test_a_process_that_is_killed_is_replaced_and_its_rows_are_done_again(arrays
 @pytest.mark.parametrize("on_error", ["raise", "replace"])
 def test_a_row_that_kills_two_processes_is_an_error_with_its_key(arrays, tmp_path, on_error):
     fields = chains(own_functions.Dies(tmp_path, {11}, always=True))
-    with ps.Loader(arrays, batch_size=8, fields=fields, python_workers=2, on_error=on_error) as loader:
+    with ps.Loader(arrays, batch_size=8, transforms=fields, python_workers=2, on_error=on_error) as loader:
         iterator = iter(loader)
         next(iterator)
         with pytest.raises(ps.Error, match=r"2 of the processes .*signal 9 \(SIGKILL\)") as caught:
@@ -272,7 +278,7 @@ def test_a_row_that_kills_two_processes_is_an_error_with_its_key(arrays, tmp_pat
 
 def test_kills_at_any_moment_lose_and_change_nothing(arrays):
     slow = expected(arrays, own_functions.slow)
-    options = {"fields": chains(own_functions.slow), **OPTIONS}
+    options = {"transforms": chains(own_functions.slow), **OPTIONS}
     random = np.random.default_rng(1)
     killed, stop, delivered = [], threading.Event(), threading.Event()
 
@@ -316,7 +322,7 @@ def test_kills_at_any_moment_lose_and_change_nothing(arrays):
 PROGRAM = """
 import os, sys, time, penstock as ps
 import own_functions
-loader = ps.Loader(sys.argv[1], batch_size=4, python_workers=2, fields={
+loader = ps.Loader(sys.argv[1], batch_size=4, python_workers=2, transforms={
     "npy": ps.array.decode() | ps.transform(own_functions.slow), "cls": ps.label()})
 iterator = iter(loader)
 next(iterator)
@@ -415,7 +421,7 @@ def test_a_program_without_a_guard_runs_its_own_functions(arrays, tmp_path):
         "    return row * factor\n"
         "factor = 2\n"
         "fields = {'npy': ps.array.decode() | ps.transform(twice) | ps.transform(lambda row: row + factor)}\n"
-        "loader = ps.Loader(sys.argv[1], batch_size=10, fields=fields, python_workers=2)\n"
+        "loader = ps.Loader(sys.argv[1], batch_size=10, transforms=fields, python_workers=2)\n"
         "try:\n"
         "    for batch in loader: print(batch['npy'][0, 0])\n"
         "except Mine as error: print(error)\n"
@@ -429,7 +435,7 @@ def test_a_program_that_keeps_its_last_batch_ends_without_a_word(arrays):
     program = (
         "import sys, own_functions, penstock as ps, torch\n"
         "fields = {'npy': ps.array.decode() | ps.transform(own_functions.same)}\n"
-        "for batch in ps.Loader(sys.argv[1], batch_size=10, fields=fields, python_workers=2): pass\n"
+        "for batch in ps.Loader(sys.argv[1], batch_size=10, transforms=fields, python_workers=2): pass\n"
     )
     command = [sys.executable, "-c", program, arrays]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=60)
@@ -438,19 +444,19 @@ def test_a_program_that_keeps_its_last_batch_ends_without_a_word(arrays):
 
 def test_without_cloudpickle_functions_of_modules_run_and_others_are_told(arrays, monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with ps.Loader(arrays, fields=chains(own_functions.noisy), python_workers=1, **OPTIONS) as loader:
+    with ps.Loader(arrays, transforms=chains(own_functions.noisy), python_workers=1, **OPTIONS) as loader:
         assert epochs_of(loader) == expected(arrays, own_functions.noisy)
     with pytest.raises(ps.Error, match="<lambda> is no function of a module .* pip install cloudpickle"):
-        ps.Loader(arrays, fields=chains(lambda row: row), python_workers=1)
+        ps.Loader(arrays, transforms=chains(lambda row: row), python_workers=1)
 
 
 def test_what_cannot_be_taken_to_other_processes_is_told(arrays):
     lock = threading.Lock()
     with pytest.raises(ps.Error, match="cannot be taken to other processes: TypeError: cannot pickle") as caught:
-        ps.Loader(arrays, fields=chains(functools.partial(own_functions.same, lock)), python_workers=1)
+        ps.Loader(arrays, transforms=chains(functools.partial(own_functions.same, lock)), python_workers=1)
     assert caught.value.kind == "invalid_argument"
     with pytest.warns(UserWarning, match="python_workers run ps.transform"):
-        ps.Loader(arrays, fields={"cls": ps.label()}, python_workers=2)
+        ps.Loader(arrays, transforms={"cls": ps.label()}, python_workers=2)
     assert not processes()
 
 
@@ -460,10 +466,10 @@ def test_memory_that_cannot_be_had_is_an_error(arrays):
         "loader.close()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"  # of memory without a name, too
         "fields = {'npy': ps.array.decode() | ps.transform(own_functions.where)}\n"
-        "try: ps.Loader(sys.argv[1], batch_size=40, fields=fields, python_workers=1).at(0, 0); print('fits')\n"
+        "try: ps.Loader(sys.argv[1], batch_size=40, transforms=fields, python_workers=1).at(0, 0); print('fits')\n"
         "except ps.Error as error: print(error.kind, error)\n"
         "fields = {'npy': ps.array.decode() | ps.transform(own_functions.large)}\n"
-        "try: next(iter(ps.Loader(sys.argv[1], batch_size=40, fields=fields, python_workers=1)))\n"
+        "try: next(iter(ps.Loader(sys.argv[1], batch_size=40, transforms=fields, python_workers=1)))\n"
         "except ps.Error as error: print(error.kind, error)\n"
     )
     run = program(code, arrays)
@@ -486,7 +492,7 @@ def of_dev_shm(pid):
 
 def test_nothing_in_dev_shm_is_used(arrays):
     before = of_dev_shm("self")
-    with ps.Loader(arrays, fields=chains(own_functions.same), python_workers=2, **OPTIONS) as loader:
+    with ps.Loader(arrays, transforms=chains(own_functions.same), python_workers=2, **OPTIONS) as loader:
         next(iter(loader))
         assert of_dev_shm("self") == before
         assert len(processes()) == 2
@@ -495,7 +501,7 @@ def test_nothing_in_dev_shm_is_used(arrays):
 
 
 def test_the_times_of_all_processes_are_told(arrays):
-    with ps.Loader(arrays, fields=chains(own_functions.slow), python_workers=2, **OPTIONS) as loader:
+    with ps.Loader(arrays, transforms=chains(own_functions.slow), python_workers=2, **OPTIONS) as loader:
         for _ in loader:
             pass
         stats = loader.stats()
@@ -509,7 +515,7 @@ def test_torch_gets_tensors_of_what_processes_made(arrays):
     fields = {"npy": ps.array.decode() | ps.transform(own_functions.noisy), "cls": ps.label()}
     import penstock.torch
 
-    dataset = penstock.torch.IterableDataset(arrays, fields=fields, columns=("npy", "cls"), python_workers=2, **OPTIONS)
+    dataset = penstock.torch.Loader(arrays, transforms=fields, as_tuple=("npy", "cls"), python_workers=2, **OPTIONS)
     for (rows, _), batch in zip(dataset, expected(arrays, own_functions.noisy)[0]):
         assert isinstance(rows, torch.Tensor) and rows.tolist() == batch["npy"]
     dataset.loader.close()

@@ -44,17 +44,17 @@ def flipped(image, mask, boxes):
 
 
 def test_a_function_gets_and_gives_several_outputs_of_a_sample(scenes):
-    plain = ps.Loader(scenes, batch_size=4, fields=fields())
+    plain = ps.Loader(scenes, batch_size=4, transforms=fields())
     loader = ps.Loader(
         scenes,
         batch_size=4,
-        fields=fields(),
-        on_sample=ps.sample(
+        transforms=fields(),
+        sample_transform=ps.sample(
             flipped, ("image", "mask", "boxes"), layout="HWC", after={"image": ps.image.normalize(MEAN, STDDEV)}
         ),
     )
     normalized = ps.Loader(
-        scenes, batch_size=4, fields={"image": ps.field("jpg.png") | ps.image.normalize(MEAN, STDDEV)}
+        scenes, batch_size=4, transforms={"image": ps.field("jpg.png") | ps.image.normalize(MEAN, STDDEV)}
     )
     for before, after, whole in zip(plain, loader, normalized):
         np.testing.assert_array_equal(after["image"], np.asarray(whole["image"])[..., ::-1])
@@ -78,8 +78,8 @@ def test_outputs_have_the_keywords_and_shapes_that_are_said(scenes):
     loader = ps.Loader(
         scenes,
         batch_size=5,
-        fields=fields(),
-        on_sample=ps.sample(
+        transforms=fields(),
+        sample_transform=ps.sample(
             function,
             {"image": "picture", "boxes": "bboxes", "cls": "label"},
             shapes={"image": (6, 6), "boxes": (None, 2), "cls": (2,)},
@@ -100,7 +100,9 @@ def test_nothing_fits_rows_of_any_length(scenes, nothing):
         return {"boxes": boxes if len(boxes) == 2 else nothing}
 
     sample = ps.sample(drops, ["boxes"], shapes={"boxes": (None, 4)}, dtypes={"boxes": "float32"})
-    rows = [len(row) for batch in ps.Loader(scenes, fields=fields(), on_sample=sample) for row in batch["boxes"]]
+    rows = [
+        len(row) for batch in ps.Loader(scenes, transforms=fields(), sample_transform=sample) for row in batch["boxes"]
+    ]
     assert rows == [0, 0, 2, 0, 0, 2, 0, 0, 2, 0]
 
 
@@ -112,8 +114,8 @@ def test_draws_behind_it_and_in_it_are_functions_of_the_sample(scenes):
         return {
             "batch_size": 3,
             "shuffle": True,
-            "fields": fields(),
-            "on_sample": ps.sample(noisy, ["image"], layout="HWC", after={"image": ps.image.random_flip()}),
+            "transforms": fields(),
+            "sample_transform": ps.sample(noisy, ["image"], layout="HWC", after={"image": ps.image.random_flip()}),
             **more,
         }
 
@@ -130,18 +132,20 @@ def test_it_comes_after_the_functions_of_chains_and_before_on_batch(scenes, arra
     loader = ps.Loader(
         scenes,
         batch_size=5,
-        fields={"cls": ps.label() | ps.transform(lambda label: label + 1)},
-        on_sample=ps.sample(lambda cls: {"cls": cls * 10}, ["cls"]),
-        on_batch=lambda batch: batch["cls"].tolist(),
+        transforms={"cls": ps.label() | ps.transform(lambda label: label + 1)},
+        sample_transform=ps.sample(lambda cls: {"cls": cls * 10}, ["cls"]),
+        batch_transform=lambda batch: batch["cls"].tolist(),
     )
     assert list(loader) == [[10, 20, 30, 40, 50], [60, 70, 80, 90, 100]]
-    every = ps.Loader(arrays, batch_size=3, on_sample=ps.sample(lambda cls: {"cls": cls + 1}, ["cls"]))
+    every = ps.Loader(arrays, batch_size=3, sample_transform=ps.sample(lambda cls: {"cls": cls + 1}, ["cls"]))
     assert next(iter(every))["cls"].tolist() == [1, 2, 3]
 
 
 def test_faults_of_a_function_are_told_with_the_sample(scenes):
     def run(function, **options):
-        return list(ps.Loader(scenes, fields=fields(), on_sample=ps.sample(function, ["image", "cls"], **options)))
+        return list(
+            ps.Loader(scenes, transforms=fields(), sample_transform=ps.sample(function, ["image", "cls"], **options))
+        )
 
     def fails(image, cls):
         if cls == 3:
@@ -171,15 +175,15 @@ def test_what_does_not_fit_is_told_when_the_loader_is_made(scenes, arrays):
         ps.sample(len, ["image"], shapes={"mask": (1,)})
     with pytest.raises(TypeError, match="takes a function"):
         ps.sample(None, ["image"])
-    with pytest.raises(TypeError, match="on_sample is ps.sample"):
-        ps.Loader(scenes, fields=fields(), on_sample=len)
-    with pytest.raises(ps.Error, match='"image": on_sample asks for it, and fields has cls'):
-        ps.Loader(scenes, fields={"cls": ps.label()}, on_sample=same)
-    with pytest.raises(ps.Error, match="on_sample asks for it, and the batch has"):
-        list(ps.Loader(arrays, on_sample=same))
+    with pytest.raises(TypeError, match="sample_transform is ps.sample"):
+        ps.Loader(scenes, transforms=fields(), sample_transform=len)
+    with pytest.raises(ps.Error, match='"image": sample_transform asks for it, and transforms has cls'):
+        ps.Loader(scenes, transforms={"cls": ps.label()}, sample_transform=same)
+    with pytest.raises(ps.Error, match="sample_transform asks for it, and the batch has"):
+        list(ps.Loader(arrays, sample_transform=same))
     with pytest.raises(ps.Error, match="name a step, as image.decode"):
         layout = ps.sample(lambda **given: given, ["image"], layout="HWC")
-        ps.Loader(scenes, fields={"image": ps.field("jpg.png")}, on_sample=layout)
+        ps.Loader(scenes, transforms={"image": ps.field("jpg.png")}, sample_transform=layout)
 
 
 def test_generators_of_the_process_are_seeded_for_each_sample_and_put_back(scenes):
@@ -192,8 +196,8 @@ def test_generators_of_the_process_are_seeded_for_each_sample_and_put_back(scene
         return {
             "batch_size": 4,
             "shuffle": True,
-            "fields": {"cls": ps.label()},
-            "on_sample": ps.sample(draw, ["cls"], dtypes={"cls": "float64"}),
+            "transforms": {"cls": ps.label()},
+            "sample_transform": ps.sample(draw, ["cls"], dtypes={"cls": "float64"}),
         }
 
     random.seed(1)

@@ -1,4 +1,4 @@
-"""ps.Loader(on_batch=...): order, positions, draws, exceptions, memory and stats."""
+"""ps.Loader(batch_transform=...): order, positions, draws, exceptions, memory and stats."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ def rows_of(batches):
 
 
 def test_the_order_is_that_without_it_and_the_loop_gets_what_it_returns(arrays):
-    options = {"batch_size": 8, "shuffle": True, "seed": 3, "fields": FIELDS}
+    options = {"batch_size": 8, "shuffle": True, "seed": 3, "transforms": FIELDS}
     plain = ps.Loader(arrays, **options)
     expected = rows_of(plain) + rows_of(plain)
     threads = set()
@@ -23,7 +23,7 @@ def test_the_order_is_that_without_it_and_the_loop_gets_what_it_returns(arrays):
         threads.add(threading.get_ident())
         return {**batch, "mean": np.asarray(batch["npy"]).mean(axis=1)}
 
-    loader = ps.Loader(arrays, **options, on_batch=on_batch)
+    loader = ps.Loader(arrays, **options, batch_transform=on_batch)
     got = []
     for _ in range(2):
         for batch in loader:
@@ -34,18 +34,20 @@ def test_the_order_is_that_without_it_and_the_loop_gets_what_it_returns(arrays):
 
 
 def test_anything_but_none_may_be_returned(arrays):
-    loader = ps.Loader(arrays, batch_size=20, fields=FIELDS, on_batch=lambda batch: len(batch["__key__"]))
+    loader = ps.Loader(arrays, batch_size=20, transforms=FIELDS, batch_transform=lambda batch: len(batch["__key__"]))
     assert list(loader) == [20, 20]
-    forgetful = ps.Loader(arrays, batch_size=20, fields=FIELDS, on_batch=lambda batch: batch.update(new=1))
+    forgetful = ps.Loader(arrays, batch_size=20, transforms=FIELDS, batch_transform=lambda batch: batch.update(new=1))
     with pytest.raises(TypeError, match="return the batch"):
         next(iter(forgetful))
     with pytest.raises(TypeError, match="function"):
-        ps.Loader(arrays, fields=FIELDS, on_batch=3)
+        ps.Loader(arrays, transforms=FIELDS, batch_transform=3)
 
 
 def test_it_runs_ahead_while_the_program_works(arrays):
     seen = []
-    loader = ps.Loader(arrays, batch_size=2, prefetch=3, fields=FIELDS, on_batch=lambda batch: seen.append(1) or batch)
+    loader = ps.Loader(
+        arrays, batch_size=2, prefetch=3, transforms=FIELDS, batch_transform=lambda batch: seen.append(1) or batch
+    )
     iterator = iter(loader)
     next(iterator)
     for _ in range(100):
@@ -59,15 +61,15 @@ def test_it_runs_ahead_while_the_program_works(arrays):
 
 @pytest.mark.parametrize("way", ["state", "break", "set_epoch"])
 def test_positions_are_those_of_the_program(arrays, way):
-    options = {"batch_size": 4, "shuffle": True, "seed": 1, "fields": FIELDS}
-    plain, loader = ps.Loader(arrays, **options), ps.Loader(arrays, **options, on_batch=same)
+    options = {"batch_size": 4, "shuffle": True, "seed": 1, "transforms": FIELDS}
+    plain, loader = ps.Loader(arrays, **options), ps.Loader(arrays, **options, batch_transform=same)
     epochs = [rows_of(plain) for _ in range(3)]
     for number, _ in enumerate(loader):
         if number == 3:
             break
     if way == "state":
         state = loader.state_dict()
-        restored = ps.Loader(arrays, **options, on_batch=same)
+        restored = ps.Loader(arrays, **options, batch_transform=same)
         next(iter(restored))
         restored.load_state_dict(state)
         assert rows_of(restored) == epochs[0][4:]
@@ -81,7 +83,12 @@ def test_positions_are_those_of_the_program(arrays, way):
 
 def test_on_batch_draws_too(arrays):
     def options():
-        return {"batch_size": 8, "shuffle": True, "fields": FIELDS, "on_batch": lambda b, random: random.random()}
+        return {
+            "batch_size": 8,
+            "shuffle": True,
+            "transforms": FIELDS,
+            "batch_transform": lambda b, random: random.random(),
+        }
 
     loader = ps.Loader(arrays, **options())
     drawn = list(loader)
@@ -102,7 +109,7 @@ def test_an_exception_is_the_original_one_with_a_note_and_the_next_batch_follows
             raise thrown[0]
         return batch
 
-    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS, on_batch=on_batch)
+    loader = ps.Loader(arrays, batch_size=8, transforms=FIELDS, batch_transform=on_batch)
     iterator = iter(loader)
     next(iterator)
     with pytest.raises(Mine, match="eight") as caught:
@@ -114,7 +121,7 @@ def test_an_exception_is_the_original_one_with_a_note_and_the_next_batch_follows
 
 
 def test_stop_iteration_does_not_end_an_epoch(arrays):
-    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS, on_batch=lambda batch: next(iter([])))
+    loader = ps.Loader(arrays, batch_size=8, transforms=FIELDS, batch_transform=lambda batch: next(iter([])))
     with pytest.raises(RuntimeError, match="StopIteration"):
         list(loader)
 
@@ -122,7 +129,7 @@ def test_stop_iteration_does_not_end_an_epoch(arrays):
 def test_errors_of_the_data_pass_it_by(tmp_path):
     (tmp_path / "a.cls").write_text("1")
     (tmp_path / "b.cls").write_text("none")
-    loader = ps.Loader(tmp_path, batch_size=1, fields={"cls": ps.label()}, on_batch=same)
+    loader = ps.Loader(tmp_path, batch_size=1, transforms={"cls": ps.label()}, batch_transform=same)
     iterator = iter(loader)
     assert next(iterator)["__key__"] == ["a"]
     with pytest.raises(ps.Error) as caught:
@@ -131,19 +138,37 @@ def test_errors_of_the_data_pass_it_by(tmp_path):
 
 
 def test_batches_that_the_program_holds_are_an_error_and_never_a_deadlock(long_arrays):
-    loader = ps.Loader(long_arrays, batch_size=1, held=2, fields=FIELDS, on_batch=same)
+    loader = ps.Loader(
+        long_arrays,
+        batch_size=1,
+        memory_options=ps.MemoryOptions(reserved_batches=2),
+        transforms=FIELDS,
+        batch_transform=same,
+    )
     iterator = iter(loader)
     kept = [next(iterator), next(iterator)]
-    with pytest.raises(ps.Error, match="held = 2"):
+    with pytest.raises(ps.Error, match="reserved_batches=2"):
         next(iterator)
     kept.clear()
     next(iterator)
     hoard = []
-    hoarding = ps.Loader(long_arrays, batch_size=1, held=2, fields=FIELDS, on_batch=lambda b: hoard.append(b) or b)
-    with pytest.raises(ps.Error, match="held = 2"):
+    hoarding = ps.Loader(
+        long_arrays,
+        batch_size=1,
+        memory_options=ps.MemoryOptions(reserved_batches=2),
+        transforms=FIELDS,
+        batch_transform=lambda b: hoard.append(b) or b,
+    )
+    with pytest.raises(ps.Error, match="reserved_batches=2"):
         for _ in hoarding:
             pass
-    copies = ps.Loader(long_arrays, batch_size=1, held=1, fields=FIELDS, on_batch=lambda b: np.array(b["npy"]))
+    copies = ps.Loader(
+        long_arrays,
+        batch_size=1,
+        memory_options=ps.MemoryOptions(reserved_batches=1),
+        transforms=FIELDS,
+        batch_transform=lambda b: np.array(b["npy"]),
+    )
     assert len(list(copies)) == 40
 
 
@@ -153,7 +178,7 @@ def test_the_stats_add_up(arrays):
         return batch
 
     loader = ps.Loader(
-        arrays, batch_size=1, fields={"npy": ps.transform(lambda row: row), "cls": ps.label()}, on_batch=slow
+        arrays, batch_size=1, transforms={"npy": ps.transform(lambda row: row), "cls": ps.label()}, batch_transform=slow
     )
     for _ in range(3):
         for _ in loader:
@@ -169,4 +194,4 @@ def test_the_stats_add_up(arrays):
     assert "python " in str(stats)
     loader.reset_stats()
     assert loader.stats()["python_s"] == {"npy": 0, "on_batch": 0}
-    assert "python" not in ps.Loader(arrays, fields=FIELDS).stats()["stages"]
+    assert "python" not in ps.Loader(arrays, transforms=FIELDS).stats()["stages"]

@@ -1,4 +1,4 @@
-"""ps.Loader(on_batch=...): what it may do to loaders, and how loaders, epochs and processes with it end."""
+"""ps.Loader(batch_transform=...): what it may do to loaders, and how loaders, epochs and processes with it end."""
 
 import gc
 import os
@@ -28,16 +28,22 @@ def test_it_cannot_use_its_own_loader(arrays):
             told.append(use)
         return batch
 
-    loader = ps.Loader(arrays, batch_size=40, prefetch=1, fields=FIELDS, on_batch=on_batch)
+    loader = ps.Loader(arrays, batch_size=40, prefetch=1, transforms=FIELDS, batch_transform=on_batch)
     next(iter(loader))
     assert len(told) >= 4
 
 
 def test_another_loader_may_be_used_in_it(arrays):
     # The outer loader may have five of its batches at once: two ready, one being made, two with the consumer.
-    other = ps.Loader(arrays, batch_size=4, fields=FIELDS, on_batch=same, held=5)
+    other = ps.Loader(
+        arrays,
+        batch_size=4,
+        transforms=FIELDS,
+        batch_transform=same,
+        memory_options=ps.MemoryOptions(reserved_batches=5),
+    )
     batches = iter(other)
-    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS, on_batch=lambda batch: (batch, next(batches)))
+    loader = ps.Loader(arrays, batch_size=8, transforms=FIELDS, batch_transform=lambda batch: (batch, next(batches)))
     assert [second["__key__"][0] for _, second in loader] == ["000", "004", "008", "012", "016"]
 
 
@@ -50,7 +56,7 @@ def test_close_waits_for_it(arrays):
         left.append(1)
         return batch
 
-    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS, on_batch=on_batch)
+    loader = ps.Loader(arrays, batch_size=8, transforms=FIELDS, batch_transform=on_batch)
     inside.wait()
     loader.close()
     count = len(left)
@@ -65,7 +71,7 @@ def test_a_loader_in_a_cycle_with_its_functions_is_collected(arrays):
     class Model:
         def __init__(self):
             fields = {"npy": ps.array.decode() | ps.transform(self.row), "cls": ps.label()}
-            self.loader = ps.Loader(arrays, batch_size=8, fields=fields, on_batch=self.batch)
+            self.loader = ps.Loader(arrays, batch_size=8, transforms=fields, batch_transform=self.batch)
             self.iterator = iter(self.loader)
 
         def row(self, row):
@@ -87,7 +93,7 @@ def test_a_loader_in_a_cycle_with_its_functions_is_collected(arrays):
 def test_a_loader_that_only_its_iterator_holds_raises_what_a_function_did(arrays, workers):
     fields = {"npy": ps.array.decode() | ps.transform(fails_at_eleven)}
     with pytest.raises(OwnError):
-        next(iter(ps.Loader(arrays, batch_size=40, fields=fields, python_workers=workers)))
+        next(iter(ps.Loader(arrays, batch_size=40, transforms=fields, python_workers=workers)))
 
 
 def test_a_loader_that_its_own_function_drops_ends(arrays):
@@ -100,7 +106,9 @@ def test_a_loader_that_its_own_function_drops_ends(arrays):
         return batch
 
     go = threading.Event()
-    loaders["it"] = ps.Loader(arrays, batch_size=8, fields=FIELDS, on_batch=lambda b: go.wait() and on_batch(b))
+    loaders["it"] = ps.Loader(
+        arrays, batch_size=8, transforms=FIELDS, batch_transform=lambda b: go.wait() and on_batch(b)
+    )
     watch = weakref.ref(loaders["it"])
     go.set()
     for _ in range(500):
@@ -108,7 +116,7 @@ def test_a_loader_that_its_own_function_drops_ends(arrays):
             break
         time.sleep(0.01)
     assert watch() is None
-    ps.Loader(arrays, fields=FIELDS).close()
+    ps.Loader(arrays, transforms=FIELDS).close()
     assert thread_count() <= before
 
 
@@ -116,7 +124,9 @@ def test_five_hundred_loaders_leave_no_thread_and_no_memory(arrays):
     def use(count):
         for i in range(count):
             fields = {"npy": ps.array.decode() | ps.transform(lambda row: row * 2), "cls": ps.label()}
-            loader = ps.Loader(arrays, batch_size=4, workers=2, fields=fields, on_batch=lambda batch: dict(batch))
+            loader = ps.Loader(
+                arrays, batch_size=4, workers=2, transforms=fields, batch_transform=lambda batch: dict(batch)
+            )
             for number, _ in enumerate(loader):
                 if number == i % 6:
                     break
@@ -135,7 +145,7 @@ import sys, time, penstock as ps
 def slow(batch):
     time.sleep(0.3)
     return batch
-loader = ps.Loader(sys.argv[1], batch_size=1, fields={"cls": ps.label()}, on_batch=slow)
+loader = ps.Loader(sys.argv[1], batch_size=1, transforms={"cls": ps.label()}, batch_transform=slow)
 print("ready", flush=True)
 for _ in range(100):
     for batch in loader: pass
@@ -171,15 +181,15 @@ def test_the_interpreter_ends_quietly(arrays, ending):
         "    time.sleep(0.02)\n"
         "    if FAIL: raise ValueError('not taken')\n"
         "    return batch\n"
-        "loader = ps.Loader(sys.argv[1], batch_size=4, workers=3, on_batch=step,\n"
-        "                   fields={'cls': ps.label(), 'npy': ps.transform(lambda row: row)})\n"
+        "loader = ps.Loader(sys.argv[1], batch_size=4, workers=3, batch_transform=step,\n"
+        "                   transforms={'cls': ps.label(), 'npy': ps.transform(lambda row: row)})\n"
     )
     done = run(code + OWN_ENDINGS[ending], arrays)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_forked_child_is_told_and_makes_its_own(arrays):
-    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS, on_batch=same)
+    loader = ps.Loader(arrays, batch_size=8, transforms=FIELDS, batch_transform=same)
     iterator = iter(loader)
     next(iterator)
     child = os.fork()
@@ -190,7 +200,7 @@ def test_a_forked_child_is_told_and_makes_its_own(arrays):
         except ps.Error as error:
             told += "fork" in str(error)
         loader.close()
-        told += len(list(ps.Loader(arrays, batch_size=8, fields=FIELDS, on_batch=lambda b: 1))) == 5
+        told += len(list(ps.Loader(arrays, batch_size=8, transforms=FIELDS, batch_transform=lambda b: 1))) == 5
         os._exit(told)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
     assert len(next(iterator)["__key__"]) == 8

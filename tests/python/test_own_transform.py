@@ -17,7 +17,7 @@ def test_rows_are_what_the_function_makes_of_what_the_workers_made(arrays):
     }
     threads = set()
     fields["who"] = ps.field("cls") | ps.label() | ps.transform(lambda c: threads.add(threading.get_ident()) or c)
-    for batch in ps.Loader(arrays, batch_size=16, shuffle=True, fields=fields):
+    for batch in ps.Loader(arrays, batch_size=16, shuffle=True, transforms=fields):
         numbers = np.array([int(key) for key in batch["__key__"]])
         rows = (numbers[:, None] + np.arange(5))[:, ::-1].cumsum(axis=1)
         assert isinstance(batch["npy"], np.ndarray) and batch["npy"].dtype == np.float64
@@ -43,7 +43,9 @@ def test_transforms_and_chains_compose_only_where_they_fit():
 def test_a_sample_that_a_subset_names_twice_draws_anew(arrays):
     def drawn(subset):
         fields = {"npy": ps.transform(lambda row, random: row * 0 + random.uniform()), "cls": ps.label()}
-        return next(iter(ps.Loader(arrays, batch_size=4, fields=fields, subset=subset)))["npy"][:, 0].tolist()
+        return next(iter(ps.Loader(arrays, batch_size=4, transforms=fields, sampler=ps.sampler.subset(subset))))["npy"][
+            :, 0
+        ].tolist()
 
     alone, again = drawn([3, 5]), drawn([3, 5, 3, 3])
     assert again[:2] == alone and len(set(again)) == 4
@@ -58,7 +60,7 @@ def test_draws_are_a_function_of_the_sample_also_after_a_restore_and_in_at(array
             "batch_size": 8,
             "shuffle": True,
             "seed": seed,
-            "fields": {"npy": ps.transform(noisy), "also": ps.field("npy") | ps.transform(noisy)},
+            "transforms": {"npy": ps.transform(noisy), "also": ps.field("npy") | ps.transform(noisy)},
         }
 
     loader = ps.Loader(arrays, **options())
@@ -79,17 +81,17 @@ def test_draws_are_a_function_of_the_sample_also_after_a_restore_and_in_at(array
 def test_rows_that_differ_in_shape_are_an_error_with_key_field_and_shapes(arrays):
     uneven = ps.transform(lambda row: row[: 3 if row[0] == 2 else 5])
     with pytest.raises(ps.Error, match=r"float32 \(3,\), and float32 \(5,\)") as caught:
-        list(ps.Loader(arrays, batch_size=8, fields={"npy": uneven}))
+        list(ps.Loader(arrays, batch_size=8, transforms={"npy": uneven}))
     assert (caught.value.kind, caught.value.key, caught.value.field) == ("shape", "002", "npy")
     assert caught.value.__notes__ == ["penstock: epoch 0, batch 0"]
     with pytest.raises(ps.Error, match=r"gave float32 \(5,\), not \(4,\)"):
-        list(ps.Loader(arrays, batch_size=8, fields={"npy": ps.transform(lambda row: row, shape=(4,))}))
+        list(ps.Loader(arrays, batch_size=8, transforms={"npy": ps.transform(lambda row: row, shape=(4,))}))
     with pytest.raises(TypeError, match="same_kind"):
-        list(ps.Loader(arrays, batch_size=8, fields={"npy": ps.transform(lambda row: row, dtype="int32")}))
+        list(ps.Loader(arrays, batch_size=8, transforms={"npy": ps.transform(lambda row: row, dtype="int32")}))
 
 
 def test_a_function_that_forgets_to_return_is_told(arrays):
-    loader = ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.decode() | ps.transform(lambda row: None)})
+    loader = ps.Loader(arrays, batch_size=4, transforms={"npy": ps.array.decode() | ps.transform(lambda row: None)})
     with pytest.raises(TypeError, match=r"^transform\(.*lambda>\) returned None: it has to return the row"):
         next(iter(loader))
 
@@ -101,7 +103,7 @@ def test_an_exception_names_output_and_sample(arrays):
         return row
 
     with pytest.raises(KeyError) as caught:
-        list(ps.Loader(arrays, batch_size=8, fields={"npy": ps.transform(fails)}))
+        list(ps.Loader(arrays, batch_size=8, transforms={"npy": ps.transform(fails)}))
     sample, place = caught.value.__notes__
     assert "output 'npy', sample '011', row 3" in sample and "fails" in sample
     assert place == "penstock: epoch 0, batch 1"
@@ -110,16 +112,16 @@ def test_an_exception_names_output_and_sample(arrays):
 def test_rows_marked_bad_are_zeros_that_no_function_sees(tmp_path):
     for i in range(6):
         (tmp_path / f"{i}.cls").write_text("broken" if i in (1, 4, 5) else str(i))
-    options = {"batch_size": 4, "on_error": "mark", "max_error_rate": 1.0}
+    options = {"batch_size": 4, "on_error": "mark", "max_errors": 1.0}
 
     def positive(label):
         assert label != 0 or label.item() == 0
         return label + 10
 
     fields = {"cls": ps.label() | ps.transform(positive, shape=(), dtype=np.int64)}
-    first, second = [batch["cls"].tolist() for batch in ps.Loader(tmp_path, fields=fields, **options)]
+    first, second = [batch["cls"].tolist() for batch in ps.Loader(tmp_path, transforms=fields, **options)]
     assert first == [10, 0, 12, 13]
     assert second == [0, 0]
-    unknown = ps.Loader(tmp_path, fields={"cls": ps.label() | ps.transform(positive)}, **options)
+    unknown = ps.Loader(tmp_path, transforms={"cls": ps.label() | ps.transform(positive)}, **options)
     with pytest.raises(ps.Error, match="give .* shape= and dtype="):
         list(unknown)

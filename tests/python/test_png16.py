@@ -48,7 +48,9 @@ def folder_of(tmp_path, *images, **others):
 
 
 def loaded(folder, name="png", **chains):
-    batch = next(iter(ps.Loader(folder, batch_size=len(ps.open(folder)), fields=chains or {"png": ps.image.decode()})))
+    batch = next(
+        iter(ps.Loader(folder, batch_size=len(ps.open(folder)), transforms=chains or {"png": ps.image.decode()}))
+    )
     return np.array(batch[name])
 
 
@@ -138,10 +140,10 @@ def test_masks_of_16_bits_follow(tmp_path):
 @pytest.mark.parametrize("cache", ["", "decoded"])
 def test_a_cache_delivers_the_same(tmp_path, cache):
     folder = folder_of(tmp_path, random_pixels(3), random_pixels(3, 1))
-    options = {"cache": cache, "cache_bytes": 1 << 20} if cache else {}
-    loader = ps.Loader(folder, batch_size=2, fields={"png": ps.image.random_flip()}, seed=3, **options)
+    options = {"cache": ps.CacheOptions(cache, limit=1 << 20)} if cache else {}
+    loader = ps.Loader(folder, batch_size=2, transforms={"png": ps.image.random_flip()}, seed=3, **options)
     epochs = [np.array(next(iter(loader))["png"]) for _ in range(3)]
-    plain = ps.Loader(folder, batch_size=2, fields={"png": ps.image.random_flip()}, seed=3)
+    plain = ps.Loader(folder, batch_size=2, transforms={"png": ps.image.random_flip()}, seed=3)
     assert all(np.array_equal(a, np.array(next(iter(plain))["png"])) for a in epochs)
 
 

@@ -32,7 +32,7 @@ def clouds_fixture(tmp_path_factory):
 
 
 def rows(folder, chain, **options):
-    with ps.Loader(folder, batch_size=4, fields={"cloud.npy": chain}, **options) as loader:
+    with ps.Loader(folder, batch_size=4, transforms={"cloud.npy": chain}, **options) as loader:
         return np.concatenate([np.array(batch["cloud.npy"]) for batch in loader])
 
 
@@ -73,7 +73,7 @@ def test_labels_follow_their_points(clouds):
         "seg.npy": ps.follow("cloud.npy"),
         "mask": ps.field("cloud.npy") | ps.follow("cloud.npy") | ps.points.mask(),
     }
-    with ps.Loader(clouds, batch_size=4, shuffle=True, fields=fields) as loader:
+    with ps.Loader(clouds, batch_size=4, shuffle=True, transforms=fields) as loader:
         for batch in loader:
             points, labels = np.array(batch["cloud.npy"]), np.array(batch["seg.npy"])
             assert labels.dtype == np.int16 and labels.shape == (4, 100)
@@ -82,7 +82,7 @@ def test_labels_follow_their_points(clouds):
 
 
 def test_ragged_rows_and_float16(clouds):
-    with ps.Loader(clouds, batch_size=4, fields={"cloud.npy": ps.points.voxel(50.0, "first")}) as loader:
+    with ps.Loader(clouds, batch_size=4, transforms={"cloud.npy": ps.points.voxel(50.0, "first")}) as loader:
         batch = next(iter(loader))
         ragged = batch["cloud.npy"]
         offsets = np.array(ragged.offsets)
@@ -101,7 +101,7 @@ def test_mistakes_are_told_with_the_output(clouds):
         ps.points.center() | ps.image.random_flip(): "do not mix",
     }.items():
         with pytest.raises(ps.Error, match=cause) as raised:
-            ps.Loader(clouds, fields={"cloud.npy": chain})
+            ps.Loader(clouds, transforms={"cloud.npy": chain})
         assert "cloud.npy" in str(raised.value)
 
 

@@ -22,7 +22,7 @@ def test_importing_penstock_imports_neither_torch_nor_numpy():
 
 WAITING = """
 import sys, penstock as ps
-loader = ps.Loader(sys.argv[1], batch_size=1, subset=[0], fields={"cls": ps.label()}, engine="pread")
+loader = ps.Loader(sys.argv[1], batch_size=1, sampler=ps.sampler.subset([0]), transforms={"cls": ps.label()}, read_options=ps.ReadOptions(engine="pread"))
 print("ready", flush=True)
 try:
     while True:
@@ -53,7 +53,7 @@ def test_ctrl_c_ends_a_wait(tmp_path):
         file.create_dataset("x", shape, np.uint8, np.zeros(shape, np.uint8), chunks=shape, compression="gzip")
     code = (
         "import sys, penstock as ps\n"
-        "loader = ps.Loader(sys.argv[1], batch_size=64, workers=1, block_cache=0, fields={'x': ps.array.decode()})\n"
+        "loader = ps.Loader(sys.argv[1], batch_size=64, workers=1, memory_options=ps.MemoryOptions(block_cache_bytes=0), transforms={'x': ps.array.decode()})\n"
         "print('ready', flush=True)\n"
         "next(iter(loader))\n"
         "print('a batch', flush=True)"
@@ -84,7 +84,7 @@ def test_ctrl_c_ends_packing(icons, tmp_path):
 
 
 def test_a_loader_used_after_fork_raises_at_once(arrays):
-    loader = ps.Loader(arrays, batch_size=8, fields=FIELDS)
+    loader = ps.Loader(arrays, batch_size=8, transforms=FIELDS)
     iterator = iter(loader)
     next(iterator)
     child = os.fork()
@@ -96,7 +96,7 @@ def test_a_loader_used_after_fork_raises_at_once(arrays):
             except ps.Error as error:
                 told += "fork" in str(error)
         loader.close()
-        fresh = ps.Loader(arrays, batch_size=8, fields=FIELDS)
+        fresh = ps.Loader(arrays, batch_size=8, transforms=FIELDS)
         told += sum(len(batch["__key__"]) for batch in fresh) == 40
         os._exit(told)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
@@ -113,7 +113,7 @@ ALL_ENDINGS = ENDINGS | {
 def test_the_interpreter_ends_quietly(arrays, ending):
     code = (
         "import sys, penstock as ps\n"
-        "loader = ps.Loader(sys.argv[1], batch_size=4, fields={'cls': ps.label()}, workers=3)\n"
+        "loader = ps.Loader(sys.argv[1], batch_size=4, transforms={'cls': ps.label()}, workers=3)\n"
     )
     done = run(code + ALL_ENDINGS[ending], arrays)
     assert (done.returncode, done.stderr) == (0, "")

@@ -401,7 +401,7 @@ def test_an_error_passes_unchanged_and_the_loop_may_go_on(clock):
 
 
 def test_a_with_statement_is_the_wrapped_ones(arrays):
-    with ps.profile(ps.Loader(arrays, batch_size=10, fields={"npy": ps.array.decode()})) as loader:
+    with ps.profile(ps.Loader(arrays, batch_size=10, transforms={"npy": ps.array.decode()})) as loader:
         assert len(loader) == 4 and [len(batch["npy"]) for batch in loader] == [10] * 4
     with pytest.raises(ps.Error, match="closed"):
         next(iter(loader))
@@ -537,7 +537,7 @@ def test_waits_on_both_sides_of_a_power_of_two_stand_for_each_other():
     ("binds", "ours"), [("storage latency", "loader"), ("consumer", "model"), ("unknown", "unknown")]
 )
 def test_the_verdict_of_penstocks_own_loader_is_passed_on(arrays, monkeypatch, binds, ours):
-    loader = ps.profile(ps.Loader(arrays, batch_size=10, fields={"npy": ps.array.decode()}))
+    loader = ps.profile(ps.Loader(arrays, batch_size=10, transforms={"npy": ps.array.decode()}))
     list(loader)
     monkeypatch.setattr(ps.Loader, "stats", lambda _: {"verdict": {"binds": binds, "waited": 0.25, "text": "so it is"}})
     assert loader.verdict() == ps.Verdict(ours, 0.25, "so it is")
@@ -546,7 +546,7 @@ def test_the_verdict_of_penstocks_own_loader_is_passed_on(arrays, monkeypatch, b
 
 
 def test_the_share_of_the_waits_of_penstocks_own_loader_is_one_figure(arrays):
-    with ps.Loader(arrays, batch_size=10, fields={"npy": ps.array.decode()}) as wrapped:
+    with ps.Loader(arrays, batch_size=10, transforms={"npy": ps.array.decode()}) as wrapped:
         loader = ps.profile(wrapped)
         for _ in range(3):
             list(loader)
@@ -638,11 +638,11 @@ def test_short_waits_behind_long_ones_do_not_stand_for_all():
 
 
 def test_penstock_behind_a_data_loader_is_known_as_its_own(torch_data, arrays, monkeypatch):
-    dataset = ps.torch.IterableDataset(arrays, batch_size=10, fields={"npy": ps.array.decode()})
+    dataset = ps.torch.Loader(arrays, batch_size=10, transforms={"npy": ps.array.decode()})
     loader = ps.profile(torch_data.DataLoader(dataset, batch_size=None))
     assert [len(batch["npy"]) for batch in loader] == [10] * 4
     said = {"verdict": {"binds": "cores", "waited": 0.5, "text": "so it is"}}
-    monkeypatch.setattr(ps.torch.IterableDataset, "stats", lambda _: said)
+    monkeypatch.setattr(ps.torch.Loader, "stats", lambda _: said)
     assert loader.verdict().text == "so it is"
 
 
@@ -814,7 +814,7 @@ def test_a_loader_whose_files_cannot_be_seen_is_refused(torch_data, images, tmp_
     with pytest.raises(ps.Error, match="neither it nor its batches tell how many samples a batch has"):
         compared(ps.profile(iter(range(8))))
     with pytest.raises(ps.Error, match="it is penstock's own already"):
-        compared(ps.profile(ps.Loader(images, batch_size=10, fields={"cls": ps.label()})))
+        compared(ps.profile(ps.Loader(images, batch_size=10, transforms={"cls": ps.label()})))
     gone = Pictures(images)
     gone.samples[3] = (str(images / "class_00" / "absent.jpg"), 0)
     with pytest.raises(ps.Error, match="1 of its 60 files are no samples of .*, as .*absent.jpg"):
@@ -875,7 +875,7 @@ def test_a_loader_whose_files_come_late_waits_for_storage_that_answers_late(tmp_
         np.save(files / f"{number:03}.npy", np.zeros(100, np.float32))
     with (
         slow_files.mounted(files, tmp_path / "slow", 0.02) as slow,
-        ps.Loader(slow, batch_size=8, workers=2, engine="direct") as loader,
+        ps.Loader(slow, batch_size=8, workers=2, read_options=ps.ReadOptions(engine="direct")) as loader,
     ):
         profiled = ps.profile(loader)
         for _ in profiled:

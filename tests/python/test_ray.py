@@ -37,8 +37,14 @@ def test_workers_pack_what_ranks_pack(icons, tmp_path, format):
 
 def test_progress_reaches_the_program(icons, tmp_path):
     seen = []
-    ps.ray.pack(icons, tmp_path / "set", format="tar", parts=4, shard_size=100_000,
-                progress=lambda samples, total, nbytes: seen.append((samples, total, nbytes)))
+    ps.ray.pack(
+        icons,
+        tmp_path / "set",
+        format="tar",
+        parts=4,
+        shard_size=100_000,
+        progress=lambda samples, total, nbytes: seen.append((samples, total, nbytes)),
+    )
     assert seen[-1][:2] == (500, 500) and seen[-1][2] > 500_000
     assert [s[0] for s in seen] == sorted(s[0] for s in seen)
 
@@ -63,8 +69,15 @@ def test_a_failure_names_part_machine_and_sample_and_can_be_mended(icons, tmp_pa
     with pytest.raises(ps.Error, match="resume=True continues it") as caught:
         ps.ray.pack(tmp_path / "source", tmp_path / "set", format="tar", **SMALL)
     assert caught.value.kind == "invalid_argument"
-    told = ps.ray.pack(tmp_path / "source", tmp_path / "set", format="tar", overwrite=True, on_error="skip",
-                       report=tmp_path / "report.jsonl", **SMALL)
+    told = ps.ray.pack(
+        tmp_path / "source",
+        tmp_path / "set",
+        format="tar",
+        overwrite=True,
+        on_error="skip",
+        report=tmp_path / "report.jsonl",
+        **SMALL,
+    )
     assert told["samples"] == 499 and told["skipped"] == 1
     assert key in (tmp_path / "report.jsonl").read_text()
     with pytest.raises(ps.Error, match="exists already"):
@@ -125,7 +138,16 @@ def test_workers_of_ray_train_on_what_was_packed(icons, tmp_path):
 
     @ray.remote(num_cpus=1)
     def keys(path, rank, world):
-        loader = ps.Loader(path, batch_size=16, shuffle=True, seed=0, rank=rank, world=world, workers=1, fields={"cls": ps.label()})
+        loader = ps.Loader(
+            path,
+            batch_size=16,
+            shuffle=True,
+            seed=0,
+            rank=rank,
+            world_size=world,
+            workers=1,
+            transforms={"cls": ps.label()},
+        )
         return [key for batch in loader for key, valid in zip(batch["__key__"], batch["__valid__"]) if valid]
 
     of_ranks = ray.get([keys.remote(str(tmp_path / "set"), rank, 2) for rank in range(2)])

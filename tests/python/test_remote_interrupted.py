@@ -165,7 +165,7 @@ def test_a_command_that_waits_for_an_upload_ends_soon(served, tmp_path, where):
 
 @pytest.mark.parametrize("work", [
     "ps.open('{hang}/tar')", "ps.open('{hang}/other-{{0..3}}.tar')", "ps.open('{shards}/tar')[3]['bin']",
-    "next(iter(ps.Loader('{shards}/tar', batch_size=4, fields={{'bin': ps.raw()}})))", "ps.stage('{shards}/tar', '{out}', progress=False)",
+    "next(iter(ps.Loader('{shards}/tar', batch_size=4, transforms={{'bin': ps.raw()}})))", "ps.stage('{shards}/tar', '{out}', progress=False)",
     "ps.pack('{shards}/tar', '{out}', progress=False)", "ps.Loader('{hang}/tar')", "ps.pack('{tar}', 's3://bucket/x', progress=False)",
     "ps.Writer('s3://bucket/x')",
 ])  # fmt: skip
@@ -213,7 +213,7 @@ def test_python_that_waits_for_a_server_raises_keyboard_interrupt(served, tmp_pa
 
 ENDS = {
     "a loader that waits": """
-        loader = ps.Loader('{shards}/tar', batch_size=4, fields={{'bin': ps.raw()}})
+        loader = ps.Loader('{shards}/tar', batch_size=4, transforms={{'bin': ps.raw()}})
         threading.Thread(target=lambda: next(iter(loader)), daemon=True).start()
         time.sleep(1)
     """,
@@ -222,12 +222,12 @@ ENDS = {
         time.sleep(1)
     """,
     "a loader that nobody asked": """
-        loader = ps.Loader('{shards}/tar', batch_size=4, fields={{'bin': ps.raw()}})
+        loader = ps.Loader('{shards}/tar', batch_size=4, transforms={{'bin': ps.raw()}})
         time.sleep(1)
     """,
     "a process that has forked": """
         import os
-        loader = ps.Loader('{shards}/tar', batch_size=4, fields={{'bin': ps.raw()}})
+        loader = ps.Loader('{shards}/tar', batch_size=4, transforms={{'bin': ps.raw()}})
         time.sleep(0.5)
         if os.fork() == 0:
             assert len(ps.open('{root}/tar')) == 64
@@ -236,7 +236,7 @@ ENDS = {
     """,
     "os._exit": """
         import os
-        loader = ps.Loader('{shards}/tar', batch_size=4, fields={{'bin': ps.raw()}})
+        loader = ps.Loader('{shards}/tar', batch_size=4, transforms={{'bin': ps.raw()}})
         time.sleep(0.5)
         os._exit(0)
     """,

@@ -34,7 +34,7 @@ def packed_fixture(images, tmp_path_factory):
 def rows_of(dataset, **options):
     """Of two epochs."""
     loader = ps.Loader(
-        dataset, batch_size=7, shuffle=True, seed=2, fields={"jpg": ps.raw(), "cls": ps.label()}, **options
+        dataset, batch_size=7, shuffle=True, seed=2, transforms={"jpg": ps.raw(), "cls": ps.label()}, **options
     )
     rows = []
     for _ in range(2):
@@ -63,7 +63,9 @@ def faults_of(draw):
 @pytest.mark.parametrize("cache", CACHES)
 def test_an_epoch_is_right_or_one_error(packed, tmp_path, cache):
     draw, came, struck, before = random.Random(cache), {True: 0, False: 0}, 0, None
-    options = {} if CACHES[cache] is None else {"cache_dir": tmp_path / "cache", "cache_limit": CACHES[cache]}
+    options = (
+        {} if CACHES[cache] is None else {"disk_cache": ps.DiskCacheOptions(tmp_path / "cache", limit=CACHES[cache])}
+    )
     for round_ in range(4):
         for packing in FORMATS:
             faults = faults_of(draw) if round_ else "latency=0@0.01"
@@ -87,11 +89,15 @@ def test_an_epoch_is_right_or_one_error(packed, tmp_path, cache):
 @pytest.mark.parametrize("cache", ["none", "tiny"])
 @pytest.mark.parametrize("on_error", ["raise", "replace"])
 def test_a_server_that_goes_away_is_an_error_after_its_deadline(packed, tmp_path, cache, on_error):
-    caches = {} if CACHES[cache] is None else {"cache_dir": str(tmp_path / "cache"), "cache_limit": CACHES[cache]}
+    caches = (
+        {}
+        if CACHES[cache] is None
+        else {"disk_cache": ps.DiskCacheOptions(str(tmp_path / "cache"), limit=CACHES[cache])}
+    )
     with Server(packed) as server:
         dataset = f"{server.root}/tar"
         loader = ps.Loader(dataset, batch_size=16, shuffle=True, workers=1, on_error=on_error,
-                           fields={"jpg": ps.raw(), "cls": ps.label()}, **caches)  # fmt: skip
+                           transforms={"jpg": ps.raw(), "cls": ps.label()}, **caches)  # fmt: skip
         next(iter(loader))
     began = time.monotonic()
     with pytest.raises(ps.Error, match="tar") as caught:

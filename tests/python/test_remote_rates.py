@@ -62,7 +62,7 @@ def test_requests_bytes_and_rates_of_the_store(server):
 
 
 def test_hits_misses_and_room_of_the_nodes_cache(server, tmp_path):
-    loader = ps.Loader(f"{server.root}/tar", batch_size=32, shuffle=True, cache_dir=tmp_path / "cache")
+    loader = ps.Loader(f"{server.root}/tar", batch_size=32, shuffle=True, disk_cache=tmp_path / "cache")
     cold = epochs_of(loader, 2)["node_cache"]
     assert cold["misses"] > 0 and cold["written_bytes"] > 0 and cold["writing_s"] > 0
     assert cold["dir"] == str(tmp_path / "cache")
@@ -82,7 +82,7 @@ def test_hits_misses_and_room_of_the_nodes_cache(server, tmp_path):
 
 
 def test_a_loader_of_a_disk_tells_of_neither(served, tmp_path):
-    loader = ps.Loader(served / "tar", batch_size=32, cache_dir=tmp_path / "cache")
+    loader = ps.Loader(served / "tar", batch_size=32, disk_cache=tmp_path / "cache")
     stats = epochs_of(loader)
     assert "store" not in stats and "node_cache" not in stats
     assert "\nstore " not in str(stats) and "\nnode cache " not in str(stats)
@@ -127,7 +127,7 @@ def test_the_verdict_names_a_block_shuffle_and_the_cache(server, tmp_path):
     names = r"shuffle_block=\d+ in place of a full shuffle makes one request for about \d+ samples in place of \d+"
     assert re.search(names, verdict["text"]), verdict
     assert "cache_dir" in verdict["text"]
-    with_blocks = ps.Loader(address, batch_size=64, shuffle=True, shuffle_block=4, workers=2)
+    with_blocks = ps.Loader(address, batch_size=64, shuffle=ps.shuffle.blocks(4), workers=2)
     blocks = epochs_of(with_blocks, 3)
     assert "shuffle_block" not in blocks["verdict"]["text"]
     per_sample = [told["store"]["requests"] / (told["samples"] + 256) for told in (stats, blocks)]  # it reads ahead

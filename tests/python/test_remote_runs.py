@@ -103,7 +103,7 @@ def test_keys_are_renewed_in_the_middle_of_a_run(served, tmp_path):
             import time, pickle
             import penstock as ps
             dataset = ps.open("s3://bucket/tar")
-            loader = ps.Loader(dataset, batch_size=32, shuffle=True, seed=1, fields={{"bin": ps.raw(), "cls": ps.label()}})
+            loader = ps.Loader(dataset, batch_size=32, shuffle=True, seed=1, transforms={{"bin": ps.raw(), "cls": ps.label()}})
             until, epochs, writer = time.monotonic() + {2.5 * LIVES}, 0, ps.Writer("s3://bucket/written")
             while time.monotonic() < until:
                 keys = [key for batch in loader for key, valid in zip(batch["__key__"], batch["__valid__"]) if valid]
@@ -145,7 +145,7 @@ def test_loaders_share_the_connections_of_the_process(served, tmp_path):
             threading.Thread(target=watch, daemon=True).start()
             dataset, counts = ps.open("{server.root}/~latency=0.02/tar"), []
             def run():
-                loader = ps.Loader(dataset, batch_size=32, shuffle=True, workers=1, fields={{"bin": ps.raw()}})
+                loader = ps.Loader(dataset, batch_size=32, shuffle=True, workers=1, transforms={{"bin": ps.raw()}})
                 counts.append(sum(int(sum(batch["__valid__"].numpy())) for batch in loader))
             threads = [threading.Thread(target=run) for _ in range(8)]
             [thread.start() for thread in threads]
@@ -171,7 +171,7 @@ def test_few_descriptors_are_borne_or_one_error(served, tmp_path, spare):
             there = len(os.listdir("/proc/self/fd"))
             resource.setrlimit(resource.RLIMIT_NOFILE, (there + {spare}, there + {spare}))
             try:
-                loader = ps.Loader("{server.root}/~latency=0.02/tar", batch_size=32, shuffle=True, fields={{"bin": ps.raw()}})
+                loader = ps.Loader("{server.root}/~latency=0.02/tar", batch_size=32, shuffle=True, transforms={{"bin": ps.raw()}})
                 print("read", sum(int(sum(batch["__valid__"].numpy())) for batch in loader))
             except ps.Error as error:
                 print("refused", error.kind, error)

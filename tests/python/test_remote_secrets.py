@@ -101,8 +101,8 @@ def test_loaders_states_traces_and_ledgers_hold_no_secret(server, tmp_path):
     (tmp_path / "run").mkdir()
     dataset = ps.open(secret(server, "tar"))
     loader = ps.Loader(
-        dataset, batch_size=8, fields={"bin": ps.raw()}, cache_dir=str(tmp_path / "cache"),
-        ledger=str(tmp_path / "run" / "ledger"),
+        dataset, batch_size=8, transforms={"bin": ps.raw()}, disk_cache=str(tmp_path / "cache"),
+        delivery_log=str(tmp_path / "run" / "ledger"),
     )  # fmt: skip
     with loader.trace(str(tmp_path / "run" / "trace.json")):
         for batch in loader:

@@ -36,7 +36,7 @@ def state_of(dataset):
 
 def rows_of(dataset, **options):
     loader = ps.Loader(
-        dataset, batch_size=7, shuffle=True, seed=2, fields={"jpg": ps.raw(), "cls": ps.label()}, **options
+        dataset, batch_size=7, shuffle=True, seed=2, transforms={"jpg": ps.raw(), "cls": ps.label()}, **options
     )
     rows = []
     for batch in loader:
@@ -85,7 +85,7 @@ def test_shards_of_others_are_indexed_by_ranges(tmp_path, monkeypatch, pattern):
                 for batch in loader
                 for key, value in zip(batch["__key__"], batch["bin"])
             ]
-            for loader in (ps.Loader(local, fields=fields), ps.Loader(remote, fields=fields))
+            for loader in (ps.Loader(local, transforms=fields), ps.Loader(remote, transforms=fields))
         ]
         assert rows[0] == rows[1]
         before = len(log_of(server))
@@ -98,10 +98,10 @@ def test_shards_of_others_are_indexed_by_ranges(tmp_path, monkeypatch, pattern):
 def test_an_object_that_is_replaced_while_it_is_read_is_an_error(packed, tmp_path, cache):
     served = tmp_path / "served"
     ps.pack(ps.open(packed / "tar"), served, format="tar", shard_size=1 << 20, progress=False)
-    options = {"cache_dir": tmp_path / "cache"} if cache else {}
+    options = {"disk_cache": tmp_path / "cache"} if cache else {}
     with Server(tmp_path) as server:
         loader = ps.Loader(
-            f"{server.root}/served", batch_size=4, shuffle=True, fields={"jpg": ps.raw()}, prefetch=1, **options
+            f"{server.root}/served", batch_size=4, shuffle=True, transforms={"jpg": ps.raw()}, prefetch=1, **options
         )
         batches = iter(loader)
         next(batches)
@@ -130,7 +130,7 @@ def test_secrets_of_an_address_are_not_shown(packed, server):
     secret = "s3cr3t"
     address = f"{server.root.replace('//', '//user:' + secret + '@')}/tar?token={secret}"
     dataset = ps.open(address)
-    loader = ps.Loader(dataset, fields={"jpg": ps.raw()})
+    loader = ps.Loader(dataset, transforms={"jpg": ps.raw()})
     next(iter(loader))
     for told in (repr(dataset), str(dataset.path), json.dumps(loader.state_dict()), repr(loader), str(loader.stats())):
         assert secret not in told

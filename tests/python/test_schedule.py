@@ -30,7 +30,7 @@ def datasets_fixture(tmp_path_factory):
 def loader_of(datasets, stop=50, schedule=None, carry="same", **options):
     schedule = SCHEDULE if schedule is None else schedule
     mixture = ps.mixture(datasets, FIRST, stop=stop, schedule=schedule, sources=carry)
-    return ps.Loader(mixture, fields={"cls": ps.label()}, workers=1, shuffle=True, **options)
+    return ps.Loader(mixture, transforms={"cls": ps.label()}, workers=1, shuffle=True, **options)
 
 
 def rows_of(batch):
@@ -55,7 +55,7 @@ def test_batches_are_those_of_the_page(datasets, stop, last):
     model = model_of(stop, seed=3)
     for world, batch_size in ((1, 4), (2, 3), (3, 1), (8, 2)):
         for rank in {0, world // 2, world - 1}:
-            options = {"batch_size": batch_size, "seed": 3, "last": last, "rank": rank, "world": world}
+            options = {"batch_size": batch_size, "seed": 3, "last_batch": last, "rank": rank, "world_size": world}
             loader = loader_of(datasets, stop, **options)
             for epoch in range(7 if stop == 50 else 2):
                 got = [rows_of(batch) for batch in loader]
@@ -97,7 +97,7 @@ def test_states_tell_the_schedule(datasets):
 
 def test_a_schedule_takes_up_what_another_mixture_gave(datasets):
     plain = ps.mixture(datasets, {"a": 2, "b": 1, "c": 1}, stop=50)
-    loader = ps.Loader(plain, fields={"cls": ps.label()}, workers=1, shuffle=True, batch_size=5)
+    loader = ps.Loader(plain, transforms={"cls": ps.label()}, workers=1, shuffle=True, batch_size=5)
     met = [key for _ in range(2) for batch in loader for key, _, _ in rows_of(batch)]
     other = loader_of(datasets, carry="carry", batch_size=5)
     with pytest.warns(UserWarning, match="of a mixture of other weights"):

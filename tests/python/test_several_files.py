@@ -193,7 +193,7 @@ DOORS = [by_folder, by_pattern, by_list, by_mixture, *PACKINGS]
 
 def rows(dataset, chain=None):
     fields = {"x": ps.field("x") if chain is None else chain}
-    with ps.Loader(dataset, batch_size=1, workers=1, publish=False, fields=fields) as loader:
+    with ps.Loader(dataset, batch_size=1, workers=1, publish=False, transforms=fields) as loader:
         for batch in loader:
             value = np.array(batch["x"][0])
             yield batch["__key__"][0], value if value.ndim else np.array(batch["x"])[0]  # not Python's number
@@ -289,7 +289,9 @@ def test_each_way_to_read_has_the_widened_values(tmp_path):
     assert [dataset[row]["x"] for row in range(6)] == [row.tobytes() for row in want]
     for engine in ("pread", "mmap", "io_uring", "direct"):
         try:
-            with ps.Loader(dataset, batch_size=6, workers=2, publish=False, engine=engine) as loader:
+            with ps.Loader(
+                dataset, batch_size=6, workers=2, publish=False, read_options=ps.ReadOptions(engine=engine)
+            ) as loader:
                 got = np.array(next(iter(loader))["x"])
         except (ps.Error, ValueError) as error:
             assert "engine" in str(error) or "io_uring" in str(error)
@@ -417,7 +419,7 @@ def test_a_field_that_nobody_asks_for_keeps_no_other_from_being_read(tmp_path):
         with h5py.File(tmp_path / f"{name}.h5", "w") as h5:
             h5["x"], h5["y"] = values, np.arange(3)
     dataset = ps.open(tmp_path)
-    with ps.Loader(dataset, batch_size=6, workers=1, publish=False, fields={"y": ps.array.decode()}) as loader:
+    with ps.Loader(dataset, batch_size=6, workers=1, publish=False, transforms={"y": ps.array.decode()}) as loader:
         assert np.array(next(iter(loader))["y"]).tolist() == [0, 1, 2, 0, 1, 2]
     assert dataset[0].keys() == ["x", "y"] and dataset[4]["y"] == np.int64(1).tobytes()
     told = "float32 () in b.h5 and int32 () in a.h5"
@@ -425,8 +427,14 @@ def test_a_field_that_nobody_asks_for_keeps_no_other_from_being_read(tmp_path):
     for read in (
         lambda: dataset[0]["x"],
         lambda: dataset.only(where=lambda sample: sample["x"]),
-        lambda: ps.Loader(dataset, batch_size=2, fields={"y": ps.array.decode()}, bucket_by="x", publish=False),
-        lambda: ps.Loader(dataset, batch_size=2, fields={"x": ps.raw()}, on_error="replace", publish=False),
+        lambda: ps.Loader(
+            dataset,
+            batch_size=2,
+            transforms={"y": ps.array.decode()},
+            batching=ps.batching.by_length("x"),
+            publish=False,
+        ),
+        lambda: ps.Loader(dataset, batch_size=2, transforms={"x": ps.raw()}, on_error="replace", publish=False),
     ):
         with pytest.raises(ps.Error, match="int32 .* in a.h5"):
             read()
@@ -459,7 +467,9 @@ def test_files_of_two_kinds_of_values_tell_themselves(tmp_path):
         (folder / f"{name}.png").write_bytes(value)
         ps.pack(folder, tmp_path / name, progress=False)
     found = ps.concat([ps.open(tmp_path / name) for name in "ab"])
-    with ps.Loader(found, batch_size=2, workers=1, publish=False, fields={"png": ps.image.channels_last()}) as loader:
+    with ps.Loader(
+        found, batch_size=2, workers=1, publish=False, transforms={"png": ps.image.channels_last()}
+    ) as loader:
         assert np.array_equal(np.array(next(iter(loader))["png"]), [pixels, pixels[::-1]])
 
 
@@ -482,7 +492,7 @@ def test_npy_values_are_never_read_as_the_first_one(tmp_path, packing, differenc
 
         def read(chain, dataset=dataset):
             try:
-                with ps.Loader(dataset, batch_size=1, workers=1, publish=False, fields={"npy": chain}) as loader:
+                with ps.Loader(dataset, batch_size=1, workers=1, publish=False, transforms={"npy": chain}) as loader:
                     return {batch["__key__"][0]: np.array(batch["npy"][0]) for batch in loader}
             except ps.Error as error:
                 return str(error)

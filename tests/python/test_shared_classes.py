@@ -33,7 +33,7 @@ def unpack(archives, folder):
 
 def names_by_key(dataset):
     """{key: name of its class}, as a loader delivers labels."""
-    with ps.Loader(dataset, batch_size=3, fields={"cls": CLASSES}) as loader:
+    with ps.Loader(dataset, batch_size=3, transforms={"cls": CLASSES}) as loader:
         return {key: dataset.classes[label] for batch in loader for key, label in zip(batch["__key__"], batch["cls"])}
 
 
@@ -87,9 +87,12 @@ def test_an_archive_without_class_folders_leaves_the_others_their_labels(tmp_pat
     write_zip(tmp_path / "zips" / "3.zip", "cat/3.jpg")
     dataset = ps.open(tmp_path / "zips")
     assert dataset.classes == ["cat", "dog"]
-    with ps.Loader(dataset, batch_size=1, missing="exclude", fields={"cls": CLASSES}) as loader:
+    with ps.Loader(dataset, batch_size=1, missing="exclude", transforms={"cls": CLASSES}) as loader:
         assert {batch["__key__"][0]: int(batch["cls"][0]) for batch in loader} == {"dog/2": 1, "cat/3": 0}
-    with pytest.raises(ps.Error, match="notes"), ps.Loader(dataset, batch_size=1, fields={"cls": CLASSES}) as loader:
+    with (
+        pytest.raises(ps.Error, match="notes"),
+        ps.Loader(dataset, batch_size=1, transforms={"cls": CLASSES}) as loader,
+    ):
         list(loader)
 
 

@@ -79,7 +79,7 @@ def test_a_value_that_counts_photographs_is_no_sample(tmp_path):
         for i in range(3):
             transaction.put(f"256-{i:05}".encode(), picture(i))
         transaction.put(b"length", b"3")
-    with ps.Loader(path, batch_size=4, fields={"value": ps.image.resize((8, 8))}) as loader:
+    with ps.Loader(path, batch_size=4, transforms={"value": ps.image.resize((8, 8))}) as loader:
         assert [key for batch in loader for key in batch["__key__"]] == [f"256-{i:05}" for i in range(3)]
     done = subprocess.run([COMMAND, "info", path], capture_output=True, check=True)
     assert b"left out     length: the number of the other values, 3" in done.stdout
@@ -116,7 +116,7 @@ def test_an_error_for_a_feature_that_is_no_field_says_why(tmp_path):
         (write_records(tmp_path / "sequence.tfrecord", sequence), "frames", "SequenceExample"),
         (write_records(tmp_path / "context.tfrecord", sequence), "id", "SequenceExample"),
     ):
-        with pytest.raises(ps.Error, match=why), ps.Loader(path, batch_size=2, fields={name: ps.raw()}) as loader:
+        with pytest.raises(ps.Error, match=why), ps.Loader(path, batch_size=2, transforms={name: ps.raw()}) as loader:
             list(loader)
         dataset = ps.open(path)
         with pytest.raises(KeyError, match=why):

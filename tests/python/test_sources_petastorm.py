@@ -113,7 +113,7 @@ def test_a_dataset_of_petastorm_is_read_without_it(petastorm, tmp_path, monkeypa
             assert value.dtype == expected.dtype and np.array_equal(value, expected)
     found, _ = pack(tmp_path / "peta", tmp_path, "found", fields={"image": "png", "small": "cls"})
     assert dict(found[3]) == {"png": rows[3]["image"], "cls": b"3"}
-    batch = next(iter(ps.Loader(dataset, batch_size=9, fields={"turned.npy": ps.array.decode()})))
+    batch = next(iter(ps.Loader(dataset, batch_size=9, transforms={"turned.npy": ps.array.decode()})))
     assert np.asarray(batch["turned.npy"])[8, 1, 2] == 13
 
 

@@ -10,7 +10,7 @@ stateful_dataloader = pytest.importorskip("torchdata.stateful_dataloader", reaso
 
 
 def loader(arrays, workers):
-    dataset = ps.torch.IterableDataset(arrays, batch_size=4, shuffle=True, seed=1, fields={"cls": ps.label()})
+    dataset = ps.torch.Loader(arrays, batch_size=4, shuffle=True, seed=1, transforms={"cls": ps.label()})
     return stateful_dataloader.StatefulDataLoader(dataset, batch_size=None, num_workers=workers)
 
 

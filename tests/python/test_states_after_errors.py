@@ -71,7 +71,7 @@ def take(batches, into):
 
 
 def loader_of(source, **options):
-    return ps.Loader(source, **{"batch_size": ROWS, "fields": FIELDS, "workers": 2, **options})
+    return ps.Loader(source, **{"batch_size": ROWS, "transforms": FIELDS, "workers": 2, **options})
 
 
 def restored(make, state):
@@ -99,29 +99,29 @@ def turned(dataset):
 SHUFFLED = {"shuffle": True, "seed": 7}
 CLIP = {"clip": ps.window("npy", offsets=[-1, 0], group=r"^(\d)_") | ps.array.decode("float32"), "cls": ps.label()}
 TOKENS = {"tokens": ps.field("tokens.npy") | ps.array.decode("int32", ragged=True), "npy": FIELDS["npy"]}
-BUCKETS = {**SHUFFLED, "fields": TOKENS, "bucket_by": "tokens.npy", "bucket_window": 40}
+BUCKETS = {**SHUFFLED, "transforms": TOKENS, "batching": ps.batching.by_length("tokens.npy", pool=40)}
 
 LOADERS = {
     "in order": {},
     "shuffled": {**SHUFFLED, "prefetch": 5},
-    "block shuffle": {**SHUFFLED, "shuffle_block": 4},
-    "one worker": {"workers": 1, "prefetch": 1, "engine": "direct"},
-    "pread": {**SHUFFLED, "engine": "pread"},
-    "drop": {**SHUFFLED, "last": "drop"},
-    "pad": {**SHUFFLED, "last": "pad"},
-    "a rank": {**SHUFFLED, "batch_size": 3, "rank": 1, "world": 3},
-    "subset": {"subset": [*range(0, 40, 2), *range(1, 40, 2)]},
-    "weights": {**SHUFFLED, "weights": [*range(1, 41)]},
+    "block shuffle": {**SHUFFLED, "shuffle": ps.shuffle.blocks(4)},
+    "one worker": {"workers": 1, "prefetch": 1, "read_options": ps.ReadOptions(engine="direct")},
+    "pread": {**SHUFFLED, "read_options": ps.ReadOptions(engine="pread")},
+    "drop": {**SHUFFLED, "last_batch": "drop"},
+    "pad": {**SHUFFLED, "last_batch": "pad"},
+    "a rank": {**SHUFFLED, "batch_size": 3, "rank": 1, "world_size": 3},
+    "subset": {"sampler": ps.sampler.subset([*range(0, 40, 2), *range(1, 40, 2)])},
+    "weights": {**SHUFFLED, "sampler": ps.sampler.weighted([*range(1, 41)])},
     "cache": {**SHUFFLED, "cache": "decoded"},
     "mixture": {**SHUFFLED, "source": mixed},
-    "windows": {**SHUFFLED, "fields": CLIP},
-    "token blocks": {**SHUFFLED, "source": blocks, "batch_size": 5, "fields": None},
+    "windows": {**SHUFFLED, "transforms": CLIP},
+    "token blocks": {**SHUFFLED, "source": blocks, "batch_size": 5, "transforms": None},
     "buckets": BUCKETS,
-    "budget": {**BUCKETS, "batch_budget": 30},
+    "budget": {**BUCKETS, "batching": ps.batching.by_length("tokens.npy", pool=40, budget=30)},
     "a view": {"source": turned},
     "a device": {**SHUFFLED, "device": "host"},
-    "own function": {**SHUFFLED, "fields": FLIPPED},
-    "processes": {**SHUFFLED, "fields": COPIED, "python_workers": 2},
+    "own function": {**SHUFFLED, "transforms": FLIPPED},
+    "processes": {**SHUFFLED, "transforms": COPIED, "python_workers": 2},
 }
 
 
@@ -217,7 +217,7 @@ def test_other_ranks_and_batch_sizes_go_on_after_an_error(shape, folder):
             assert take(loader, got).key == "0_020"
             state = loader.state_dict()
         for rank in range(world):
-            again = {**options, "batch_size": rows, "rank": rank, "world": world}
+            again = {**options, "batch_size": rows, "rank": rank, "world_size": world}
             with restored(lambda source=source, again=again: loader_of(source, **again), state) as loader:
                 for batch in loader:
                     valid = np.asarray(batch["__valid__"])
@@ -246,24 +246,24 @@ def raises_once(call):
 
 
 def on_batch(_):
-    return {"on_batch": raises_once(3)}
+    return {"batch_transform": raises_once(3)}
 
 
 def own_transform(_):
-    return {"fields": {**FIELDS, "npy": FIELDS["npy"] | ps.transform(raises_once(3 * ROWS + 2))}}
+    return {"transforms": {**FIELDS, "npy": FIELDS["npy"] | ps.transform(raises_once(3 * ROWS + 2))}}
 
 
 def in_a_process(folder):
     once = own_functions.FailsOnce(folder.parent / "failed", row=3 * ROWS + 2)
-    return {"shuffle": False, "fields": {**FIELDS, "npy": FIELDS["npy"] | ps.transform(once)}, "python_workers": 2}
+    return {"shuffle": False, "transforms": {**FIELDS, "npy": FIELDS["npy"] | ps.transform(once)}, "python_workers": 2}
 
 
 def sum_over_ranks(_):
-    return {"batch_size": 1, "on_error": "mark", "sum_over_ranks": raises_once(1)}
+    return {"batch_size": 1, "on_error": "mark", "all_reduce": raises_once(1)}
 
 
 def timeout(_):
-    return {"timeout": 0.2, "prefetch": 1, "on_batch": Once(3, lambda: time.sleep(1))}
+    return {"timeout": 0.2, "prefetch": 1, "batch_transform": Once(3, lambda: time.sleep(1))}
 
 
 def interrupt(_):
@@ -274,11 +274,11 @@ def interrupt(_):
         signal.raise_signal(signal.SIGINT)
         time.sleep(0.2)
 
-    return {"prefetch": 1, "on_batch": Once(3, press)}
+    return {"prefetch": 1, "batch_transform": Once(3, press)}
 
 
 def too_many_bad(_):
-    return {"on_error": "mark", "max_error_rate": 0}
+    return {"on_error": "mark", "max_errors": 0.0}
 
 
 def without_memory(_):
@@ -292,9 +292,9 @@ def without_memory(_):
 def test_an_epoch_is_whole_after_other_exceptions(trouble, folder, monkeypatch):
     dataset, got = ps.open(folder), []
     options = {**SHUFFLED, **trouble(folder)}
-    calm = {name: value for name, value in options.items() if name not in ("on_batch", "sum_over_ranks", "timeout")}
+    calm = {name: value for name, value in options.items() if name not in ("batch_transform", "all_reduce", "timeout")}
     if trouble in (own_transform, in_a_process):
-        calm["fields"] = COPIED
+        calm["transforms"] = COPIED
     with loader_of(dataset, **calm) as loader:
         whole = [plain(batch) for batch in loader]
     with contextlib.ExitStack() as faults:
@@ -317,14 +317,14 @@ def test_a_sum_that_raises_stop_iteration_does_not_end_the_epoch(folder):
     def stops(_):
         raise StopIteration
 
-    loader = loader_of(ps.open(folder), batch_size=1, on_error="mark", sum_over_ranks=stops)
+    loader = loader_of(ps.open(folder), batch_size=1, on_error="mark", all_reduce=stops)
     got = []
     assert type(take(loader, got)) is RuntimeError
     assert loader.state_dict()["batch"] == len(got) == 15
 
 
 def test_a_signal_handler_may_save_the_state_while_next_waits(folder):
-    loader = loader_of(ps.open(folder), prefetch=1, on_batch=Once(3, lambda: time.sleep(0.5)))
+    loader = loader_of(ps.open(folder), prefetch=1, batch_transform=Once(3, lambda: time.sleep(0.5)))
     saved = []
     before = signal.signal(signal.SIGUSR1, lambda *_: saved.append(loader.state_dict()["batch"]))
     try:
@@ -343,7 +343,7 @@ def test_a_ledger_has_a_failed_batch_once_it_was_delivered(world, folder, tmp_pa
     dataset, ledger = ps.open(folder), tmp_path / "ledger"
 
     def make(rank):
-        return loader_of(dataset, rank=rank, world=world, batch_size=4, ledger=ledger, **SHUFFLED)
+        return loader_of(dataset, rank=rank, world_size=world, batch_size=4, delivery_log=ledger, **SHUFFLED)
 
     with make(0) as loader:
         key = loader.at(0, 3)["__key__"][1]
@@ -367,7 +367,7 @@ def test_a_ledger_has_a_failed_batch_once_it_was_delivered(world, folder, tmp_pa
 def test_a_batch_that_python_could_not_take_is_not_delivered_in_the_ledger(folder, tmp_path, monkeypatch):
     """It fails at the last moment: the loader has it, the program does not get it."""
     dataset, ledger = ps.open(folder), tmp_path / "ledger"
-    loader = loader_of(dataset, ledger=ledger)
+    loader = loader_of(dataset, delivery_log=ledger)
     batches = iter(loader)
     next(batches)
     with monkeypatch.context() as patched:
@@ -404,15 +404,16 @@ def test_a_fault_that_lasts_is_told_again_with_what_leaves_the_sample_out(more, 
             later = take(iter(loader), [])  # of the next epoch
         assert str(again).startswith(f"{first}; the restored state begins with this batch: "), str(again)
         assert "restored" not in str(later) and (again.kind, again.key) == (first.kind, "0_020")
-        remedy = {"on_error": policy, "max_error_rate": 0.2}
+        remedy = {"on_error": policy, "max_errors": 0.2}
         assert 'on_error="replace" or "mark"' in again.cause
         assert ('unreadable=["0_020"]' in again.cause) == (kind == "io")
         if kind == "io":
-            with restored(lambda: loader_of(source, **options, **remedy), state) as loader:
+            with restored(lambda: loader_of(source, **{**options, **remedy}), state) as loader:
                 alone = take(loader, [])
-            assert 'to resume without the sample, pass unreadable=["0_020"]' in str(alone)
-            remedy["unreadable"] = ["0_020"]
-        with restored(lambda: loader_of(source, **options, **remedy), state) as loader:
+            assert 'to resume without the sample, pass read_options=ps.ReadOptions(unreadable=["0_020"])' in str(alone)
+            engine = options.get("read_options", ps.ReadOptions()).engine
+            remedy["read_options"] = ps.ReadOptions(engine=engine, unreadable=["0_020"])
+        with restored(lambda: loader_of(source, **{**options, **remedy}), state) as loader:
             rest = []
             for batch in loader:
                 valid = np.asarray(batch["__valid__"])
@@ -431,7 +432,7 @@ def test_a_fault_that_lasts_is_told_again_with_what_leaves_the_sample_out(more, 
 def test_an_error_of_the_program_is_raised_as_it_is_after_a_restore(folder):
     dataset = ps.open(folder)
     state = loader_of(dataset).state_dict()
-    with restored(lambda: loader_of(dataset, on_batch=raises_once(0)), state) as loader:
+    with restored(lambda: loader_of(dataset, batch_transform=raises_once(0)), state) as loader:
         error = take(loader, [])
     assert type(error) is KeyError and error.args == ("once",)
 
@@ -442,4 +443,10 @@ def test_a_key_that_several_samples_have_is_not_unreadable(tmp_path):
             file["__key__"] = np.array([b"0", b"1"])
             file["x"] = np.arange(2.0)
     with pytest.raises(ps.Error, match='several samples have the key "1"'):
-        ps.Loader(tmp_path, batch_size=2, fields={"x": ps.array.decode()}, on_error="mark", unreadable=["1"])
+        ps.Loader(
+            tmp_path,
+            batch_size=2,
+            transforms={"x": ps.array.decode()},
+            on_error="mark",
+            read_options=ps.ReadOptions(unreadable=["1"]),
+        )

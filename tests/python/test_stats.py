@@ -14,7 +14,7 @@ import penstock as ps
 def loader(tmp_path):
     for number in range(48):
         np.save(tmp_path / f"{number:03}.npy", np.full((number % 5 + 1, 8), number, np.float32))
-    with ps.Loader(tmp_path, batch_size=4, workers=2, fields={"npy": ps.array.decode(ragged=True)}) as made:
+    with ps.Loader(tmp_path, batch_size=4, workers=2, transforms={"npy": ps.array.decode(ragged=True)}) as made:
         yield made
 
 
@@ -134,7 +134,7 @@ def test_python_steps_that_wait_for_the_interpreters_lock_are_told_from_others(t
     told = []
     for _ in range(5):  # on a loaded machine times may be others than those planted: then there is another run
         spent.update(clock=0.0, core=0.0)
-        options = {"batch_size": 4, "workers": 4, "fields": {"npy": ps.array.decode()}, "on_batch": own_step}
+        options = {"batch_size": 4, "workers": 4, "transforms": {"npy": ps.array.decode()}, "batch_transform": own_step}
         with other_python(beside), ps.Loader(tmp_path, **options) as loader:
             for number, _ in enumerate(loader):
                 if number == 4:
@@ -149,7 +149,11 @@ def test_python_steps_that_wait_for_the_interpreters_lock_are_told_from_others(t
             break
     assert stats["verdict"]["binds"] == "own step" and expected in told[-1], told
     assert "python_workers" in told[-1]
-    assert 0 <= stats["own_step_awaits_lock_s"] + stats["own_step_on_cores_s"] <= stats["stages"]["python"]["busy_s"] * 1.05
+    assert (
+        0
+        <= stats["own_step_awaits_lock_s"] + stats["own_step_on_cores_s"]
+        <= stats["stages"]["python"]["busy_s"] * 1.05
+    )
 
 
 def test_gains_say_what_more_workers_bring(tmp_path):
@@ -161,7 +165,7 @@ def test_gains_say_what_more_workers_bring(tmp_path):
         return rows
 
     fields = {"npy": ps.array.decode()}
-    with ps.Loader(tmp_path, batch_size=4, workers=1, fields=fields, on_batch=slow) as loader:
+    with ps.Loader(tmp_path, batch_size=4, workers=1, transforms=fields, batch_transform=slow) as loader:
         assert loader.gains() == []  # nothing has been recorded
         for _ in loader:
             pass
@@ -176,7 +180,7 @@ def test_workers_are_a_number_or_auto(tmp_path):
         np.save(tmp_path / f"{number:03}.npy", np.full((number % 5 + 1, 8), number, np.float32))
 
     def made(**options):
-        return ps.Loader(tmp_path, batch_size=4, fields={"npy": ps.array.decode(ragged=True)}, **options)
+        return ps.Loader(tmp_path, batch_size=4, transforms={"npy": ps.array.decode(ragged=True)}, **options)
 
     with made(workers="auto") as loader, made(workers=1) as other:
         stats = loader.stats()
@@ -186,11 +190,11 @@ def test_workers_are_a_number_or_auto(tmp_path):
             assert ours["__key__"] == theirs["__key__"]
             assert np.asarray(ours["npy"].values).tobytes() == np.asarray(theirs["npy"].values).tobytes()
         assert "at most" in str(loader.stats())
-    with made(workers=2, workers_max=5) as loader:
+    with made(workers=2, max_workers=5) as loader:
         assert (loader.stats()["workers"], loader.stats()["workers_max"]) == (2, 5)
-    with made(workers="auto", workers_max=3) as loader:
+    with made(workers="auto", max_workers=3) as loader:
         assert loader.stats()["workers_max"] >= 3
-    with pytest.raises(ps.Error, match='workers is a number or "auto", not "many"'):
+    with pytest.raises(ps.Error, match='workers is a number of 1 or more, or "auto", not "many"'):
         made(workers="many")
     with pytest.raises((ps.Error, TypeError)):
         made(workers=1.5)

@@ -11,7 +11,9 @@ import pytest
 @pytest.fixture(name="batch")
 def batch_fixture(arrays):
     loader = ps.Loader(
-        arrays, batch_size=8, fields={"npy": ps.array.decode(), "cls": ps.label(), "raw": ps.field("cls") | ps.raw()}
+        arrays,
+        batch_size=8,
+        transforms={"npy": ps.array.decode(), "cls": ps.label(), "raw": ps.field("cls") | ps.raw()},
     )
     return next(iter(loader))  # the loader is gone when the test begins
 
@@ -74,7 +76,12 @@ def test_rows_of_a_ragged_field_are_slices(batch):
 
 
 def test_a_slab_goes_back_when_the_last_array_is_gone(long_arrays):
-    loader = ps.Loader(long_arrays, batch_size=4, fields={"npy": ps.array.decode()}, held=2)
+    loader = ps.Loader(
+        long_arrays,
+        batch_size=4,
+        transforms={"npy": ps.array.decode()},
+        memory_options=ps.MemoryOptions(reserved_batches=2),
+    )
     iterator = iter(loader)
     kept = [np.asarray(next(iterator)["npy"]), np.asarray(next(iterator)["npy"])]
     with pytest.raises(ps.Error, match="held"):
@@ -84,7 +91,7 @@ def test_a_slab_goes_back_when_the_last_array_is_gone(long_arrays):
 
 
 def test_bfloat16_needs_a_library_that_has_it(arrays):
-    loader = ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.cast("bfloat16")})
+    loader = ps.Loader(arrays, batch_size=4, transforms={"npy": ps.array.cast("bfloat16")})
     tensor = next(iter(loader))["npy"]
     assert tensor.dtype == "bfloat16"
     with pytest.raises(TypeError, match="bfloat16"):
@@ -96,7 +103,7 @@ def test_bfloat16_needs_a_library_that_has_it(arrays):
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool"])
 def test_every_dtype_crosses(arrays, dtype):
-    loader = ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.cast(dtype)})
+    loader = ps.Loader(arrays, batch_size=4, transforms={"npy": ps.array.cast(dtype)})
     tensor = next(iter(loader))["npy"]
     expected = (np.arange(4)[:, None] + np.arange(5)).astype(dtype)
     assert np.asarray(tensor).dtype == dtype
@@ -167,7 +174,7 @@ def test_operators_keep_hashing_membership_and_lists(batch):
 
 
 def test_operators_say_where_what_numpy_has_not_is_computed(batch, arrays):
-    half = next(iter(ps.Loader(arrays, batch_size=4, fields={"npy": ps.array.cast("bfloat16")})))["npy"]
+    half = next(iter(ps.Loader(arrays, batch_size=4, transforms={"npy": ps.array.cast("bfloat16")})))["npy"]
     for use in (lambda: half == 0, lambda: half + 1, lambda: -half):
         with pytest.raises(TypeError, match="NumPy has no bfloat16: use torch.from_dlpack"):
             use()
@@ -176,6 +183,8 @@ def test_operators_say_where_what_numpy_has_not_is_computed(batch, arrays):
 def test_rows_of_different_length_are_compared_by_their_parts(batch):
     for other in (0, np.zeros(8), [b"0"], batch["raw"], batch["cls"]):
         for name in ("eq", "ne"):
-            with pytest.raises(TypeError, match="^a penstock.Ragged has no .=: compare r.values and r.offsets, or a row"):
+            with pytest.raises(
+                TypeError, match="^a penstock.Ragged has no .=: compare r.values and r.offsets, or a row"
+            ):
                 getattr(operator, name)(batch["raw"], other)
     assert (batch["raw"][3] == ord("3")).all() and {batch["raw"]: 1}[batch["raw"]] == 1

@@ -241,10 +241,10 @@ def test_a_folder_of_pairs_has_keys_of_its_own_and_is_packed(tmp_path):
 def test_lengths_of_tokens_are_counted_in_tokens(tmp_path):
     idx = write_megatron(tmp_path / "corpus", documents_of([10, 20, 30, 40]))
     for dataset in (ps.open(idx), ps.open(idx).take(4)):
-        loader = ps.Loader(dataset, batch_size=4, bucket_by="tokens", bucket_window=4, batch_budget=40)
+        loader = ps.Loader(dataset, batch_size=4, batching=ps.batching.by_length("tokens", pool=4, budget=40))
         assert sum(len(batch["__key__"]) for batch in loader) == 4
-    with pytest.raises(ps.Error, match="40, is more than batch_budget=39"):
-        ps.Loader(ps.open(idx), batch_size=4, bucket_by="tokens", batch_budget=39)
+    with pytest.raises(ps.Error, match="40, is more than budget=39"):
+        ps.Loader(ps.open(idx), batch_size=4, batching=ps.batching.by_length("tokens", budget=39))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.int32, np.int64, np.uint16])
@@ -303,9 +303,9 @@ def test_blocks_in_mixtures_caches_and_chains(corpus):
             assert known[tuple(row)] == source
     plain = delivered(blocks, "tokens")
     assert all(delivered(blocks, "tokens", cache=kind) == plain for kind in ("encoded", "decoded"))
-    small = next(iter(ps.Loader(blocks, batch_size=4, fields={"tokens": ps.array.cast("int32")})))
+    small = next(iter(ps.Loader(blocks, batch_size=4, transforms={"tokens": ps.array.cast("int32")})))
     assert str(small["tokens"].dtype) == "int32" and small["tokens"].numpy().tolist() == plain["tokens"][:4]
-    stored = next(iter(ps.Loader(blocks, batch_size=2, fields={"tokens": ps.raw()})))
+    stored = next(iter(ps.Loader(blocks, batch_size=2, transforms={"tokens": ps.raw()})))
     assert np.asarray(stored["tokens"][0]).view(np.uint16).tolist() == plain["tokens"][0]
     for engine in ("pread", "gather", "io_uring"):
         assert delivered(blocks, "tokens", engine=engine) == plain

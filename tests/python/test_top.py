@@ -25,7 +25,7 @@ NOBODY = 65534
 PROGRAM = """
 import json, sys
 import penstock as ps
-loader = ps.Loader(sys.argv[1], **{"batch_size": 4, "workers": 1, "rank": 1, "world": 2, **json.loads(sys.argv[2])})
+loader = ps.Loader(sys.argv[1], **{"batch_size": 4, "workers": 1, "rank": 1, "world_size": 2, **json.loads(sys.argv[2])})
 batches = iter(loader)
 for line in sys.stdin:
     stats = loader.stats()
@@ -107,7 +107,7 @@ def test_the_figures_are_those_of_a_program_that_knows_nothing_of_it(data):
 
 
 def test_ranks_of_one_training_are_compared(data):
-    ranks = [Program(data, {"rank": rank, "world": 3}) for rank in range(2)]
+    ranks = [Program(data, {"rank": rank, "world_size": 3}) for rank in range(2)]
     with ranks[0], ranks[1]:
         for program in ranks:
             program.step()
@@ -124,7 +124,9 @@ def stats_of(rank, waited, world=3):
 def test_a_table_of_ranks_names_the_slow_one_and_why():
     table = ps.rank_table([stats_of(2, 0.02), stats_of(0, 0.01), stats_of(1, 0.31)])
     assert table.slow == 1
-    assert table.text == "rank 1 is the slow one: it waited 31 % of its time, half of the ranks 2 % or less; why 1 waits"
+    assert (
+        table.text == "rank 1 is the slow one: it waited 31 % of its time, half of the ranks 2 % or less; why 1 waits"
+    )
     lines = str(table).splitlines()
     assert len(lines) == 5 and lines[2].endswith("<- slow") and "100.0" in lines[2] and lines[-1] == table.text
     assert [row["rank"] for row in table.rows] == [0, 1, 2]
@@ -142,7 +144,7 @@ import penstock as ps
 import penstock.torch
 rank = int(sys.argv[2])
 distributed.init_process_group("gloo", init_method=f"file://{sys.argv[3]}", rank=rank, world_size=2)
-with ps.Loader(sys.argv[1], batch_size=4, workers=1, rank=rank, world=2) as loader:
+with ps.Loader(sys.argv[1], batch_size=4, workers=1, rank=rank, world_size=2) as loader:
     for batch in loader:
         pass
     print([row["rank"] for row in ps.torch.rank_table(loader.stats()).rows])
@@ -171,7 +173,9 @@ def test_pages_are_for_their_user_alone(data):
         assert os.stat(f"{FOLDER}/{pages[0]}").st_mode & 0o777 == 0o600
         if os.geteuid() == 0:
             assert loaders_of(program.pid, user=NOBODY) == []
-            assert subprocess.run(["cat", f"{FOLDER}/{pages[0]}"], user=NOBODY, capture_output=True, check=False).returncode
+            assert subprocess.run(
+                ["cat", f"{FOLDER}/{pages[0]}"], user=NOBODY, capture_output=True, check=False
+            ).returncode
 
 
 def test_a_killed_program_disappears_and_its_page_is_removed(data):
@@ -197,13 +201,22 @@ def test_a_process_without_a_loader_is_one_line():
         child.wait()
     result = run("top", child.pid, "--once", check=False)
     assert (result.returncode, result.stdout) == (1, b"")
-    assert result.stderr.decode() == f"penstock: error: i/o: process {child.pid} shows no loader: there is no such process\n"
+    assert (
+        result.stderr.decode()
+        == f"penstock: error: i/o: process {child.pid} shows no loader: there is no such process\n"
+    )
     for word in ("abc", "-5", "4.7", "99999999999999"):
-        assert fails("top", word, "--once", code=2) == f"penstock: error: PID: it must be the number of a process, and '{word}' is none"
+        assert (
+            fails("top", word, "--once", code=2)
+            == f"penstock: error: PID: it must be the number of a process, and '{word}' is none"
+        )
 
 
 def test_a_program_may_show_nothing(data):
-    with Program(data, {"publish": False}) as silent, Program(data, env={**os.environ, "PENSTOCK_PUBLISH": "0"}) as told:
+    with (
+        Program(data, {"publish": False}) as silent,
+        Program(data, env={**os.environ, "PENSTOCK_PUBLISH": "0"}) as told,
+    ):
         for program in (silent, told):
             assert program.step()["notes"] == ""
             assert loaders_of(program.pid) == []

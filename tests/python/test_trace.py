@@ -470,7 +470,7 @@ def test_steps_of_any_loader_are_their_spans():
 def test_interpreters_exit_ends_a_trace(data, tmp_path):
     program = (
         "import sys, penstock as ps\n"
-        "loader = ps.Loader(sys.argv[1], batch_size=8, fields={'npy': ps.array.decode(ragged=True)})\n"
+        "loader = ps.Loader(sys.argv[1], batch_size=8, transforms={'npy': ps.array.decode(ragged=True)})\n"
         "loader.trace(sys.argv[2])\n"
         "next(iter(loader))\n"
     )

@@ -69,10 +69,10 @@ def test_a_view_is_loaded_packed_and_its_state_goes_on_with_the_packing(packed, 
 def test_a_sample_that_stands_twice_is_not_cropped_alike(images):
     view = ps.open(images).take(2)
     chain = {"jpg": ps.image.random_resized_crop(64) | ps.image.normalize((0, 0, 0), (1, 1, 1))}
-    batch = next(iter(ps.Loader(view + view, batch_size=4, fields=chain)))
+    batch = next(iter(ps.Loader(view + view, batch_size=4, transforms=chain)))
     assert batch["__key__"][:2] == batch["__key__"][2:]
     assert not np.array_equal(np.asarray(batch["jpg"])[0], np.asarray(batch["jpg"])[2])
-    once = next(iter(ps.Loader(view, batch_size=2, fields=chain)))
+    once = next(iter(ps.Loader(view, batch_size=2, transforms=chain)))
     np.testing.assert_array_equal(np.asarray(batch["jpg"])[:2], np.asarray(once["jpg"]))
 
 
@@ -92,9 +92,34 @@ def test_a_packing_has_each_key_once(packed, tmp_path):
 
 def test_subset_takes_numbers_of_the_view(packed):
     view = ps.open(packed["zip"]).skip(100).take(100)
-    assert keys_of(ps.Loader(view, batch_size=8, subset=[3, 99, 3])) == [view[3].key, view[99].key, view[3].key]
+    assert keys_of(ps.Loader(view, batch_size=8, sampler=ps.sampler.subset([3, 99, 3]))) == [
+        view[3].key,
+        view[99].key,
+        view[3].key,
+    ]
     with pytest.raises(ps.Error, match="subset names sample 100 of a dataset of 100"):
-        ps.Loader(view, subset=[100])
+        ps.Loader(view, sampler=ps.sampler.subset([100]))
+
+
+def test_select_is_a_view_of_numbered_samples(packed):
+    dataset = ps.open(packed["zip"])
+    numpy = pytest.importorskip("numpy")
+    for indices in ([3, 99, 3], (3, 99, 3), numpy.array([3, 99, 3], "u1")):
+        chosen = dataset.select(indices)
+        assert chosen.keys == [dataset[3].key, dataset[99].key, dataset[3].key] == keys_of(ps.Loader(chosen))
+    assert dataset.select(range(2)).keys == dataset.take(2).keys
+    with pytest.raises(ps.Error, match=f"select.. names sample {len(dataset)} of a dataset of {len(dataset)}"):
+        dataset.select([len(dataset)])
+    with pytest.raises(ps.Error, match="got no numbers"):
+        dataset.select([])
+    for wrong, told in (
+        ([True, False], "not a mask"),
+        ({1, 2}, "numbers of samples"),
+        ([0.5], "0 or more, not 0.5"),
+        ([-1], "not -1"),
+    ):
+        with pytest.raises(TypeError, match=told):
+            dataset.select(wrong)
 
 
 def test_staging_refuses_a_view_and_says_what_to_do(packed, tmp_path):
@@ -164,7 +189,7 @@ def test_datasets_and_views_of_each_kind_are_pickled(documents):
         same_dataset(view, copy)
         if view.is_view:
             assert repr(copy) == repr(view)
-        options = {"batch_size": 3, "shuffle": True, "fields": {"npy": ps.raw()}, "missing": "empty", "workers": 1}
+        options = {"batch_size": 3, "shuffle": True, "transforms": {"npy": ps.raw()}, "missing": "empty", "workers": 1}
         loader, other = ps.Loader(view, **options), ps.Loader(copy, **options)
         assert keys_of(other) == keys_of(loader)
         other.load_state_dict(loader.state_dict())
@@ -228,7 +253,7 @@ def test_a_mixture_is_pickled(documents):
         copy = pickle.loads(pickle.dumps(mixture))
         assert repr(copy) == repr(mixture)
         ours, theirs = (
-            ps.Loader(each, batch_size=4, shuffle=True, workers=1, fields={"cls": ps.label()})
+            ps.Loader(each, batch_size=4, shuffle=True, workers=1, transforms={"cls": ps.label()})
             for each in (mixture, copy)
         )
         assert keys_of(theirs) == keys_of(ours)
@@ -241,7 +266,7 @@ def test_worker_processes_load_views_and_mixtures(packed, start):
     pytest.importorskip("penstock.torch")
     view = (ps.open(packed["tar"]).take(30) + ps.open(packed["zip"]).skip(480)).sort("key")
     for source in (view, ps.mixture({"one": view, "other": packed["lmdb"]}, stop=40)):
-        dataset = ps.torch.IterableDataset(source, batch_size=5, fields={"cls": ps.label()})
+        dataset = ps.torch.Loader(source, batch_size=5, transforms={"cls": ps.label()})
         alone = keys_of(dataset)
         loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context=start)
         assert sorted(keys_of(loader)) == sorted(alone)
@@ -251,7 +276,7 @@ def test_bad_values_are_told_with_the_dataset_they_are_of(packed, arrays, tmp_pa
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "one.npy").write_bytes(b"no array")
     whole = ps.open(arrays) + ps.open(tmp_path / "broken")
-    loader = ps.Loader(whole, batch_size=41, fields={"npy": ps.array.decode()})
+    loader = ps.Loader(whole, batch_size=41, transforms={"npy": ps.array.decode()})
     with pytest.raises(ps.Error) as raised:
         next(iter(loader))
     assert raised.value.dataset == str(tmp_path / "broken") and raised.value.key == "one"
@@ -425,7 +450,7 @@ def test_a_join_is_loaded_packed_and_read_like_one_dataset(records, tmp_path):
     ]
     for sample in (both[i] for i in range(0, 3000, 111)):
         assert sample["json"] == sample["other.json"] and ("txt" in sample) == ("note" in sample)
-    loader = ps.Loader(both, batch_size=100, shuffle=True, fields={"json": ps.raw(), "other.json": ps.raw()})
+    loader = ps.Loader(both, batch_size=100, shuffle=True, transforms={"json": ps.raw(), "other.json": ps.raw()})
     for batch in loader:
         assert np.asarray(batch["json"].values).tobytes() == np.asarray(batch["other.json"].values).tobytes()
     ps.pack(both.take(100), tmp_path / "both", progress=False)
@@ -542,8 +567,8 @@ def test_parts_put_together_are_the_dataset_again_in_memory_too(records):
     parts = dataset.split({"train": 0.9, "val": 0.1})
     whole = ps.concat(parts.values()).sort()
     loader, own = (
-        ps.Loader(whole, batch_size=7, fields={"cls": ps.label()}),
-        ps.Loader(dataset, batch_size=7, fields={"cls": ps.label()}),
+        ps.Loader(whole, batch_size=7, transforms={"cls": ps.label()}),
+        ps.Loader(dataset, batch_size=7, transforms={"cls": ps.label()}),
     )
     own.load_state_dict(loader.state_dict())
     assert keys_of(own) == keys_of(loader) == dataset.keys

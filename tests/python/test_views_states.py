@@ -120,7 +120,10 @@ def chosen(draw, view, _):
         ({"has": "txt"}, lambda s: "txt" in s.fields),
         ({"has": ["txt", "cls"]}, lambda s: "txt" in s.fields and "cls" in s.fields),
         ({"lengths": {"txt": (least, most)}}, lambda s: (least or 0) <= s.fields.get("txt", -1) <= (most or 99)),
-        ({"where": lambda s: json.loads(s["json"])["score"] < score}, lambda s: s.told["score"] < score),
+        (
+            {"where": lambda s: json.loads(s["json"])["score"] < score},
+            lambda s: s.told["score"] < score,
+        ),
     ]
     options, hold = {}, []
     for more, condition in draw.sample(conditions, draw.choice([1, 1, 2, 3])):
@@ -280,7 +283,7 @@ def test_states_go_on_from_anywhere_with_any_world(sources, kind):
     for draw in positions(f"views {kind}", few=12):
         rows, make, options, order, row = drawn(draw, kind, sources)
         last = draw.choice(["keep", "pad", "drop"])
-        options |= {"last": last, "missing": "exclude", "fields": rows.fields(), "workers": 1}
+        options |= {"last_batch": last, "missing": "exclude", "transforms": rows.fields(), "workers": 1}
 
         def loader_of(make=make, options=options, **shape):  # of a view made anew, as after a crash
             return ps.Loader(make(), **options, **shape)

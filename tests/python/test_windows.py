@@ -94,7 +94,15 @@ def check(rows, model, frames):
 @pytest.mark.parametrize("group", [BY_KEY, "json:episode"])
 def test_rows_are_the_steps_of_the_page(packed, frames, group, engine, shuffle):
     chain = window(group=group)
-    loader = ps.Loader(packed, batch_size=5, shuffle=shuffle, seed=2, engine=engine, fields=fields_of(chain), workers=2)
+    loader = ps.Loader(
+        packed,
+        batch_size=5,
+        shuffle=shuffle,
+        seed=2,
+        read_options=ps.ReadOptions(engine=engine),
+        transforms=fields_of(chain),
+        workers=2,
+    )
     rows = rows_of(loader)
     assert sorted(sample for sample, _ in rows) == list(range(len(KEYS)))
     assert rows[0][1]["clip"].shape == (4, 3, *SIZE)
@@ -102,7 +110,7 @@ def test_rows_are_the_steps_of_the_page(packed, frames, group, engine, shuffle):
 
 
 def test_all_samples_are_one_group_without_one(packed, frames):
-    loader = ps.Loader(packed, batch_size=8, fields={"clip": ps.window("png", offsets=[-1, 0, 1])})
+    loader = ps.Loader(packed, batch_size=8, transforms={"clip": ps.window("png", offsets=[-1, 0, 1])})
     for sample, values in rows_of(loader):
         steps = [min(max(sample + offset, 0), len(KEYS) - 1) for offset in (-1, 0, 1)]
         assert np.array_equal(values["clip"], frames[steps])
@@ -115,7 +123,7 @@ def test_all_ranks_have_every_whole_window_once(packed, frames, world):
     rows = []
     for rank in range(world):
         fields = fields_of(window(edge="drop"))
-        loader = ps.Loader(packed, batch_size=3, shuffle=True, seed=4, fields=fields, rank=rank, world=world)
+        loader = ps.Loader(packed, batch_size=3, shuffle=True, seed=4, transforms=fields, rank=rank, world_size=world)
         assert loader.stats()["excluded_samples"] == len(KEYS) - len(whole)
         rows += rows_of(loader)
     assert sorted(sample for sample, _ in rows) == whole
@@ -125,7 +133,7 @@ def test_all_ranks_have_every_whole_window_once(packed, frames, world):
 
 def test_order_by_a_number(packed, frames):
     back = [-step for _, step in names()]
-    loader = ps.Loader(packed, batch_size=4, fields=fields_of(window(order_by="json:back")))
+    loader = ps.Loader(packed, batch_size=4, transforms=fields_of(window(order_by="json:back")))
     check(rows_of(loader), Window(GROUPS, OFFSETS, order_by=back), frames)
 
 
@@ -135,7 +143,7 @@ def test_offsets_of_a_timestamp(packed, frames, edge):
     times = [10.0 * step for _, step in names()]
     model = Window(GROUPS, offsets, edge, at=times)
     loader = ps.Loader(
-        packed, batch_size=4, shuffle=True, fields=fields_of(window(offsets=offsets, at="json:t", edge=edge))
+        packed, batch_size=4, shuffle=True, transforms=fields_of(window(offsets=offsets, at="json:t", edge=edge))
     )
     rows = rows_of(loader)
     assert sorted(sample for sample, _ in rows) == [sample for sample in range(len(KEYS)) if model.serves(sample)]
@@ -161,7 +169,7 @@ def test_fields_of_other_rates_are_joined(tmp_path, at):
     offsets = [-150, 0] if at else [-2, 0]
     sweeps = ps.window("npy", offsets=offsets, group="json:drive", order_by=None if at else "json:t", at=at)
     fields = {"camera": ps.field("cls") | ps.label(), "sweeps": sweeps}
-    loader = ps.Loader(tmp_path, batch_size=4, shuffle=True, missing="exclude", fields=fields)
+    loader = ps.Loader(tmp_path, batch_size=4, shuffle=True, missing="exclude", transforms=fields)
     met = 0
     for batch in loader:
         for time, row in zip(np.asarray(batch["camera"]), np.asarray(batch["sweeps"])[..., 0]):
@@ -178,7 +186,7 @@ def test_a_row_is_drawn_alike_and_another_row_for_itself(folder, tmp_path):
         (tmp_path / key).parent.mkdir(exist_ok=True)
         Image.fromarray(pixels).save(tmp_path / f"{key}.png")
     fields = {"clip": window() | ps.image.random_resized_crop(16) | ps.image.random_flip()}
-    loader = ps.Loader(tmp_path, batch_size=8, fields=fields, shuffle=True)
+    loader = ps.Loader(tmp_path, batch_size=8, transforms=fields, shuffle=True)
     rows = [values["clip"] for _, values in rows_of(loader, epochs=2)]
     assert all(np.array_equal(step, row[0]) for row in rows for step in row)
     assert len({row[0].tobytes() for row in rows}) > 1.8 * len(KEYS)
@@ -188,8 +196,8 @@ def test_draws_are_those_of_the_rows_sample(packed, frames):
     """A row of one step, 0, is the chain of the sample alone, whatever other rows read the same frame."""
     chain = ps.image.random_resized_crop(6) | ps.image.random_flip()
     options = {"batch_size": 16, "shuffle": True, "seed": 9}
-    alone = ps.Loader(packed, fields={"clip": ps.field("png") | chain}, **options)
-    rows = ps.Loader(packed, fields={"clip": ps.window("png", offsets=[-1, 0], group=BY_KEY) | chain}, **options)
+    alone = ps.Loader(packed, transforms={"clip": ps.field("png") | chain}, **options)
+    rows = ps.Loader(packed, transforms={"clip": ps.window("png", offsets=[-1, 0], group=BY_KEY) | chain}, **options)
     for (sample, one), (other, row) in zip(rows_of(alone), rows_of(rows)):
         assert sample == other
         assert np.array_equal(one["clip"], row["clip"][1])
@@ -200,7 +208,7 @@ def test_followers_take_the_steps_of_what_they_follow(packed, folder):
         "clip": window() | ps.image.random_crop(6) | ps.image.random_flip(),
         "mask": ps.follow("clip") | ps.field("seg.png"),
     }
-    for batch in ps.Loader(packed, batch_size=4, fields=fields, shuffle=True):
+    for batch in ps.Loader(packed, batch_size=4, transforms=fields, shuffle=True):
         masks = np.asarray(batch["mask"])
         assert np.array_equal(
             masks.reshape(np.asarray(batch["clip"])[:, :, 0].shape), np.asarray(batch["clip"])[:, :, 0]
@@ -214,7 +222,7 @@ def test_several_windows_and_arrays(packed):
         "npy": ps.array.decode(),
         "label": ps.window("cls", offsets=[0, 1], group=BY_KEY) | ps.label(),
     }
-    for batch in ps.Loader(packed, batch_size=7, fields=fields, shuffle=True):
+    for batch in ps.Loader(packed, batch_size=7, transforms=fields, shuffle=True):
         for row, key in enumerate(batch["__key__"]):
             for name, offsets in (("actions", [1, 2]), ("state", [-1, 0])):
                 steps = [step for step, _ in Window(GROUPS, offsets).row(NUMBER[key])]
@@ -233,8 +241,16 @@ def test_a_value_is_read_once_for_a_batch(packed, field, engine):
         "pair": window(field, offsets=[0, 1]),
         field: ps.array.decode() if field == "npy" else ps.image.decode(),
     }
-    alone = ps.Loader(packed, batch_size=len(KEYS), engine=engine, fields={field: fields[field]}, checksums="off")
-    rows = ps.Loader(packed, batch_size=len(KEYS), engine=engine, fields=fields, checksums="off")
+    alone = ps.Loader(
+        packed,
+        batch_size=len(KEYS),
+        read_options=ps.ReadOptions(engine=engine),
+        transforms={field: fields[field]},
+        checksums="off",
+    )
+    rows = ps.Loader(
+        packed, batch_size=len(KEYS), read_options=ps.ReadOptions(engine=engine), transforms=fields, checksums="off"
+    )
     read = [next(iter(loader)) is not None and loader.stats()["stored_bytes"] for loader in (alone, rows)]
     assert read[0] == read[1] > 0
 
@@ -242,14 +258,14 @@ def test_a_value_is_read_once_for_a_batch(packed, field, engine):
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
 def test_resumed_anywhere_and_on_other_worlds(packed, world):
     fields = {"clip": window("npy", edge="drop"), "cls": ps.label()}
-    options = {"batch_size": 2, "shuffle": True, "seed": 5, "fields": fields, "last": "pad"}
-    loaders = [ps.Loader(packed, rank=rank, world=world, **options) for rank in range(world)]
+    options = {"batch_size": 2, "shuffle": True, "seed": 5, "transforms": fields, "last_batch": "pad"}
+    loaders = [ps.Loader(packed, rank=rank, world_size=world, **options) for rank in range(world)]
     whole = [[np.array(np.asarray(batch["clip"])) for batch in loader] for loader in loaders]
     draw = random.Random(world)
     for _ in range(20):
         rank, number = draw.randrange(world), draw.randrange(len(whole[0]))
         state = {**loaders[rank].state_dict(), "epoch": 0, "batch": number}
-        again = ps.Loader(packed, rank=rank, world=world, **options)
+        again = ps.Loader(packed, rank=rank, world_size=world, **options)
         again.load_state_dict(state)
         for expected, batch in zip(whole[rank][number:], again):
             assert np.array_equal(expected, np.asarray(batch["clip"]))
@@ -258,7 +274,7 @@ def test_resumed_anywhere_and_on_other_worlds(packed, world):
     state = {**loaders[0].state_dict(), "epoch": 0, "batch": number}
     delivered = sorted(row[0, 0] for rank in whole for batch in rank[:number] for row in batch)
     for rank in range(3):
-        other = ps.Loader(packed, rank=rank, world=3, **options)
+        other = ps.Loader(packed, rank=rank, world_size=3, **options)
         other.load_state_dict(state)
         for batch in other:
             valid = np.flatnonzero(np.asarray(batch["__valid__"]))
@@ -274,26 +290,26 @@ def digest(loader):
 @pytest.mark.parametrize("chain", [ps.image.resize((6, 6)), ps.image.random_crop(5)])
 def test_bytes_do_not_depend_on_how_they_are_made(packed, folder, chain):
     fields = {"clip": window() | chain | ps.image.normalize((0.5,) * 3, (0.2,) * 3), "cls": ps.label()}
-    options = {"batch_size": 6, "shuffle": True, "seed": 1, "fields": fields}
+    options = {"batch_size": 6, "shuffle": True, "seed": 1, "transforms": fields}
     one = ps.Loader(packed, workers=1, **options)
     expected = [digest(one), digest(one)]
     for more in (
         {"workers": 3, "prefetch": 4},
-        {"workers": 2, "workers_max": 8},
+        {"workers": 2, "max_workers": 8},
         {"cache": "encoded"},
         {"cache": "decoded"},
-        {"engine": "pread"},
-        {"engine": "pread", "direct_io": True},
-        {"engine": "direct"},
-        {"engine": "gather"},
+        {"read_options": ps.ReadOptions(engine="pread")},
+        {"read_options": ps.ReadOptions(engine="pread", direct_io=True)},
+        {"read_options": ps.ReadOptions(engine="direct")},
+        {"read_options": ps.ReadOptions(engine="gather")},
         {"checksums": "always"},
         {"checksums": "off"},
-        {"read_window": 4096, "engine": "pread"},
+        {"read_options": ps.ReadOptions(read_ahead_bytes=4096, engine="pread")},
         {"on_error": "mark"},
         {"on_error": "replace"},
         {"device": "host"},
-        {"device": "host", "gpu_jpeg": 1.0},
-        {"device": "host", "gpu_direct": True},
+        {"device": "host", "device_options": ps.DeviceOptions(gpu_jpeg=1.0)},
+        {"device": "host", "device_options": ps.DeviceOptions(gpu_direct=True)},
     ):
         loader = ps.Loader(packed, **{"workers": 2, **options, **more})
         assert [digest(loader), digest(loader)] == expected, more
@@ -305,13 +321,13 @@ def test_bytes_do_not_depend_on_how_they_are_made(packed, folder, chain):
 def test_views_and_subsets(packed, frames):
     view = packed.only("ep[024]/*")
     groups = [GROUPS[NUMBER[key]] for key in view.keys]
-    loader = ps.Loader(view, batch_size=4, fields=fields_of(window(edge="drop")))
+    loader = ps.Loader(view, batch_size=4, transforms=fields_of(window(edge="drop")))
     model = Window(groups, OFFSETS, "drop")
     of = [NUMBER[key] for key in view.keys]
     rows = rows_of(loader)
     assert [sample for sample, _ in rows] == [of[i] for i in range(len(of)) if model.serves(i)]
     check(rows, Window(GROUPS, OFFSETS), frames)
-    subset = ps.Loader(packed, batch_size=4, fields=fields_of(), subset=[5, 30, 5])
+    subset = ps.Loader(packed, batch_size=4, transforms=fields_of(), sampler=ps.sampler.subset([5, 30, 5]))
     rows = rows_of(subset)
     assert [sample for sample, _ in rows] == [5, 30, 5]
     check(rows, Window(GROUPS, OFFSETS), frames)
@@ -320,7 +336,9 @@ def test_views_and_subsets(packed, frames):
 def test_samples_that_come_twice_are_drawn_for_anew(packed):
     fields = {"clip": window() | ps.image.random_crop((4, 5)), "plain": window() | ps.image.center_crop(6)}
     rows = {}
-    for batch in ps.Loader(packed, batch_size=8, shuffle=True, fields=fields, repeats=[2] * len(KEYS)):
+    for batch in ps.Loader(
+        packed, batch_size=8, shuffle=True, transforms=fields, sampler=ps.sampler.repeated([2] * len(KEYS))
+    ):
         for row, key in enumerate(batch["__key__"]):
             rows.setdefault(key, []).append([np.array(np.asarray(batch[name])[row]) for name in fields])
     assert all(len(twice) == 2 and np.array_equal(twice[0][1], twice[1][1]) for twice in rows.values())
@@ -330,7 +348,7 @@ def test_samples_that_come_twice_are_drawn_for_anew(packed):
 def test_a_mixtures_windows_stay_in_their_source(packed, frames):
     mixture = ps.mixture({"x": packed.take(10), "y": packed.skip(10)}, {"x": 0.5, "y": 0.5}, stop=60)
     loader = ps.Loader(
-        mixture, batch_size=4, shuffle=True, fields={"clip": ps.window("cls", offsets=[-30, 0, 30]) | ps.label()}
+        mixture, batch_size=4, shuffle=True, transforms={"clip": ps.window("cls", offsets=[-30, 0, 30]) | ps.label()}
     )
     met = set()
     for batch in loader:
@@ -353,7 +371,7 @@ def broken_fixture(tmp_path_factory):
 def test_a_broken_step_is_told_with_its_key(broken, draws):
     fields = {"clip": window() | (ps.image.random_crop(4) if draws else ps.image.resize((4, 4)))}
     with pytest.raises(ps.Error, match="ep2/005") as told:
-        for _ in ps.Loader(broken, batch_size=4, fields=fields):
+        for _ in ps.Loader(broken, batch_size=4, transforms=fields):
             pass
     assert told.value.field == "png"
 
@@ -363,7 +381,7 @@ def test_rows_with_a_broken_step_are_marked_or_replaced(broken, frames, draws):
     chain = window() | (ps.image.random_crop(4) if draws else ps.image.decode())
     model = Window(GROUPS, OFFSETS)
     bad = [sample for sample in range(len(KEYS)) if BROKEN in [step for step, _ in model.row(sample)]]
-    options = {"batch_size": 5, "max_error_rate": 1, "fields": {"clip": chain, "cls": ps.label()}}
+    options = {"batch_size": 5, "max_errors": 1.0, "transforms": {"clip": chain, "cls": ps.label()}}
     marked = ps.Loader(broken, on_error="mark", **options)
     for batch in marked:
         for key, valid, row in zip(batch["__key__"], np.asarray(batch["__valid__"]), np.asarray(batch["clip"])):
@@ -394,27 +412,32 @@ def test_a_broken_field_breaks_only_rows_that_have_it(folder, tmp_path, engine, 
     shard.write_bytes(stored.replace(value, np.full((2,), -1, np.float32).tobytes()))
     last = window("cls", offsets=[-1, 0]) | ps.label()
     fields = {"next": window("npy", offsets=[1, 2]), "last": last, "cls": ps.label()}
-    options = {"batch_size": batch_size, "on_error": "mark", "max_error_rate": 1, "engine": engine}
+    options = {
+        "batch_size": batch_size,
+        "on_error": "mark",
+        "max_errors": 1.0,
+        "read_options": ps.ReadOptions(engine=engine),
+    }
     bad = [sample for sample in range(len(KEYS)) if BROKEN in [step for step, _ in Window(GROUPS, [1, 2]).row(sample)]]
     marked = []
-    for batch in ps.Loader(tmp_path / "packed", fields=fields, **options):
+    for batch in ps.Loader(tmp_path / "packed", transforms=fields, **options):
         marked += [NUMBER[key] for key, valid in zip(batch["__key__"], np.asarray(batch["__valid__"])) if not valid]
     assert marked == bad
 
 
 def test_states_name_the_window(packed):
-    first = ps.Loader(packed, fields={"clip": window()})
+    first = ps.Loader(packed, transforms={"clip": window()})
     state = first.state_dict()
     written = 'clip = window("png", offsets=[-3, -1, 0, 2]'
     assert written.replace('"', '\\"') in json.dumps(state)
-    other = ps.Loader(packed, fields={"clip": window(offsets=[0, 1])})
+    other = ps.Loader(packed, transforms={"clip": window(offsets=[0, 1])})
     with pytest.warns(
         UserWarning, match=r"was made with clip = window\(.*\), this loader has clip = window\(.*\): the"
     ) as told:
         other.load_state_dict(state)
     assert len(told) == 1 and "the order is the same, what a row holds is not" in str(told[0].message)
     assert written in str(told[0].message) and "transforms" not in str(told[0].message)
-    same = ps.Loader(packed, fields={"clip": window()})
+    same = ps.Loader(packed, transforms={"clip": window()})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same.load_state_dict(state)
@@ -422,7 +445,7 @@ def test_states_name_the_window(packed):
 
 def test_states_of_windows_that_leave_out_other_samples_are_refused_by_name(packed):
     def of(**options):
-        return ps.Loader(packed, fields={"clip": window(**options), "cls": ps.label()}, batch_size=4)
+        return ps.Loader(packed, transforms={"clip": window(**options), "cls": ps.label()}, batch_size=4)
 
     def refused(loader, saved):
         with pytest.raises(ps.Error) as told:
@@ -438,13 +461,13 @@ def test_states_of_windows_that_leave_out_other_samples_are_refused_by_name(pack
     ):
         cause = refused(of(**options), state)
         assert cause.count("clip = window(") == 2 and cause.endswith("samples have a row, and so the order is another")
-    plain = ps.Loader(packed, fields={"cls": ps.label()}, batch_size=4)
+    plain = ps.Loader(packed, transforms={"cls": ps.label()}, batch_size=4)
     assert "this loader has no windows" in refused(plain, dropped)
     assert "the state was saved with no windows" in refused(of(edge="drop"), plain.state_dict())
 
 
 def test_explain_names_every_frame(packed):
-    loader = ps.Loader(packed, batch_size=4, fields=fields_of(window() | ps.image.random_crop(6)))
+    loader = ps.Loader(packed, batch_size=4, transforms=fields_of(window() | ps.image.random_crop(6)))
     told = loader.explain(0, 2, 1)
     sample = NUMBER[told["key"]]
     steps = Window(GROUPS, OFFSETS).row(sample)
@@ -457,7 +480,7 @@ def test_explain_names_every_frame(packed):
 def test_show_lists_the_frames_also_from_a_state(packed, folder, tmp_path):
     chain = f"window('png', offsets=[-1, 0, 1], group='{BY_KEY}', edge='drop')"
     loader = ps.Loader(
-        packed, batch_size=4, seed=3, shuffle=True, fields={"clip": window(offsets=[-1, 0, 1], edge="drop")}
+        packed, batch_size=4, seed=3, shuffle=True, transforms={"clip": window(offsets=[-1, 0, 1], edge="drop")}
     )
     told = loader.explain(0, 1, 2)
     (tmp_path / "state.json").write_text(json.dumps({**loader.state_dict(), "epoch": 0, "batch": 1}))
@@ -509,27 +532,27 @@ def test_windows_that_make_no_sense(make, said):
 )
 def test_windows_that_the_dataset_has_not(packed, fields, said):
     with pytest.raises(ps.Error, match=said):
-        ps.Loader(packed, fields=fields)
+        ps.Loader(packed, transforms=fields)
 
 
 def test_windows_are_not_mixed(packed):
     fields = {"clip": window() | ps.image.normalize((0,) * 3, (1,) * 3), "cls": ps.label()}
     with pytest.raises(ps.Error, match="steps of a window"):
-        ps.Loader(packed, fields=fields, mix=ps.mixup(0.2, classes=40))
+        ps.Loader(packed, transforms=fields, mix=ps.mixup(0.2, classes=40))
 
 
 def test_huge_offsets_pad(packed, frames):
     far = 2**52
-    loader = ps.Loader(packed, batch_size=4, fields=fields_of(window(offsets=[-far, far])))
+    loader = ps.Loader(packed, batch_size=4, transforms=fields_of(window(offsets=[-far, far])))
     check(rows_of(loader), Window(GROUPS, [-far, far]), frames)
 
 
 def test_doors_around_the_loader(packed, tmp_path):
     fields = {"clip": window("npy"), "cls": ps.label()}
-    plain = digest(ps.Loader(packed, batch_size=4, fields=fields))
-    assert digest(ps.Loader(packed, batch_size=4, fields=fields, ledger=tmp_path / "ledger")) == plain
+    plain = digest(ps.Loader(packed, batch_size=4, transforms=fields))
+    assert digest(ps.Loader(packed, batch_size=4, transforms=fields, delivery_log=tmp_path / "ledger")) == plain
     own = {"clip": window("npy") | ps.transform(doubled, shape=(4, 2), dtype="float32"), "cls": ps.label()}
-    found = digest(ps.Loader(packed, batch_size=4, fields=own))
+    found = digest(ps.Loader(packed, batch_size=4, transforms=own))
     assert [np.frombuffer(clip, np.float32).tolist() for _, clip in found] == [
         (2 * np.frombuffer(clip, np.float32)).tolist() for _, clip in plain
     ]

@@ -43,9 +43,9 @@ def options_of(kind, edge):
     crop = clip("png", edge=edge) | ps.image.random_crop(6)
     if kind == "transform":
         fields = {"npy": clip(edge=edge) | ps.transform(own_functions.noisy), "png": crop}
-        return {"fields": {**fields, "inside": ps.follow("npy") | ps.inside()}}
+        return {"transforms": {**fields, "inside": ps.follow("npy") | ps.inside()}}
     function = ps.sample(own_functions.windows_put_together, ("npy", "png"))
-    return {"fields": {"npy": clip(edge=edge), "png": crop}, "on_sample": function}
+    return {"transforms": {"npy": clip(edge=edge), "png": crop}, "sample_transform": function}
 
 
 @pytest.mark.parametrize("edge", ["pad", "drop"])
@@ -72,18 +72,18 @@ def test_an_image_step_behind_a_function_of_windows_is_told(folder):
     chain = clip("png") | ps.transform(own_functions.same)
     rest = ps.image.normalize((1,) * 3, (2,) * 3)
     with pytest.raises(ps.Error, match=r"that is not an image"):
-        next(iter(ps.Loader(folder, batch_size=5, fields={"png": chain | rest})))
+        next(iter(ps.Loader(folder, batch_size=5, transforms={"png": chain | rest})))
 
 
 @pytest.mark.parametrize(("edge", "workers", "start"), [("pad", 0, None), ("pad", 2, "fork"), ("drop", 2, "spawn")])
 def test_dataloaders_deliver_windows(folder, edge, workers, start):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     fields = {"npy": clip(edge=edge), "inside": ps.follow("npy") | ps.inside(), "png": clip("png", edge=edge)}
-    dataset = ps.torch.IterableDataset(folder, batch_size=4, shuffle=True, seed=2, fields=fields)
+    dataset = ps.torch.Loader(folder, batch_size=4, shuffle=True, seed=2, transforms=fields)
     loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=workers, multiprocessing_context=start)
     model = Window(GROUPS, OFFSETS, edge)
     frames = {}
-    for batch in ps.Loader(folder, batch_size=8, fields={"png": ps.image.decode()}):
+    for batch in ps.Loader(folder, batch_size=8, transforms={"png": ps.image.decode()}):
         frames.update(zip((NUMBER[key] for key in batch["__key__"]), np.array(batch["png"])))
     for _ in range(1 if start == "spawn" else 2):
         met = []
@@ -100,12 +100,12 @@ def test_dataloaders_deliver_windows(folder, edge, workers, start):
 @pytest.mark.parametrize("edge", ["pad", "drop"])
 def test_a_dataloader_goes_on_where_it_was(folder, edge):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    options = {"batch_size": 4, "shuffle": True, "seed": 2, "fields": {"npy": clip(edge=edge)}}
-    whole = [batch["npy"].tolist() for batch in ps.torch.IterableDataset(folder, **options)]
-    dataset = ps.torch.IterableDataset(folder, **options)
+    options = {"batch_size": 4, "shuffle": True, "seed": 2, "transforms": {"npy": clip(edge=edge)}}
+    whole = [batch["npy"].tolist() for batch in ps.torch.Loader(folder, **options)]
+    dataset = ps.torch.Loader(folder, **options)
     batches = iter(torch.utils.data.DataLoader(dataset, batch_size=None))
     for _ in range(3):
         next(batches)
-    again = ps.torch.IterableDataset(folder, **options)
+    again = ps.torch.Loader(folder, **options)
     again.load_state_dict(dataset.state_dict())
     assert [batch["npy"].tolist() for batch in torch.utils.data.DataLoader(again, batch_size=None)] == whole[3:]

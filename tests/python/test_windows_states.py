@@ -202,7 +202,7 @@ def test_states_go_on_from_anywhere_with_any_world(sources, kind, edge):
     for draw in positions(f"{kind} {edge}", few=8):
         rows, dataset, options, order, row = drawn(draw, kind, edge, sources)
         last = draw.choice(["keep", "pad", "drop"])
-        options |= {"last": last, "missing": "exclude", "fields": rows.fields(), "workers": 1}
+        options |= {"last_batch": last, "missing": "exclude", "transforms": rows.fields(), "workers": 1}
 
         def loader_of(dataset=dataset, options=options, **shape):
             return ps.Loader(dataset, **options, **shape)

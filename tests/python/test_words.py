@@ -23,19 +23,21 @@ KNOWN = list(inspect.signature(ps.Loader).parameters)
 
 # Of PyTorch's DataLoader and of datasets around it, and the option that the sentence has to name.
 ELSEWHERE = {
-    "batch_sampler": "subset",
-    "collate_fn": "on_batch",
-    "columns": "fields",
-    "dataset": "source",
+    "batch_sampler": "batching",
+    "collate_fn": "batch_transform",
+    "columns": "transforms",
+    "fields": "transforms",
+    "source": "dataset",
     "generator": "seed",
-    "num_replicas": "world",
+    "num_replicas": "world_size",
     "num_workers": "workers",
     "pin_memory": "device",
     "prefetch_factor": "prefetch",
-    "sampler": "subset",
-    "target_transform": "fields",
-    "transform": "fields",
-    "transforms": "on_sample",
+    "target_transform": "transforms",
+    "transform": "transforms",
+    "weights": "sampler",
+    "bucket_by": "batching",
+    "engine": "read_options",
 }
 
 
@@ -83,7 +85,7 @@ def test_a_step_and_its_arguments_are_told_with_the_closest():
 
 
 def test_the_methods_of_a_loader_refuse_in_one_sentence(labels):
-    loader = ps.Loader(labels, fields={"cls": ps.label()})
+    loader = ps.Loader(labels, transforms={"cls": ps.label()})
     assert refusal(loader.at, 0) == "penstock.Loader.at() needs batch"
     assert refusal(loader.at, 0, "1") == "penstock.Loader.at(): batch is a whole number of 0 or more, not '1'"
     assert refusal(loader.set_epoch, epok=1) == "penstock.Loader.set_epoch() has no keyword epok: is epoch meant?"
@@ -92,7 +94,9 @@ def test_the_methods_of_a_loader_refuse_in_one_sentence(labels):
 
 
 def test_a_batch_tells_what_is_in_it(labels, icons):
-    batch = next(iter(ps.Loader(labels, batch_size=4, fields={"cls": ps.label(), "text": ps.field("cls") | ps.raw()})))
+    batch = next(
+        iter(ps.Loader(labels, batch_size=4, transforms={"cls": ps.label(), "text": ps.field("cls") | ps.raw()}))
+    )
     assert isinstance(batch, dict) and type(batch) is ps.Batch and batch == dict(batch)
     assert repr(batch) == (
         "penstock.Batch(cls int64 (4,), text 4 rows of different length, uint8 (4,), __key__ list of 4, "
@@ -101,7 +105,7 @@ def test_a_batch_tells_what_is_in_it(labels, icons):
     assert "<img" not in batch._repr_html_() and "int64 (4,)" in batch._repr_html_()
     for last in (None, ps.image.normalize((0.5,) * 3, (0.5,) * 3)):
         chain = ps.image.resize((120, 200)) if last is None else ps.image.resize((120, 200)) | last
-        pictures = next(iter(ps.Loader(icons, batch_size=20, fields={"png": chain})))._repr_html_()
+        pictures = next(iter(ps.Loader(icons, batch_size=20, transforms={"png": chain})))._repr_html_()
         shown = re.findall('<img style="margin:1px" src="data:image/png;base64,([^"]+)">', pictures)
         assert len(shown) == 16
         assert Image.open(io.BytesIO(base64.b64decode(shown[0]))).size == (67, 40)
@@ -133,22 +137,22 @@ def test_another_unknown_keyword_is_told_with_the_closest(labels):
 
 def test_the_dataset_for_torch_tells_where_it_is_made(labels):
     pytest.importorskip("torch")
-    name = "penstock.torch.IterableDataset() has no keyword "
-    assert refusal(ps.torch.IterableDataset, labels, num_workers=3).startswith(
-        f"{name}num_workers: here it is workers ("
-    )
-    assert refusal(ps.torch.IterableDataset, labels, colums=("a",)) == f"{name}colums: is columns meant?"
+    name = "penstock.torch.Loader() has no keyword "
+    assert refusal(ps.torch.Loader, labels, num_workers=3).startswith(f"{name}num_workers: here it is workers (")
+    assert refusal(ps.torch.Loader, labels, as_tupl=("a",)) == f"{name}as_tupl: is as_tuple meant?"
 
 
 WRONG_TYPES = {
-    "workers": (-1, 'a whole number of 0 or more, or "auto", not -1'),
+    "workers": (-1, 'a whole number of 1 or more, "auto" or None, not -1'),
     "prefetch": (-1, "a whole number of 0 or more, not -1"),
     "batch_size": ("4", "a whole number of 0 or more, not '4'"),
-    "shuffle": (1, "True or False, not 1"),
-    "fields": ([3], "a dict of names and chains or None, not [3]"),
-    "cache": (True, '"encoded", "decoded" or None, not True'),
-    "last": (None, '"keep", "drop" or "pad", not None'),
-    "subset": (["a"], "a list or an array of whole numbers, or None, not ['a']"),
+    "shuffle": (1, "True, False, ps.shuffle.blocks() or ps.shuffle.window(), not 1"),
+    "transforms": ([3], "a dict of names and chains or None, not [3]"),
+    "cache": (True, '"encoded", "decoded", a penstock.CacheOptions or None, not True'),
+    "last_batch": (None, '"keep", "drop" or "pad", not None'),
+    "device": (3, 'a str such as "cuda:0", a torch.device or None, not 3'),
+    "read_options": ("pread", "a penstock.ReadOptions or None, not 'pread'"),
+    "max_errors": ("x", "a count such as 10, or a share such as 0.05, not 'x'"),
     "mix": (3, "a penstock.Mix or a sequence, each entry a penstock.Mix, or None, not 3"),
     "timeout": ("x" * 999, f"a number or None, not '{'x' * 56}..."),
 }
@@ -161,9 +165,9 @@ def test_a_wrong_type_is_told_with_keyword_expected_type_and_value(labels, keywo
 
 
 def test_other_misuse_is_told_too(labels):
-    assert refusal(ps.Loader) == "penstock.Loader() needs source"
+    assert refusal(ps.Loader) == "penstock.Loader() needs dataset"
     assert refusal(ps.Loader, labels, 32).endswith("was given 2: the others go by keyword")
-    assert refusal(ps.Loader, labels, source=labels).startswith("penstock.Loader() was given source twice")
+    assert refusal(ps.Loader, labels, dataset=labels).startswith("penstock.Loader() was given dataset twice")
     assert refusal(ps.Loader, labels, batch_size=1 << 40).endswith("batch_size cannot be as large as 1099511627776")
     assert refusal(ps.field, 3) == "penstock.field(): alternatives is a str, not 3"
     assert "penstock.pack(): workers is" in refusal(ps.pack, labels, labels / "x", format="tar", workers="a")
@@ -176,7 +180,7 @@ def test_a_type_error_of_the_programs_own_stays_as_it_is(labels):
             raise TypeError("cast(): incompatible function arguments, of its own")
 
     with pytest.raises(TypeError, match="^cast.*of its own$"):
-        ps.Loader(labels, fields={Name(): ps.label()})
+        ps.Loader(labels, transforms={Name(): ps.label()})
 
 
 def test_a_warning_names_the_line_of_the_program(tmp_path):
@@ -200,7 +204,7 @@ def test_a_process_among_several_is_told_once_that_all_of_them_read_everything(l
     several = {"RANK": "1", "WORLD_SIZE": "4"}
     told = warnings_of_ranks(labels, several, "{}")
     assert len(told) == 1 and "process 1 of 4" in told[0] and 'rank="env" gives each its share' in told[0]
-    for options in ("{'rank': 'env'}", "{'rank': 0, 'world': 1}"):
+    for options in ("{'rank': 'env'}", "{'rank': 0, 'world_size': 1}"):
         assert warnings_of_ranks(labels, several, options) == []
     for alone in ({}, {"RANK": "0", "WORLD_SIZE": "1"}, {"RANK": "1"}, {"RANK": "a", "WORLD_SIZE": "b"}):
         assert warnings_of_ranks(labels, alone, "{}") == []
@@ -281,7 +285,7 @@ def test_means_of_pixels_up_to_255_are_doubted(tmp_path):
     def notes(*numbers):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            stats = ps.Loader(tmp_path, fields={"npy": ps.image.normalize(*numbers)}).stats()
+            stats = ps.Loader(tmp_path, transforms={"npy": ps.image.normalize(*numbers)}).stats()
         assert [str(each.message) for each in told] == ([f"penstock: {stats['notes']}"] if stats["notes"] else [])
         return stats["notes"]
 
@@ -298,7 +302,7 @@ def columns_fixture(tmp_path):
     for i in range(6):
         numpy.save(tmp_path / f"{i}.npy", numpy.arange(12, dtype=numpy.float32).reshape(3, 4) + 100 * i)
         (tmp_path / f"{i}.cls").write_text(str(i))
-    loader = ps.Loader(tmp_path, batch_size=6, fields={"npy": ps.array.decode(), "cls": ps.label()})
+    loader = ps.Loader(tmp_path, batch_size=6, transforms={"npy": ps.array.decode(), "cls": ps.label()})
     return next(iter(loader))
 
 
@@ -346,7 +350,7 @@ def test_a_tensor_becomes_an_array_a_tensor_of_torch_and_lists(columns):
 def test_a_tensor_of_bfloat16_becomes_lists(tmp_path):
     numpy = pytest.importorskip("numpy")
     numpy.save(tmp_path / "a.npy", numpy.array([[1.5, -2.0], [0.0, 3e38]], numpy.float32))
-    batch = next(iter(ps.Loader(tmp_path, fields={"npy": ps.array.decode() | ps.array.cast("bfloat16")})))
+    batch = next(iter(ps.Loader(tmp_path, transforms={"npy": ps.array.decode() | ps.array.cast("bfloat16")})))
     values = batch["npy"].tolist()
     assert values[0][0] == [1.5, -2.0] and values[0][1] == [0.0, pytest.approx(3e38, rel=0.01)]
     assert batch["npy"][0][0][1] == -2.0
@@ -355,7 +359,7 @@ def test_a_tensor_of_bfloat16_becomes_lists(tmp_path):
 def test_a_loader_tells_what_it_is_in_a_line(labels):
     loader = ps.Loader(labels, batch_size=4, workers=2)
     assert repr(loader) == f"penstock.Loader({labels}, folder, 10 samples, 3 batches of 4 per epoch, 2 workers)"
-    shared = ps.Loader(labels, batch_size=4, workers=1, rank=1, world=2)
+    shared = ps.Loader(labels, batch_size=4, workers=1, rank=1, world_size=2)
     assert repr(shared).endswith("2 batches of 4 per epoch, 1 workers, rank 1 of 2)")
     for _ in loader:
         pass
@@ -370,7 +374,7 @@ def test_a_loader_tells_what_it_is_in_a_line(labels):
 
 def test_the_dataset_for_torch_has_stats(labels):
     pytest.importorskip("torch")
-    dataset = ps.torch.IterableDataset(labels, batch_size=5, fields={"cls": ps.label()})
+    dataset = ps.torch.Loader(labels, batch_size=5, transforms={"cls": ps.label()})
     assert dataset.stats()["batches"] == 0
     for _ in dataset:
         pass
@@ -380,7 +384,7 @@ def test_the_dataset_for_torch_has_stats(labels):
 
 def test_signatures_can_be_asked_for():
     defaults = {name: each.default for name, each in inspect.signature(ps.Loader).parameters.items()}
-    assert defaults["batch_size"] == 64 and defaults["on_batch"] is None and defaults["last"] == "keep"
+    assert defaults["batch_size"] == 64 and defaults["batch_transform"] is None and defaults["last_batch"] == "keep"
     assert (
         str(inspect.signature(ps.open))
         == "(path, *, progress=None, format=None, split=None, split_names=True, key=None, classes=None, rows=None)"
@@ -412,8 +416,10 @@ def test_dtypes_of_torch_and_its_tensors_are_taken_by_steps(labels):
     assert repr(ps.image.normalize(torch.tensor([0.5, 0.25, 0.5]), torch.tensor([1, 2, 4]))) == wanted
     chain = ps.label() | ps.transform(lambda row: row, dtype=torch.float64)
     sample = ps.sample(lambda cls: {"cls": cls}, ["cls"], dtypes={"cls": torch.int32})
-    assert next(iter(ps.Loader(labels, fields={"cls": chain})))["cls"].dtype == "float64"
-    assert next(iter(ps.Loader(labels, fields={"cls": ps.label()}, on_sample=sample)))["cls"].dtype == "int32"
+    assert next(iter(ps.Loader(labels, transforms={"cls": chain})))["cls"].dtype == "float64"
+    assert (
+        next(iter(ps.Loader(labels, transforms={"cls": ps.label()}, sample_transform=sample)))["cls"].dtype == "int32"
+    )
 
 
 def test_dtypes_of_jax_are_taken_by_steps():
@@ -446,7 +452,7 @@ NO_STEPS = {
     "tuple": ((ps.image.decode(),), "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"),
     "text": ("image.resize(3)", "a step is a call, as ps.image.resize(256), not its text"),
     "mix": (ps.mixup(classes=3), "ps.mixup() and ps.cutmix() are for Loader(mix=...)"),
-    "sample": (ps.sample(lambda jpg: jpg, ["jpg"]), "ps.sample() is for Loader(on_sample=...)"),
+    "sample": (ps.sample(lambda jpg: jpg, ["jpg"]), "ps.sample() is for Loader(sample_transform=...)"),
     "module": (ps.image, "a step is a call, as ps.image.resize(256)"),
     "number": (3, "a step is a call, as ps.image.resize(256)"),
 }
@@ -460,23 +466,27 @@ def test_what_is_no_step_is_told_with_what_to_write(labels, kind):
             text = refusal(join, chain)
             assert text.endswith(f": {told}") and " | " in text
     with pytest.raises(ps.Error) as raised:
-        ps.Loader(labels, fields={"cls": value})
-    assert str(raised.value).endswith(f'fields["cls"] is no chain such as image.decode() or label(): {told}')
+        ps.Loader(labels, transforms={"cls": value})
+    assert str(raised.value).endswith(f'transforms["cls"] is no chain such as image.decode() or label(): {told}')
 
 
 def test_nothing_is_no_step_of_a_chain(labels):
     assert refusal(lambda: ps.image.decode() | None).startswith("image.decode() | None: a step is a call")
-    assert len(ps.Loader(labels, fields={"cls": None})) == 1
+    assert len(ps.Loader(labels, transforms={"cls": None})) == 1
 
 
 @pytest.mark.parametrize("step", [ps.mask(), ps.lengths(), ps.boxes(), ps.key_points()], ids=str)
 def test_a_step_that_only_follows_says_so_whatever_its_outputs_name(labels, step):
     with pytest.raises(ps.Error, match=re.escape(f'output "m" = {step}: {step} needs follow("OUTPUT") before it')):
-        ps.Loader(labels, fields={"cls": ps.label(), "m": step})
+        ps.Loader(labels, transforms={"cls": ps.label(), "m": step})
 
 
 def numbers_of(labels, subset):
-    return [key for batch in ps.Loader(labels, subset=subset, fields={"cls": ps.label()}) for key in batch["__key__"]]
+    return [
+        key
+        for batch in ps.Loader(labels, sampler=ps.sampler.subset(subset), transforms={"cls": ps.label()})
+        for key in batch["__key__"]
+    ]
 
 
 def test_a_subset_is_an_array_of_any_library(labels):
@@ -499,16 +509,14 @@ def test_a_subset_is_an_array_of_any_library(labels):
         slice(2),
         [0.5],
     ):
-        assert "subset is a list or an array of whole numbers" in refusal(ps.Loader, labels, subset=subset)
+        assert "indices is a list or an array of whole numbers" in refusal(ps.sampler.subset, subset)
 
 
 def test_a_mask_is_no_subset_and_is_told_how_it_becomes_one(labels):
     numpy, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
     mask = numpy.arange(10) < 3
     for subset in (mask, torch.tensor(mask), mask.tolist(), tuple(mask.tolist()), [0, True]):
-        assert refusal(ps.Loader, labels, subset=subset).endswith(
-            "not a mask: numpy.flatnonzero(mask) gives its numbers"
-        )
+        assert refusal(ps.sampler.subset, subset).endswith("not a mask: numpy.flatnonzero(mask) gives its numbers")
     assert numbers_of(labels, numpy.flatnonzero(mask)) == ["0", "1", "2"]
 
 
@@ -570,7 +578,7 @@ def test_ragged_rows_are_no_array_and_say_so(tmp_path):
     numpy = pytest.importorskip("numpy")
     for i in range(3):
         (tmp_path / f"{i}.json").write_text(str(list(range(i))))
-    batch = next(iter(ps.Loader(tmp_path, batch_size=3, fields={"json": ps.array.decode("int64", ragged=True)})))
+    batch = next(iter(ps.Loader(tmp_path, batch_size=3, transforms={"json": ps.array.decode("int64", ragged=True)})))
     ragged = batch["json"]
     for call in (numpy.asarray, numpy.array, numpy.mean):
         with pytest.raises(TypeError, match="a penstock.Ragged is no array, .* take r.values and r.offsets, or a row"):
@@ -611,10 +619,10 @@ def test_what_is_not_in_a_batch_a_dataset_or_a_loader_is_told_with_what_is(colum
     numpy = pytest.importorskip("numpy")
     assert dataset[numpy.int64(3)].key == "3"
     loader = ps.Loader(labels)
-    with pytest.raises(TypeError, match=r"`for batch in loader` .*loader.at\(epoch, batch\).*ps.torch.IterableDataset"):
+    with pytest.raises(TypeError, match=r"`for batch in loader` .*loader.at\(epoch, batch\).*ps.torch.Loader"):
         loader[0]
     torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match="in torch's DataLoader stands a ps.torch.IterableDataset"):
+    with pytest.raises(TypeError, match="in torch's DataLoader stands a ps.torch.Loader"):
         next(iter(torch.utils.data.DataLoader(loader)))
 
 
@@ -625,18 +633,16 @@ def test_names_of_other_libraries_are_told_with_those_here():
     with pytest.raises(AttributeError, match="^module 'penstock' has no attribute 'nothing'$"):
         ps.nothing
     pytest.importorskip("torch")
-    with pytest.raises(
-        AttributeError, match="'penstock.torch' has no attribute 'DataLoader': .*ps.torch.IterableDataset"
-    ):
+    with pytest.raises(AttributeError, match="'penstock.torch' has no attribute 'DataLoader': .*ps.torch.Loader"):
         ps.torch.DataLoader
 
 
 def test_a_rank_and_an_output_that_are_not_there_are_told_with_those_that_are(labels):
     with pytest.raises(ps.Error, match="rank 2 must be less than world, which is 2: ranks begin at 0"):
-        ps.Loader(labels, rank=2, world=2)
+        ps.Loader(labels, rank=2, world_size=2)
     fields = {"cls": ps.label(), "twice": ps.field("cls") | ps.follow("image")}
     with pytest.raises(ps.Error, match=r'follow\("image"\): there is no output of that name, there are "cls", "twice"'):
-        ps.Loader(labels, fields=fields)
+        ps.Loader(labels, transforms=fields)
 
 
 def test_tar_is_what_is_packed_unless_told(tmp_path):

@@ -95,7 +95,7 @@ def test_a_value_becomes_the_bytes_that_its_type_and_its_field_tell(tmp_path):
     assert Image.open(io.BytesIO(sample["gray.png"])).mode == "L"
     for name in ("palette.jpg", "alpha.jpg"):
         assert Image.open(io.BytesIO(sample[name])).format == "JPEG"
-    batch = next(iter(ps.Loader(dataset, batch_size=1, fields={"whole": ps.array.decode(), "cls": ps.label()})))
+    batch = next(iter(ps.Loader(dataset, batch_size=1, transforms={"whole": ps.array.decode(), "cls": ps.label()})))
     assert np.asarray(batch["whole"]).tolist() == [7] and np.asarray(batch["cls"]).tolist() == [3]
 
 

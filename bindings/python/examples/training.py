@@ -74,12 +74,12 @@ class Data:
         kept = [n for n, out in enumerate(sides) if not out]
         common: dict[str, Any] = {"batch_size": options.batch_size, "workers": options.workers}
         fields = {"input": learn, "cls": ps.label()}
-        self.train = ps.Loader(dataset, shuffle=True, seed=options.seed, subset=kept, fields=fields, **common)
+        self.train = ps.Loader(dataset.select(kept), shuffle=True, seed=options.seed, transforms=fields, **common)
         self.test = None
         if options.test or held_out:
-            source = options.test or dataset
+            source = options.test or dataset.select(held_out)
             fields = {"input": check, "cls": ps.label()}
-            self.test = ps.Loader(source, subset=held_out or None, fields=fields, prefetch=1, **common)
+            self.test = ps.Loader(source, transforms=fields, prefetch=1, **common)
 
     def close(self) -> None:
         self.train.close()

@@ -2,7 +2,7 @@
 
     import penstock as ps
 
-    loader = ps.Loader("train.tar.d", batch_size=256, shuffle=True, seed=0, fields={
+    loader = ps.Loader("train.tar.d", batch_size=256, shuffle=True, seed=0, transforms={
         "jpg": ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(mean, stddev),
         "cls": ps.label()})
     for batch in loader:                      # one `for` is one epoch
@@ -17,7 +17,7 @@ import atexit as _atexit
 import importlib as _importlib
 from typing import Any as _Any
 
-from . import sources
+from . import batching, sampler, shuffle, sources
 from ._audit import Audit, audit
 from ._batch import Batch
 from ._encode import encode
@@ -27,13 +27,18 @@ from ._loader import Loader
 from ._own.functions import SampleFunction, Transform, sample, transform
 from ._pack import finish_pack, pack
 from ._penstock import (
+    CacheOptions,
     Chain,
     Dataset,
+    DeviceOptions,
+    DiskCacheOptions,
     FieldSchema,
     LoaderIterator,
+    MemoryOptions,
     Mix,
     Mixture,
     Ragged,
+    ReadOptions,
     Sample,
     Schedule,
     Tensor,
@@ -81,18 +86,23 @@ from ._writer import Writer
 __all__ = [
     "Audit",
     "Batch",
+    "CacheOptions",
     "Chain",
     "Comparison",
     "Dataset",
+    "DeviceOptions",
+    "DiskCacheOptions",
     "Error",
     "FieldSchema",
     "Loader",
     "LoaderIterator",
+    "MemoryOptions",
     "Mix",
     "Mixture",
     "Profile",
     "Ragged",
     "RankTable",
+    "ReadOptions",
     "Sample",
     "SampleFunction",
     "Schedule",
@@ -106,6 +116,7 @@ __all__ = [
     "__version__",
     "array",
     "audit",
+    "batching",
     "boxes",
     "concat",
     "cutmix",
@@ -130,7 +141,9 @@ __all__ = [
     "rank_table",
     "raw",
     "sample",
+    "sampler",
     "schedule",
+    "shuffle",
     "sources",
     "stage",
     "token_blocks",

@@ -35,7 +35,7 @@ def audit(
 ) -> Audit:
     """Verifies that each sample of a ledger was delivered once an epoch, as `penstock audit` does.
 
-        loader = ps.Loader("train.tar.d", ledger="run/ledger", ...)  # in every rank, in every restart
+        loader = ps.Loader("train.tar.d", delivery_log="run/ledger", ...)  # in every rank, in every restart
         print(ps.audit("run/ledger"))
 
     ledger: the folder that the loaders wrote. They may still be running.

@@ -9,7 +9,7 @@ from ._penstock import Ragged, Tensor
 
 
 class Batch(dict[str, Any]):
-    """One batch: {OUTPUT: Tensor} by the names of `fields=`, or Ragged where the rows differ in length, or what a
+    """One batch: {OUTPUT: Tensor} by the names of `transforms=`, or Ragged where the rows differ in length, or what a
     function of the program's own made of it; "__key__": the samples' keys; "__valid__": bool (rows,), False for rows
     that pad the batch or are marked bad. Outputs of their own, as "__origin__", stand beside."""
 
@@ -28,7 +28,9 @@ class Batch(dict[str, Any]):
 
     def __missing__(self, output: object) -> NoReturn:
         if isinstance(output, (int, slice)):
-            raise KeyError(f"a batch is a dict of outputs, {', '.join(self)}, and each of them has rows: batch[output][0]")
+            raise KeyError(
+                f"a batch is a dict of outputs, {', '.join(self)}, and each of them has rows: batch[output][0]"
+            )
         raise KeyError(f"the batch has no output {output!r}, it has {', '.join(self)}")
 
     def __repr__(self) -> str:

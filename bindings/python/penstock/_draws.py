@@ -23,7 +23,7 @@ def _float64(numbers: Any, name: str) -> Any:
         return array("d", numbers)
     except TypeError:
         forms = (
-            "one length for each sample" if name == "bucket_by" else "a number for each sample, numbers for each class"
+            "one length for each sample" if name == "lengths" else "a number for each sample, numbers for each class"
         )
         raise TypeError(
             f"{name} takes a field, {forms} or a file of numbers, not a value of type {type(numbers).__name__}"

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import _penstock
-from ._draws import numbers_of
 from ._html import of_loader
 from ._own.functions import ChainState, Transform
 from ._warn import warn
-from ._words import known_keywords, no_keyword, python_signature, refuse, require_no_bools, worded_methods
+from ._words import known_keywords, no_keyword, python_signature, refuse, require_no_bools, text_of, worded_methods
+from .sampler import sampler_of
 
 _NAME = "penstock.Loader"
 _construct = _penstock.Loader.__init__
@@ -22,7 +22,7 @@ _told_of_ranks = False  # once in a process: its loaders are alike in that
 def warn_of_ranks(options: Mapping[str, Any]) -> None:
     """Of a process among several that torchrun started, whose loader is not told so."""
     global _told_of_ranks
-    if _told_of_ranks or "rank" in options or "world" in options:
+    if _told_of_ranks or "rank" in options or "world_size" in options:
         return
     rank, world = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
     if not rank.isdecimal() or not world.isdecimal() or int(world) < 2:
@@ -30,27 +30,16 @@ def warn_of_ranks(options: Mapping[str, Any]) -> None:
     _told_of_ranks = True
     warn(
         f"penstock: RANK and WORLD_SIZE say that this is process {rank} of {world}, but the loader was given neither rank "
-        'nor world, so every process reads all samples: rank="env" gives each its share, and rank=0, world=1 says that '
-        "all is meant"
+        'nor world_size, so every process reads all samples: rank="env" gives each its share, and rank=0, world_size=1 '
+        "says that all is meant"
     )
 
 
-def _numbers(subset: Any) -> Any:
-    """Those of `subset`, an array of any library too. Raises TypeError for a mask, whose True would be sample 1."""
-    if hasattr(subset, "tolist"):
-        subset = subset.tolist()
-    if isinstance(subset, (list, tuple)) and bool in set(map(type, subset)):
-        raise TypeError(
-            f"{_NAME}(): subset is numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers"
-        )
-    return subset
-
-
-def warn_of_items_left(fields: Mapping[str, Any] | None) -> None:
+def warn_of_items_left(transforms: Mapping[str, Any] | None) -> None:
     """Of boxes that are dropped beside lists that may be theirs and do not follow them."""
     dropping: str | None = None
     left: list[str] = []
-    for output, value in (fields or {}).items():
+    for output, value in (transforms or {}).items():
         chain = value.chain if isinstance(value, Transform) else value
         if not isinstance(chain, _penstock.Chain):
             continue
@@ -78,32 +67,31 @@ else:
         __slots__ = ()
         __signature__ = python_signature(_construct)
 
-        def __init__(self, *source: Any, **options: Any) -> None:
-            require_no_bools(_NAME, _construct, source, options)
-            if options.get("subset") is not None:
-                options["subset"] = _numbers(options["subset"])
-            for name in ("weights", "repeats", "bucket_by"):
-                if options.get(name) is not None:
-                    options[name] = numbers_of(options[name], name)
+        def __init__(self, *dataset: Any, **options: Any) -> None:
+            require_no_bools(_NAME, _construct, dataset, options)
+            if options.get("sampler") is not None:
+                given, options["sampler"] = options["sampler"], sampler_of(options["sampler"])
+                if options["sampler"].kind == "weighted" or options["sampler"] is not given:  # torch's are random
+                    options.setdefault("shuffle", True)
             try:
-                super().__init__(*source, **options)
+                super().__init__(*dataset, **options)
             except TypeError as refusal:
-                refuse(refusal, _NAME, _construct, source, options)
+                refuse(refusal, _NAME, _construct, dataset, options)
             warn_of_ranks(options)
-            warn_of_items_left(options.get("fields"))
+            warn_of_items_left(options.get("transforms"))
 
         vars().update(worded_methods(_NAME, _penstock.Loader))
 
         def __getitem__(self, place: object) -> NoReturn:
             raise TypeError(
                 f"a {_NAME} is no list of samples: `for batch in loader` is an epoch, loader.at(epoch, batch) makes one "
-                "batch, loader.dataset[i] is a sample, and in torch's DataLoader stands a ps.torch.IterableDataset"
+                "batch, loader.dataset[i] is a sample, and in torch's DataLoader stands a ps.torch.Loader"
             )
 
         def _repr_html_(self) -> str:
             return of_loader(self)
 
-        __init__.__doc__ = _construct.__doc__
+        __init__.__doc__ = text_of(_construct)
 
 
 def require_options(function: str, options: dict[str, Any], *others: str) -> None:

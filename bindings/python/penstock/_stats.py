@@ -16,7 +16,7 @@ class Stats(dict[str, Any]):
     samples that took a worker longest; "levels" how full the queues were over the last minutes.
 
     Of a dataset in a store there is "store": requests, bytes that came, retries, hedges, connections made, "waited_s"
-    (summed over requests), and of the time of all that "requests_per_s" and "mb_per_s"; with cache_dir "node_cache":
+    (summed over requests), and of the time of all that "requests_per_s" and "mb_per_s"; with disk_cache "node_cache":
     "dir", blocks as "hits" (read from the disk), "misses" (they came from the store), "bad" (of these, damaged ones) and
     "bypassed" (not kept); bytes and seconds of what was read, written and evicted; "used_bytes" and "limit_bytes" of the
     folder.

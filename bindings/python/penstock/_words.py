@@ -17,21 +17,44 @@ from ._steps import called, taken
 
 # What other loaders call it, mostly PyTorch's DataLoader: the option here (None: there is none), and what to know of it.
 _ELSEWHERE: dict[str, tuple[str | None, str]] = {
-    "dataset": ("source", "the path of a dataset, or a Dataset"),
+    "source": ("dataset", "the path of a dataset, a Dataset or a Mixture"),
+    "fields": ("transforms", "a chain for each output"),
     "num_workers": ("workers", "threads, which decode; python_workers are processes, for functions"),
     "prefetch_factor": ("prefetch", "batches kept ahead, by all workers together"),
-    "collate_fn": ("on_batch", "a function of the whole batch; what happens to each output stands in fields"),
-    "transform": ("fields", "a chain for each output, or ps.transform() for a function of your own"),
-    "transforms": ("on_sample", "ps.sample(function, outputs) of several outputs; a chain for each stands in fields"),
-    "target_transform": ("fields", "a chain for each output, of labels ps.label()"),
-    "sampler": ("subset", "the numbers of the samples that an epoch delivers; rank and world share them out"),
-    "batch_sampler": ("subset", "the numbers of the samples that an epoch delivers, batch_size of them a batch"),
+    "collate_fn": (
+        "batch_transform",
+        "a function of the whole batch; what happens to each output stands in transforms",
+    ),
+    "transform": ("transforms", "a chain for each output, or ps.transform() for a function of your own"),
+    "target_transform": ("transforms", "a chain for each output, of labels ps.label()"),
+    "batch_sampler": ("batching", "ps.batching.by_length(field)"),
+    "indices": ("sampler", "ps.sampler.subset(indices)"),
+    "subset": ("sampler", "ps.sampler.subset(indices)"),
+    "weights": ("sampler", "ps.sampler.weighted(weights)"),
+    "repeats": ("sampler", "ps.sampler.repeated(numbers)"),
+    "balance": ("sampler", "ps.sampler.balanced(field)"),
+    "bucket_by": ("batching", "ps.batching.by_length(field)"),
+    "shuffle_block": ("shuffle", "ps.shuffle.blocks(samples)"),
+    "shuffle_window": ("shuffle", "ps.shuffle.window(samples)"),
+    "engine": ("read_options", "ps.ReadOptions(engine=...)"),
+    "cache_bytes": ("cache", 'ps.CacheOptions("decoded", limit=...)'),
+    "cache_dir": ("disk_cache", "a folder, or ps.DiskCacheOptions(path, limit=...)"),
+    "gpu_jpeg": ("device_options", "ps.DeviceOptions(gpu_jpeg=...)"),
+    "gpu_direct": ("device_options", "ps.DeviceOptions(gpu_direct=True)"),
+    "where": ("device_options", "ps.DeviceOptions(finish_on=...)"),
+    "on_batch": ("batch_transform", "a function of the whole batch"),
+    "on_sample": ("sample_transform", "ps.sample(function, outputs)"),
+    "world": ("world_size", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
+    "max_error_rate": ("max_errors", "a share, 0.05, or a count, 10"),
+    "last": ("last_batch", '"keep", "drop" or "pad"'),
+    "ledger": ("delivery_log", "a folder that records every delivered batch"),
+    "classes": ("expect_classes", "names of classes that the dataset must have"),
     "generator": ("seed", "a number, of which order and random draws are functions"),
     "random_state": ("seed", "a number, of which order and random draws are functions"),
-    "columns": ("fields", "the parts of a sample; ps.torch.IterableDataset has columns, which makes batches tuples"),
+    "columns": ("transforms", "the outputs of a batch; ps.torch.Loader has as_tuple, which makes batches tuples"),
     "pin_memory": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
     "pin_memory_device": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
-    "num_replicas": ("world", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
+    "num_replicas": ("world_size", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
     "persistent_workers": (None, "the workers are threads, which live as long as the loader"),
     "worker_init_fn": (None, "the workers are threads, which run no Python, and processes of python_workers are alike"),
     "multiprocessing_context": (
@@ -178,17 +201,16 @@ _KINDS = {
 
 # Of options whose type says too little.
 _VALUES = {
-    "balance": 'the name of a field, such as "cls", or None',
-    "bucket_by": 'a field, such as "tokens" or "pixels:jpg", one length for each sample, a file of them, or None',
-    "cache": '"encoded", "decoded" or None',
-    "last": '"keep", "drop" or "pad"',
+    "batching": "ps.batching.by_length(), or None",
+    "cache": '"encoded", "decoded", a penstock.CacheOptions or None',
+    "delivery_log": "a path, or None",
+    "finish_on": '"auto", "host" or "device"',
+    "last_batch": '"keep", "drop" or "pad"',
+    "max_errors": "a count such as 10, or a share such as 0.05",
     "missing": '"raise", "exclude" or "empty"',
-    "subset": "a list or an array of whole numbers, or None",
+    "shuffle": "True, False, ps.shuffle.blocks() or ps.shuffle.window()",
     "unreadable": "a list of keys of samples, or None",
-    "weights": "a field, a number for each sample, numbers for each class, or a file of numbers",
-    "repeats": "a field, a number for each sample, numbers for each class, or a file of numbers",
-    "where": '"auto", "host" or "device"',
-    "workers": 'a whole number of 0 or more, or "auto"',
+    "workers": 'a whole number of 1 or more, "auto" or None',
     "mixture.datasets": 'a dict of datasets by names, {"web": dataset, ...}, or the path of a mixture\'s file',
     "mixture.weights": "a dict of a number for each source, {source: weight}",
     "mixture.stop": '"first_exhausted", "all_exhausted" or a number of samples',
@@ -271,7 +293,14 @@ def refuse(
     raise refusal
 
 
+def text_of(compiled: Any) -> str:
+    """The help of a compiled function, without its signature, which stands in front of it."""
+    text = compiled.__doc__ or ""
+    return text.partition("\n\n")[2] if text.startswith(f"{compiled.__name__}(") else text
+
+
 def _sign(wrapper: Any, signature: inspect.Signature) -> None:
+    wrapper.__doc__ = text_of(wrapper.__wrapped__)
     del wrapper.__wrapped__  # whose signature is text of its own
     wrapper.__signature__ = signature
 
@@ -296,14 +325,10 @@ def worded(name: str, function: _Type) -> _Type:
 
 
 def worded_methods(name: str, compiled: type) -> dict[str, Any]:
-    """The methods of a compiled class that take arguments, for a class of Python above it, which programs know as
+    """The public methods of a compiled class, for a class of Python above it, which programs know as
     `name`: with their misuse told in words."""
     methods = {method: each for method, each in vars(compiled).items() if type(each).__name__ == "nb_method"}
-    return {
-        method: _worded_method(f"{name}.{method}", each)
-        for method, each in methods.items()
-        if method[0] != "_" and _Signature(each).types
-    }
+    return {method: _worded_method(f"{name}.{method}", each) for method, each in methods.items() if method[0] != "_"}
 
 
 def _worded_method(name: str, compiled: Any) -> Any:

@@ -15,12 +15,13 @@ import torch
 from torch.utils.data import IterableDataset as _IterableDataset
 from torch.utils.data import get_worker_info
 
-from . import Dataset, Loader, Ragged, RankTable, Stats, Tensor
+from . import Dataset, Ragged, RankTable, Stats, Tensor
+from . import Loader as _Loader
 from . import rank_table as _rank_table
 from ._habits import here
 from ._loader import require_options, warn_of_ranks
 
-__all__ = ["IterableDataset", "nested", "rank_table", "rows", "sum_over_ranks", "tensor", "tensors"]
+__all__ = ["Loader", "nested", "rank_table", "rows", "sum_over_ranks", "tensor", "tensors"]
 
 
 _COPIED_ROW_BYTES = 256  # as penstock copies it on the host, so that labels which a program keeps hold no slab
@@ -96,7 +97,7 @@ def _torch(value: Any) -> Any:
 def sum_over_ranks(group: Any = None) -> Callable[[int], int]:
     """For the option of that name: sums a number over the ranks of a process group of torch.distributed.
 
-        loader = ps.Loader(..., rank="env", on_error="mark", sum_over_ranks=ps.torch.sum_over_ranks())
+        loader = ps.Loader(..., rank="env", on_error="mark", all_reduce=ps.torch.sum_over_ranks())
 
     group: a group of its own, best one of backend "gloo" (torch.distributed.new_group(backend="gloo")), so that it does not
     stand between the collectives of the training step; None: the default group.
@@ -167,61 +168,67 @@ def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return on_batch
 
 
-def _require_outputs(columns: Iterable[str], known: dict[str, Any]) -> None:
-    for name in columns:
+def _require_outputs(names: Iterable[str], known: dict[str, Any]) -> None:
+    for name in names:
         if name not in known:
-            raise ValueError(f'columns: there is no output "{name}", there are {", ".join(known)}')
+            raise ValueError(f'as_tuple: there is no output "{name}", there are {", ".join(known)}')
 
 
-class IterableDataset(_IterableDataset):
-    """Whole batches of torch tensors; takes the options of penstock.Loader. `on_batch` gets and gives tensors.
+class Loader(_IterableDataset):
+    """A penstock.Loader whose batches are torch tensors; takes the same options. `batch_transform` gets and gives tensors.
 
-        dataset = ps.torch.IterableDataset("train.tar.d", batch_size=256, shuffle=True, fields={...})
-        for batch in torch.utils.data.DataLoader(dataset, batch_size=None): ...
+        loader = ps.torch.Loader("train.tar.d", batch_size=256, shuffle=True, transforms={...}, as_tuple=("jpg", "cls"))
+        for images, labels in loader: ...
 
-    Without batch_size=None, DataLoader puts each batch into a batch of one: (1, 256, ...).
-    A batch is a dict as penstock.Loader gives it, or with `columns` a tuple of these outputs: columns=("jpg", "cls")
+    It is an IterableDataset of whole batches, for programs that want a DataLoader around it:
+    torch.utils.data.DataLoader(loader, batch_size=None). Without batch_size=None, iteration raises TypeError, because a
+    DataLoader would make batches of batches.
+
+    A batch is a dict as penstock.Loader gives it, or with `as_tuple` a tuple of these outputs: as_tuple=("jpg", "cls")
     gives (images, labels). A name that is no output is a ValueError. Where rows may pad or be marked bad, name
     "__valid__" among them too, and leave out the rows that it is False for; without it a warning says so once.
 
     The loader has threads of its own: leave DataLoader's num_workers at 0. Worker processes are served correctly, each
     with a share of the epoch as if it were a rank, but they copy every batch.
 
+    With several ranks, an on_error that counts invalid samples, and torch.distributed initialized, all_reduce is
+    sum_over_ranks() unless it is given.
+
     Pickling keeps path and options, not the loader: each process makes its own when it first iterates.
     """
 
     def __init__(
-        self, source: str | os.PathLike[str] | Dataset, *, columns: Sequence[str] | None = None, **options: Any
+        self, dataset: str | os.PathLike[str] | Dataset, *, as_tuple: Sequence[str] | None = None, **options: Any
     ) -> None:
         super().__init__()
-        require_options("penstock.torch.IterableDataset", options, "columns")
-        if isinstance(columns, str):
-            raise TypeError(f'columns is a sequence of names: ("{columns}",)')
-        fields = options.get("fields")
-        if columns is not None and isinstance(fields, dict) and options.get("on_batch") is None:
+        require_options("penstock.torch.Loader", options, "as_tuple")
+        if isinstance(as_tuple, str):
+            raise TypeError(f'as_tuple is a sequence of names: ("{as_tuple}",)')
+        transforms = options.get("transforms")
+        if as_tuple is not None and isinstance(transforms, dict) and options.get("batch_transform") is None:
             # "__key__" and the like come by themselves
-            _require_outputs([name for name in columns if not name.startswith("__")], fields)
-        self._source = source
-        self._columns = columns
+            _require_outputs([name for name in as_tuple if not name.startswith("__")], transforms)
+        self._source = dataset
+        self._as_tuple = as_tuple
         self._options = options
-        self._loader: Loader | None = None
+        self._loader: _Loader | None = None
         self._process: int | None = None
         self._epoch = 0  # where a loader that is made later begins
         self._state: dict[str, Any] | None = None  # the last that was restored
         self._from_state = False  # a loader that is made later begins where it says
         self._restored = False  # and no batch was taken since
         self._shared_epoch: _SharedEpoch | None = _SharedEpoch()
-        self._warns = columns is not None and "__valid__" not in columns
+        self._warns = as_tuple is not None and "__valid__" not in as_tuple
 
     @property
-    def loader(self) -> Loader:
+    def loader(self) -> _Loader:
         """The penstock.Loader of this process, made when first needed."""
         if self._loader is None or self._process != os.getpid():
             warn_of_ranks(self._options)  # worker processes share out what their rank is given
             options = self._shared_out()
-            if options.get("on_batch") is not None:
-                options = {**options, "on_batch": _on_tensors(options["on_batch"])}
-            loader = Loader(self._source, **options)
+            if options.get("batch_transform") is not None:
+                options = {**options, "batch_transform": _on_tensors(options["batch_transform"])}
+            loader = _Loader(self._source, **options)
             try:
                 self._go_to_start(loader)
             except BaseException:  # it stands at the first batch of all, which is not where this is to begin
@@ -230,7 +237,7 @@ class IterableDataset(_IterableDataset):
             self._loader, self._process = loader, os.getpid()
         return self._loader
 
-    def _go_to_start(self, loader: Loader) -> None:
+    def _go_to_start(self, loader: _Loader) -> None:
         iteration = _iteration_seed()
         epoch = self._epoch
         if iteration is not None and self._shared_epoch is not None:
@@ -244,27 +251,47 @@ class IterableDataset(_IterableDataset):
 
     def _shared_out(self) -> dict[str, Any]:
         worker = get_worker_info()
-        if worker is None or worker.num_workers == 1:
+        if worker is None:
+            return self._with_all_reduce()
+        if worker.num_workers == 1:
             return self._options
-        rank, world = self._options.get("rank", 0), self._options.get("world", 1)
+        rank, world = self._options.get("rank", 0), self._options.get("world_size", 1)
         if rank == "env":
-            raise ValueError('rank="env" and several worker processes: give rank and world, or set num_workers=0')
-        return {**self._options, "rank": rank * worker.num_workers + worker.id, "world": world * worker.num_workers}
+            raise ValueError('rank="env" and several worker processes: give rank and world_size, or set num_workers=0')
+        return {
+            **self._options,
+            "rank": rank * worker.num_workers + worker.id,
+            "world_size": world * worker.num_workers,
+        }
+
+    def _with_all_reduce(self) -> dict[str, Any]:
+        distributed = torch.distributed
+        counts = self._options.get("on_error", "raise") != "raise" and "all_reduce" not in self._options
+        if not counts or not distributed.is_available() or not distributed.is_initialized():
+            return self._options
+        several = self._options.get("rank") == "env" or self._options.get("world_size") == distributed.get_world_size()
+        return {**self._options, "all_reduce": sum_over_ranks()} if several else self._options
 
     def __iter__(self) -> Iterator[Any]:
         """Begins an epoch and iterates over its batches."""
+        fetcher = sys._getframe(1).f_locals.get("self")
+        if getattr(fetcher, "auto_collation", False) and getattr(fetcher, "dataset", None) is self:
+            raise TypeError(
+                "a penstock.torch.Loader gives whole batches, and this DataLoader would make batches of them: iterate over "
+                "the loader itself, or give DataLoader batch_size=None"
+            )
         return self.loader._iterate(self._taken)  # a batch counts as delivered once it is converted
 
     def _taken(self, batch: Any) -> Any:
-        if not isinstance(batch, dict):  # what on_batch made
+        if not isinstance(batch, dict):  # what batch_transform made
             taken = batch
-        elif self._columns is None:
+        elif self._as_tuple is None:
             taken = tensors(batch)
         else:
             if self._warns:
                 self._warn_of_rows_that_do_not_count(batch)
-            _require_outputs(self._columns, batch)
-            taken = tuple(_torch(batch[name]) for name in self._columns)
+            _require_outputs(self._as_tuple, batch)
+            taken = tuple(_torch(batch[name]) for name in self._as_tuple)
         self._restored = False
         return taken
 
@@ -279,8 +306,8 @@ class IterableDataset(_IterableDataset):
         self._warns = False
         warnings.warn(
             f"{rows} of the {len(valid)} rows of a batch of {os.fspath(self.loader.dataset.path)} pad it or are marked "
-            'bad, and columns= does not tell which: name "__valid__" among them and count the rows that it is True for '
-            '(or give last="drop")',
+            'bad, and as_tuple does not tell which: name "__valid__" among them and count the rows that it is True for '
+            '(or give last_batch="drop")',
             stacklevel=4,
         )
 
@@ -314,7 +341,7 @@ class IterableDataset(_IterableDataset):
             self._loader.set_epoch(epoch)
 
     @property
-    def sampler(self) -> IterableDataset:
+    def sampler(self) -> Loader:
         """Itself: Lightning tells `sampler.set_epoch` of a loader which epoch begins."""
         return self
 

@@ -55,7 +55,7 @@ class BatchRows:
         for output in work.changed:
             if output not in columns:
                 known = ", ".join(name for name in columns if not name.startswith("__"))
-                raise misuse(output, f"on_sample asks for it, and the batch has {known}")
+                raise misuse(output, f"sample_transform asks for it, and the batch has {known}")
         self.given = {output: Given(columns[output]) for output in work.changed}
         self.work = work
         for output, count in work.counts.items():

@@ -109,8 +109,8 @@ def transform(
 ) -> Transform:
     """A step of a chain: `function(row)` in Python, for what the workers cannot do. Slow: see below.
 
-        fields = {"jpg": ps.image.resize((64, 64)) | ps.transform(lambda image: image[::-1].copy())}
-        fields = {"jpg": ps.image.random_resized_crop(224) | ps.transform(augment, layout="HWC")
+        transforms = {"jpg": ps.image.resize((64, 64)) | ps.transform(lambda image: image[::-1].copy())}
+        transforms = {"jpg": ps.image.random_resized_crop(224) | ps.transform(augment, layout="HWC")
                          | ps.image.normalize(mean, stddev)}
 
     `row` is a NumPy array, a view of the batch's memory, as the batch would hold it if the chain ended there (uint8
@@ -170,11 +170,11 @@ def sample(
     after: Mapping[str, Chain] | None = None,
     layout: str | None = None,
 ) -> SampleFunction:
-    """For Loader(on_sample=...): `function(image=..., mask=...)` in Python, once for each sample, with several outputs.
+    """For Loader(sample_transform=...): `function(image=..., mask=...)` in Python, once for each sample, with several outputs.
 
         augment = A.Compose([A.RandomCrop(224, 224), A.HorizontalFlip()])
-        loader = ps.Loader(..., fields={"image": ps.field("jpg") | ps.image.resize((256, 256)), "mask": ...},
-                           on_sample=ps.sample(augment, ("image", "mask"), layout="HWC",
+        loader = ps.Loader(..., transforms={"image": ps.field("jpg") | ps.image.resize((256, 256)), "mask": ...},
+                           sample_transform=ps.sample(augment, ("image", "mask"), layout="HWC",
                                                after={"image": ps.image.normalize(mean, stddev)}))
 
     outputs: names of outputs, which the function gets as keyword arguments, as NumPy arrays; or a dict of outputs and the
@@ -190,7 +190,7 @@ def sample(
     `def augment(random, image, mask)`. Outputs come by keyword; a function of transform() has the row first, the generator
     second. It is drawn from as told there.
 
-    It runs after the functions of the fields' chains and before on_batch, where those run: see transform(), and
+    It runs after the functions of the chains and before batch_transform, where those run: see transform(), and
     Loader(python_workers=N).
     """
     if not callable(function):
@@ -211,7 +211,7 @@ def sample(
         if not isinstance(chain, Chain):
             raise TypeError(f'sample(): after["{name}"] is a chain of steps, not {chain!r}')
         if ChainState.of(chain).begins:
-            raise TypeError(f'sample(): after["{name}"]: field() and follow() belong into fields')
+            raise TypeError(f'sample(): after["{name}"]: field() and follow() belong into transforms')
     checked = {name: _shape(shape) or () for name, shape in (shapes or {}).items()}
     named = {name: torch_dtype_name(dtype) or dtype for name, dtype in (dtypes or {}).items()}
     return SampleFunction(function, keywords, checked, named, dict(after or {}), layout)

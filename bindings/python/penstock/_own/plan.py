@@ -40,7 +40,7 @@ def _pads(output: str, chain: Chain, last: bool) -> bool:
         raise misuse(output, f"{steps[places[0] + 1]} must come before {steps[places[0]]}")
     padding = Padding.of(chain)
     if padding is not None and padding.length == 0 and not last:
-        cause = "to the longest row of a batch must come last, behind all functions and on_sample; pad(length) may stand"
+        cause = "to the longest row of a batch must come last, behind all functions and sample_transform; pad(length) may stand"
         raise misuse(output, f"{steps[-1]} {cause} before a function")
     return padding is not None
 
@@ -138,7 +138,7 @@ def _check_followers(fields: Mapping[str, Any]) -> None:
                         raise misuse(
                             output,
                             f'follows "{followed}", where {step} stands behind a function: what moves pixels must stand '
-                            "before it, or both go through on_sample",
+                            "before it, or both go through sample_transform",
                         )
 
 
@@ -197,7 +197,9 @@ def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: Sampl
         if sample is not None and output in sample.keywords:  # which gets the count of what it gets beside it
             if column is None and in_sample:
                 continue
-            raise misuse(output, f'counts items of "{leader}" behind a function: on_sample can count what it gets itself')
+            raise misuse(
+                output, f'counts items of "{leader}" behind a function: sample_transform can count what it gets itself'
+            )
         if isinstance(value, Transform):
             raise misuse(output, f'counts items of "{leader}" behind a function, and can have no function of its own')
         counts.append(_count(output, state.steps[0] == "mask()", leader, known[leader], sample if in_sample else None))
@@ -227,10 +229,12 @@ def _count(output: str, mask: bool, leader: str, of: Resolved, sample: SampleCal
 
 def _sample_call(on_sample: SampleFunction, fields: Mapping[str, Any] | None, known: dict[str, Resolved]) -> SampleCall:
     if fields is None and (on_sample.layout is not None or on_sample.after):
-        raise misuse(next(iter(on_sample.keywords)), "on_sample with layout= or after= needs the chains in fields=")
+        raise misuse(
+            next(iter(on_sample.keywords)), "sample_transform with layout= or after= needs the chains in transforms="
+        )
     for output in on_sample.keywords:
         if fields is not None and output not in fields:
-            raise misuse(output, f"on_sample asks for it, and fields has {', '.join(fields)}")
+            raise misuse(output, f"sample_transform asks for it, and transforms has {', '.join(fields)}")
     after = {}
     for output, chain in on_sample.after.items():
         of = known[output]

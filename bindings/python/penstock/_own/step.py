@@ -82,7 +82,7 @@ class OwnStep:
             made = self._on_batch(batch, generator(seed, epoch, draws[0], self._on_batch_number))
         self.seconds["on_batch"] += time.perf_counter() - began
         if made is None:
-            raise TypeError("on_batch returned None: return the batch, or what the loop should get in its place")
+            raise TypeError("batch_transform returned None: return the batch, or what the loop should get in its place")
         return made
 
     def _rows(self, work: RowWork, batch: BatchRows) -> None:
@@ -104,9 +104,9 @@ def own_step(
 ) -> tuple[dict[str, Any] | None, OwnStep | None]:
     """The chains that the loader's workers run, and what runs all that is Python's."""
     if on_batch is not None and not callable(on_batch):
-        raise TypeError(f"on_batch is a function, not {on_batch!r}")
+        raise TypeError(f"batch_transform is a function, not {on_batch!r}")
     if on_sample is not None and not isinstance(on_sample, SampleFunction):
-        raise TypeError(f"on_sample is ps.sample(function, outputs), not {on_sample!r}")
+        raise TypeError(f"sample_transform is ps.sample(function, outputs), not {on_sample!r}")
     chains, work = parted(fields, on_sample)
     processes = None
     if python_workers > 0:

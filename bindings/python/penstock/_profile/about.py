@@ -56,7 +56,7 @@ def _batch_size(layer: Any) -> int | None:
 def _own(wrapped: Any) -> Iterator[Any]:
     """Loaders of penstock's, also behind a DataLoader without worker processes."""
     torch: Any = sys.modules.get(f"{__package__.split('.')[0]}.torch")
-    kinds = (Loader, *([torch.IterableDataset] if torch is not None else []))
+    kinds = (Loader, *([torch.Loader] if torch is not None else []))
     for layer in layers(wrapped):
         for thing in (layer, None if getattr(layer, "num_workers", 0) else getattr(layer, "dataset", None)):
             if isinstance(thing, kinds):

@@ -28,7 +28,7 @@ class Request:
     source: str | os.PathLike[str] | None
     fields: Mapping[str, Any] | None
     seconds: float
-    workers: int
+    workers: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +67,10 @@ def compare_with(wrapped: Any, delivered: Delivered, times: Times, request: Requ
     with found(wrapped, request.source) as files:
         chains, assumed = (dict(request.fields), []) if request.fields is not None else _chains(files, delivered)
         loader = Loader(
-            files.dataset,
+            files.dataset if files.subset is None else files.dataset.select(files.subset),
             batch_size=batch_size,
             shuffle=not about.in_order,
-            fields=chains,
-            subset=files.subset,
+            transforms=chains,
             workers=request.workers,
         )
         try:

@@ -233,7 +233,7 @@ class Profile:
         *,
         fields: Mapping[str, Any] | None = None,
         seconds: float = 3.0,
-        workers: int = 0,
+        workers: int | None = None,
     ) -> Comparison:
         """Loads the very same files with penstock for some seconds, alone, and says what the step would become.
 
@@ -241,7 +241,7 @@ class Profile:
         WebDataset and of h5py; source: any other that ps.open() takes. The batch size is the loader's. fields: chains as in
         ps.Loader; by default images are decoded, cropped at random to the size that the batches had (224 where that is
         not known) and normalized, arrays are delivered as they are; labels take no time and are left out. workers: threads;
-        0: one for each core.
+        None: one for each core.
 
         Call it behind the loop, when the loader's own processes rest. Raises Error where it cannot see the files.
         """

@@ -6,41 +6,47 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 
+#include <loader/options/option_table.hpp>
 #include <penstock/formats/dataset.hpp>
 #include <penstock/loader/options/options.hpp>
 #include <penstock/order/buckets/length_buckets.hpp>
 #include <penstock/order/draws/draws.hpp>
 
-#include "python_step.hpp"
+#include "../python_step.hpp"
 
 namespace penstock::python {
 
-/// The keywords of a call of Loader(). Throws TypeError, which penstock._words replaces by a sentence, for a value of
-/// another type; Error: invalid_argument, for an unknown word.
+/// The keywords of a call of Loader(), and of the objects among their values. Throws TypeError, which penstock._words
+/// replaces by a sentence, for a value of another type; Error: invalid_argument, for an unknown word.
 class Keywords {
  public:
-  /// `given` outlives this. Throws TypeError for a keyword that is no option.
+  /// Throws TypeError for a keyword that is no option.
   explicit Keywords(const nanobind::kwargs& given);
   /// Sets the options whose place is in LoaderOptions.
   void set(LoaderOptions& options) const;
-  /// An option that is read by hand; `value` for None, or where it is not given.
+  /// An option that is read by hand, by its name in the table; `value` for None, or where it is not given.
   template <typename Value>
-  Value get(const char* name, Value value = {}) const {
+  Value get(std::string_view name, Value value = {}) const {
     const nanobind::object found = object(name);
     if (!found.is_none() && !nanobind::try_cast(found, value)) misfit();
     return value;
   }
-  nanobind::object object(const char* name) const;  ///< None where it is not given
+  nanobind::object object(std::string_view name) const;  ///< None where it is not given
   [[noreturn]] static void misfit();
 
  private:
-  const nanobind::kwargs& given_;
+  std::vector<std::pair<const OptionEntry*, nanobind::object>> given_;
 };
+
+/// The option that `object` of Python has as `keyword` ("" stands for Loader); null: none.
+const OptionEntry* option_of_python(std::string_view object, std::string_view keyword);
 
 /// Throws Error: invalid_argument, for a word that an option does not know; `known` lists those that it does.
 [[noreturn]] void refuse_word(const std::string& option, const std::string& given, const std::string& known);
@@ -60,24 +66,16 @@ std::chrono::milliseconds timeout_of(std::optional<double> seconds);
 /// Sets rank and world, and returns where they came from (empty when they were given).
 std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, std::string>& rank,
                      std::optional<std::uint32_t> world);
-/// What penstock._draws makes of `weights`, `repeats` and `bucket_by`: None, a text that names a field, (field, {its
-/// value: number}), or a buffer of float64 with a number for each sample.
-using SampleNumbers = nanobind::object;
-
-/// Null where nothing is given. Throws Error: invalid_argument, for options that do not go together; what bucket_by()
-/// throws.
-std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const SampleNumbers& bucket_by,
-                                                std::uint64_t bucket_window, std::optional<double> batch_budget);
+/// By a penstock.batching.Batching; null for None. Throws what bucket_by() throws.
+std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, nanobind::handle batching);
 /// Nothing when `wanted` is not given, or are the dataset's classes, in that order.
 void require_classes(const Dataset& dataset, const std::optional<std::vector<std::string>>& wanted);
 
-/// For a mixture. Throws Error: invalid_argument, where one of them is given.
-void require_no_draws(const SampleNumbers& weights, const SampleNumbers& repeats,
-                      const std::optional<std::string>& balance);
-/// Null where nothing is given. Throws Error: invalid_argument, for options that do not go together; what reading a
-/// field throws.
-std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const SampleNumbers& weights, bool replacement,
-                                      const SampleNumbers& repeats, const std::optional<std::string>& balance,
-                                      std::optional<std::uint64_t> epoch_samples);
+/// By a penstock.sampler.Sampler, or None. Throws what reading a field throws; Error: invalid_argument, for a mixture.
+void set_sampler(LoaderOptions& options, const Dataset& dataset, nanobind::handle sampler);
+/// By True, False or a penstock.shuffle.Shuffle.
+void set_shuffle(LoaderOptions& options, nanobind::handle shuffle);
+/// By a float, the share, or an int, the count.
+void set_max_errors(LoaderOptions& options, nanobind::handle limit);
 
 }  // namespace penstock::python

@@ -16,9 +16,10 @@
 #include <penstock/loader/choices/draws.hpp>
 #include <penstock/loader/choices/lengths.hpp>
 
-#include "bind.hpp"
-#include "door.hpp"
-#include "interpreter.hpp"
+#include "../bind.hpp"
+#include "../door.hpp"
+#include "../interpreter.hpp"
+#include "option_objects.hpp"
 
 namespace penstock::python {
 namespace {
@@ -35,7 +36,7 @@ void require_names(const nb::dict& fields) {
   for (const auto& [key, value] : fields) {
     const std::string output = nb::str(key).c_str();
     if (output == "__key__" || output == "__valid__" || output == "__source__")
-      throw Error::invalid_argument("fields: " + output + " is a batch's own and cannot be an output's name");
+      throw Error::invalid_argument("transforms: " + output + " is a batch's own and cannot be an output's name");
   }
 }
 
@@ -46,7 +47,7 @@ std::vector<FieldChain> chains_of(const nb::dict& fields) {
     const std::string output = nb::str(key).c_str();
     Chain chain;
     if (!value.is_none() && !nb::try_cast(value, chain))
-      throw Error::invalid_argument("fields[\"" + output + "\"] is no chain such as image.decode() or label(): " +
+      throw Error::invalid_argument("transforms[\"" + output + "\"] is no chain such as image.decode() or label(): " +
                                     nb::cast<std::string>(steps_module().attr("no_step")(value)));
     chains.emplace_back(output, std::move(chain));
   }
@@ -105,56 +106,45 @@ void refuse_word(const std::string& option, const std::string& given, const std:
 }
 
 Last last_of(Last last, bool drop_last) {
-  if (drop_last && last == Last::pad) refuse_word("drop_last=True with last", "pad", "\"drop\"");
+  if (drop_last && last == Last::pad) refuse_word("drop_last=True with last_batch", "pad", "\"drop\"");
   return drop_last ? Last::drop : last;
 }
 
-namespace {
-
-const OptionEntry* python_option(std::string_view name) {
-  for (const OptionEntry& option : loader_options())
-    if (option.name == name && option.door != Door::cpp) return &option;
+const OptionEntry* option_of_python(std::string_view object, std::string_view keyword) {
+  for (const OptionEntry* option : options_of_python(object))
+    if (python_place(*option).keyword == keyword) return option;
   return nullptr;
 }
 
-// Sets one option to a value that is not None.
-struct Setter {
-  LoaderOptions& options;
-  const OptionEntry& option;
-  nb::handle given;
-
-  void operator()(std::monostate) const {}
-  void operator()(const OptionEntry::ByHand&) const {}
-  void operator()(OptionEntry::Bytes bytes) const { (*this)(bytes.member); }
-  void operator()(const OptionEntry::Words& words) const {
-    std::string word;
-    if (!nb::try_cast(given, word)) Keywords::misfit();
-    if (!words.set(options, word)) refuse_word(std::string(option.name), word, words_text(words));
-  }
-  template <typename Value>
-  void operator()(Value LoaderOptions::*member) const {
-    if (!nb::try_cast(given, options.*member)) Keywords::misfit();
-  }
-};
-
-}  // namespace
-
-Keywords::Keywords(const nb::kwargs& given) : given_(given) {
+Keywords::Keywords(const nb::kwargs& given) {
   for (const auto& [name, value] : given) {
-    const OptionEntry* option = python_option(nb::cast<std::string>(name));
+    const std::string keyword = nb::cast<std::string>(name);
+    const OptionEntry* option = option_of_python("", keyword);
     if (option == nullptr || (value.is_none() && !python_value(*option).type.ends_with("None"))) misfit();
+    if (const OptionObject* object = nullptr; nb::try_cast(value, object) && object != nullptr) {
+      if (object->keyword != keyword) misfit();
+      for (const auto& [own, each] : object->given)
+        given_.emplace_back(option_of_python(keyword, nb::cast<std::string>(own)), nb::borrow(each));
+      continue;
+    }
+    // What an object has first may stand alone: cache="decoded".
+    if (const auto of_object = options_of_python(keyword); !of_object.empty() && !value.is_none()) {
+      if (!python_value(*option).type.starts_with("str")) misfit();
+      option = of_object.front();
+    }
+    given_.emplace_back(option, nb::borrow(value));
   }
 }
 
 void Keywords::set(LoaderOptions& options) const {
-  for (const auto& [name, value] : given_) {
-    const OptionEntry& option = *python_option(nb::cast<std::string>(name));
-    if (!value.is_none()) std::visit(Setter{options, option, value}, option.member);
-  }
+  for (const auto& [option, value] : given_)
+    if (!value.is_none()) set_option(options, *option, value);
 }
 
-nb::object Keywords::object(const char* name) const {
-  return given_.contains(name) ? nb::object(given_[name]) : nb::none();
+nb::object Keywords::object(std::string_view name) const {
+  for (const auto& [option, value] : given_)
+    if (option->name == name) return value;
+  return nb::none();
 }
 
 void Keywords::misfit() {
@@ -176,7 +166,7 @@ OwnFunctions own_functions(const nb::object& fields, const nb::object& on_sample
 std::function<std::uint64_t(std::uint64_t)> sum_of(const nb::object& function) {
   if (function.is_none()) return {};
   if (PyCallable_Check(function.ptr()) == 0)
-    throw Error::invalid_argument("sum_over_ranks is a function of a number, or None");
+    throw Error::invalid_argument("all_reduce is a function of a number, or None");
   const std::shared_ptr<PyObject> kept(nb::object(function).release().ptr(), [](PyObject* held) {
     if (Py_IsInitialized() == 0) return;
     const nb::gil_scoped_acquire interpreter;
@@ -216,43 +206,35 @@ std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, s
   }
   const std::string& given = std::get<std::string>(rank);
   if (given != "env") refuse_word("rank", given, "a number or \"env\"");
-  if (world) throw Error::invalid_argument("rank=\"env\" takes world from the environment too: leave world out");
+  if (world)
+    throw Error::invalid_argument("rank=\"env\" takes world_size from the environment too: leave world_size out");
   const RankAndWorld found = rank_from_environment();
   options.rank = found.rank;
   options.world = found.world;
   return "rank " + std::to_string(found.rank) + " of " + std::to_string(found.world) + " from " + found.source;
 }
 
-std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, const SampleNumbers& bucket_by,
-                                                std::uint64_t bucket_window, std::optional<double> batch_budget) {
-  if (bucket_by.is_none()) {
-    if (batch_budget) throw Error::invalid_argument("batch_budget takes bucket_by, which says what it counts");
-    if (bucket_window != LengthBuckets{}.window)
-      throw Error::invalid_argument("bucket_window takes bucket_by, which says by what lengths samples are sorted");
-    return nullptr;
-  }
-  if (batch_budget && !(*batch_budget > 0 && std::isfinite(*batch_budget)))
-    throw Error::invalid_argument("batch_budget must be a number above 0, or None");
-  const BucketOptions options{.window = bucket_window, .budget = batch_budget.value_or(0)};
-  if (nb::isinstance<nb::str>(bucket_by)) {
-    const std::string by = bytes_of(nb::borrow<nb::str>(bucket_by));
-    require_no_file(dataset, "bucket_by", by);
+std::shared_ptr<const LengthBuckets> buckets_of(const Dataset& dataset, nb::handle batching) {
+  if (batching.is_none()) return nullptr;
+  const nb::object by = batching.attr("lengths");
+  const auto budget = nb::cast<std::optional<double>>(batching.attr("budget"));
+  const BucketOptions options{.window = nb::cast<std::uint64_t>(batching.attr("pool")), .budget = budget.value_or(0)};
+  if (nb::isinstance<nb::str>(by)) {
+    const std::string field = bytes_of(nb::borrow<nb::str>(by));
+    require_no_file(dataset, "lengths", field);
     const WithoutInterpreter released;
     return through_door({.dataset = dataset.path().string()},
-                        [&] { return penstock::bucket_by(dataset, by, options, [] { check_signals(); }); });
+                        [&] { return bucket_by(dataset, field, options, [] { check_signals(); }); });
   }
-  if (nb::isinstance<nb::tuple>(bucket_by))
-    throw Error::invalid_argument(
-        "bucket_by takes a field, or one length for each sample, not a number for each class");
-  const auto lengths = nb::cast<Doubles>(bucket_by);
-  return penstock::bucket_by(std::span(lengths.data(), lengths.size()), options);
+  const auto lengths = nb::cast<Doubles>(by);
+  return bucket_by(std::span(lengths.data(), lengths.size()), options);
 }
 
 void require_classes(const Dataset& dataset, const std::optional<std::vector<std::string>>& wanted) {
   if (!wanted) return;
   const auto known = dataset.classes();
   const auto fail = [&](const std::string& cause) {
-    throw Error::invalid_argument("classes: " + cause, {.dataset = dataset.path().string()});
+    throw Error::invalid_argument("expect_classes: " + cause, {.dataset = dataset.path().string()});
   };
   if (known.empty()) fail("the dataset has no names of classes");
   for (std::size_t i = 0; i < std::min(known.size(), wanted->size()); ++i) {
@@ -263,38 +245,56 @@ void require_classes(const Dataset& dataset, const std::optional<std::vector<std
     fail("the dataset has " + std::to_string(known.size()) + ", not " + std::to_string(wanted->size()));
 }
 
-void require_no_draws(const SampleNumbers& weights, const SampleNumbers& repeats,
-                      const std::optional<std::string>& balance) {
-  const char* const given = !weights.is_none()   ? "weights"
-                            : !repeats.is_none() ? "repeats"
-                            : balance            ? "balance"
-                                                 : nullptr;
-  if (given == nullptr) return;
-  throw Error::invalid_argument(std::string(given) +
-                                " is of the samples of one dataset; a mixture has weights of its own, for each source: "
-                                "ps.mixture(datasets, weights={source: weight, ...})");
+namespace {
+
+std::shared_ptr<const Draws> draws_of(const Dataset& dataset, std::string_view kind, nb::handle sampler) {
+  const auto samples = nb::cast<std::optional<std::uint64_t>>(sampler.attr("num_samples")).value_or(0);
+  const nb::object by = sampler.attr("by");
+  if (kind == "balanced") {
+    const std::string field = bytes_of(nb::borrow<nb::str>(by));
+    const WithoutInterpreter released;
+    return std::make_shared<const Draws>(balanced_by(dataset, field, samples, [] { check_signals(); }));
+  }
+  if (kind == "repeated") return std::make_shared<const Draws>(drawn(Draws::Kind::repeated, dataset, by, samples));
+  const bool replacement = nb::cast<bool>(sampler.attr("replacement"));
+  return std::make_shared<const Draws>(
+      drawn(replacement ? Draws::Kind::weighted : Draws::Kind::once, dataset, by, samples));
 }
 
-std::shared_ptr<const Draws> draws_of(const Dataset& dataset, const SampleNumbers& weights, bool replacement,
-                                      const SampleNumbers& repeats, const std::optional<std::string>& balance,
-                                      std::optional<std::uint64_t> epoch_samples) {
-  const int ways = int{!weights.is_none()} + int{!repeats.is_none()} + int{balance.has_value()};
-  if (ways > 1) throw Error::invalid_argument("weights, repeats and balance are three orders: give one of them");
-  if (!replacement && weights.is_none()) throw Error::invalid_argument("replacement=False takes weights");
-  if (epoch_samples && ways == 0)
+}  // namespace
+
+void set_sampler(LoaderOptions& options, const Dataset& dataset, nb::handle sampler) {
+  if (sampler.is_none()) return;
+  const std::string kind = nb::cast<std::string>(sampler.attr("kind"));
+  if (kind == "subset") {
+    options.subset = nb::cast<std::vector<std::uint64_t>>(sampler.attr("by"));
+  } else if (options.mixture != nullptr) {
     throw Error::invalid_argument(
-        "epoch_samples takes weights, repeats or balance: without them an epoch has each "
-        "sample once");
-  if (epoch_samples && *epoch_samples == 0) throw Error::invalid_argument("epoch_samples must be at least 1");
-  if (ways == 0) return nullptr;
-  const std::uint64_t samples = epoch_samples.value_or(0);
-  if (balance) {
-    const WithoutInterpreter released;
-    return std::make_shared<const Draws>(balanced_by(dataset, *balance, samples, [] { check_signals(); }));
+        "sampler is of the samples of one dataset; a mixture has weights of its own, for each source: "
+        "ps.mixture(datasets, weights={source: weight, ...})");
+  } else {
+    options.draws = draws_of(dataset, kind, sampler);
   }
-  if (!repeats.is_none()) return std::make_shared<const Draws>(drawn(Draws::Kind::repeated, dataset, repeats, samples));
-  const auto kind = replacement ? Draws::Kind::weighted : Draws::Kind::once;
-  return std::make_shared<const Draws>(drawn(kind, dataset, weights, samples));
+}
+
+void set_shuffle(LoaderOptions& options, nb::handle shuffle) {
+  if (shuffle.is_none()) return;
+  if (nb::try_cast(shuffle, options.shuffle)) return;
+  if (!nb::hasattr(shuffle, "block")) Keywords::misfit();
+  options.shuffle = true;
+  options.shuffle_block = nb::cast<std::optional<std::uint64_t>>(shuffle.attr("block"));
+  options.shuffle_window = nb::cast<std::optional<std::uint64_t>>(shuffle.attr("window")).value_or(0);
+}
+
+void set_max_errors(LoaderOptions& options, nb::handle limit) {
+  if (limit.is_none()) return;
+  if (PyFloat_Check(limit.ptr())) {
+    options.max_error_rate = nb::cast<double>(limit);
+  } else {
+    std::uint64_t count = 0;
+    if (!nb::try_cast(limit, count)) Keywords::misfit();
+    options.max_error_count = count;
+  }
 }
 
 }  // namespace penstock::python

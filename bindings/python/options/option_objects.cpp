@@ -1,0 +1,176 @@
+#include "option_objects.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <base/amounts.hpp>
+
+#include "../bind.hpp"
+#include "loader_options.hpp"
+
+namespace penstock::python {
+namespace {
+
+struct Setter {
+  LoaderOptions& options;
+  const OptionEntry& option;
+  nb::handle given;
+
+  void operator()(std::monostate) const {}
+  void operator()(const OptionEntry::ByHand& own) const {
+    std::uint64_t number = 0;
+    if (own.type == "int | None" && !nb::try_cast(given, number)) Keywords::misfit();
+  }
+  void operator()(OptionEntry::Bytes bytes) const {
+    std::string text;
+    if (!nb::try_cast(given, text)) return (*this)(bytes.member);
+    options.*bytes.member = parse_size(text);
+  }
+  void operator()(const OptionEntry::Words& words) const {
+    std::string word;
+    if (!nb::try_cast(given, word)) Keywords::misfit();
+    if (!words.set(options, word)) refuse_word(std::string(python_place(option).keyword), word, words_text(words));
+  }
+  template <typename Value>
+  void operator()(Value LoaderOptions::*member) const {
+    if (!nb::try_cast(given, options.*member)) Keywords::misfit();
+  }
+};
+
+// One of Python's classes, by the keyword of Loader() that takes it.
+struct Class {
+  const char* name;
+  const char* keyword;
+  bool by_place;  // its first option is given by place
+  const char* text;
+};
+
+constexpr Class kClasses[] = {
+    {"CacheOptions", "cache", true,
+     "Which samples stay in memory for later epochs: Loader(cache=ps.CacheOptions(\"decoded\", limit=\"8GiB\"))."},
+    {"DiskCacheOptions", "disk_cache", true,
+     "Where bytes of datasets in object stores are kept: Loader(disk_cache=ps.DiskCacheOptions(\"/scratch/c\", "
+     "limit=\"1TiB\"))."},
+    {"ReadOptions", "read_options", false,
+     "How a loader reads bytes: Loader(read_options=ps.ReadOptions(engine=\"pread\"))."},
+    {"MemoryOptions", "memory_options", false,
+     "How much memory a loader takes: Loader(memory_options=ps.MemoryOptions(reserved_batches=8))."},
+    {"DeviceOptions", "device_options", false,
+     "What a loader's device does: Loader(device=\"cuda:0\", device_options=ps.DeviceOptions(gpu_jpeg=0.5))."},
+};
+
+template <int N>
+struct Object : OptionObject {};
+
+nb::object words() {
+  return nb::module_::import_("penstock._words");
+}
+
+nb::dict checked(const Class& of, nb::handle type, const nb::args& places, const nb::kwargs& keywords) {
+  const std::string name = std::string("penstock.") + of.name;
+  const nb::object made = type.attr("__init__");
+  words().attr("require_no_bools")(name, made, places, keywords);
+  const auto misuse = [&] {
+    return nb::type_error(nb::str(words().attr("misuse")(name, made, places, keywords)).c_str());
+  };
+  const auto options = options_of_python(of.keyword);
+  nb::dict given;
+  if (places.size() > (of.by_place ? 1 : 0)) throw misuse();
+  const char* const first = python_place(*options.front()).keyword.data();
+  if (places.size() == 1) given[first] = places[0];
+  for (const auto& [keyword, value] : keywords) {
+    if (given.contains(keyword)) throw misuse();
+    given[keyword] = value;
+  }
+  if (of.by_place && (!given.contains(first) || nb::object(given[first]).is_none())) throw misuse();
+  LoaderOptions scratch;
+  for (const auto& [keyword, value] : given) {
+    const OptionEntry* const option = option_of_python(of.keyword, nb::cast<std::string>(keyword));
+    if (option == nullptr || (value.is_none() && !python_value(*option).type.ends_with("None"))) throw misuse();
+    try {
+      if (!value.is_none()) set_option(scratch, *option, value);
+    } catch (const nb::builtin_exception&) {
+      throw misuse();
+    }
+  }
+  return given;
+}
+
+std::string signature_of(const Class& of) {
+  const std::string keywords = keywords_for_python(of.keyword);
+  if (!of.by_place) return "def __init__(self, *, " + keywords + ") -> None";
+  // The first one has no default.
+  const std::size_t end = keywords.find(" = ");
+  std::string first = keywords.substr(0, end);
+  if (first.ends_with(" | None")) first.resize(first.size() - std::string_view(" | None").size());
+  return "def __init__(self, " + first + ", *" + keywords.substr(keywords.find(", ", end)) + ") -> None";
+}
+
+nb::object value_of(const OptionObject& object, const OptionEntry& option) {
+  const char* const keyword = python_place(option).keyword.data();
+  if (object.given.contains(keyword)) return nb::object(object.given[keyword]);
+  return nb::module_::import_("ast").attr("literal_eval")(python_value(option).value);
+}
+
+std::string shown_object(const Class& of, const OptionObject& object) {
+  std::string text;
+  for (const auto& [keyword, value] : object.given)
+    text += (text.empty() ? "" : ", ") + bytes_of(nb::str(keyword)) + "=" + bytes_of(nb::repr(value));
+  return std::string("penstock.") + of.name + "(" + text + ")";
+}
+
+template <int N>
+void bind_class(nb::module_& module) {
+  static constexpr const Class& kOf = kClasses[N];
+  static std::deque<std::string> texts;  // which nanobind points to
+  const auto kept = [](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
+  nb::class_<Object<N>, OptionObject> made(module, kOf.name, kOf.text);
+  made.def(
+          "__init__",
+          [](Object<N>* self, const nb::args& places, const nb::kwargs& keywords) {
+            new (self) Object<N>{{kOf.keyword, checked(kOf, nb::type<Object<N>>(), places, keywords)}};
+          },
+          nb::sig(kept(signature_of(kOf))),
+          kept(options_for_python(kOf.keyword) + "\nRaises TypeError or Error, naming the option."))
+      .def(
+          "__repr__", [](const Object<N>& self) { return text(shown_object(kOf, self)); },
+          nb::sig("def __repr__(self) -> str"))
+      .def(
+          "__eq__",
+          [](const Object<N>& self, nb::handle other) {
+            return nb::isinstance<Object<N>>(other) && self.given.equal(nb::cast<Object<N>&>(other).given);
+          },
+          nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__getstate__", [](const Object<N>& self) { return self.given; })
+      .def("__setstate__", [](Object<N>& self, nb::dict given) {
+        new (&self) Object<N>{{kOf.keyword, std::move(given)}};
+      });
+  for (const OptionEntry* option : options_of_python(kOf.keyword)) {
+    const std::string_view keyword = python_place(*option).keyword;
+    made.def_prop_ro(
+        keyword.data(), [option](const Object<N>& self) { return value_of(self, *option); },
+        nb::sig(kept("def " + std::string(keyword) + "(self, /) -> " + python_value(*option).type)),
+        kept(std::string(option->meaning)));
+  }
+}
+
+}  // namespace
+
+void set_option(LoaderOptions& options, const OptionEntry& option, nb::handle given) {
+  std::visit(Setter{options, option, given}, option.member);
+}
+
+void bind_option_objects(nb::module_& module) {
+  nb::class_<OptionObject>(module, "_Options", "Options of a Loader in an object.");
+  bind_class<0>(module);
+  bind_class<1>(module);
+  bind_class<2>(module);
+  bind_class<3>(module);
+  bind_class<4>(module);
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,46 @@
+"""Batches of samples that go well together: Loader(batching=ps.batching.by_length("tokens"))."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ._draws import numbers_of
+
+__all__ = ["by_length"]
+
+
+@dataclass(frozen=True, eq=False)
+class Batching:
+    """How samples are put into batches; by_length() makes it."""
+
+    lengths: Any
+    budget: float | None
+    pool: int
+
+
+def by_length(
+    lengths: str | os.PathLike[str] | Iterable[float], *, budget: float | None = None, pool: int = 100_000
+) -> Batching:
+    """Batches of samples of similar length, so that rows need little padding.
+
+    lengths: "tokens", a field: its elements where it is an array, else its bytes. "pixels:jpg", "height:jpg", "width:jpg",
+      "shape:jpg": of images, by their headers. "bytes:jpg": of any field. "json:length": a number in a field. Or one length
+      for each sample: a list, an array or a file (.npy, or one a line).
+    budget: a batch has as many rows as fit: the longest length times the rows is at most this, for each rank, and there are
+      at most batch_size rows. None: batch_size rows.
+    pool: so many samples that follow each other in the order are sorted by length and cut into batches, which are then
+      shuffled. Lower it where the dataset is not many times as large, so that epochs put samples together anew.
+    """
+    if isinstance(budget, bool) or (
+        budget is not None and not (hasattr(budget, "__float__") and math.isfinite(budget) and budget > 0)
+    ):
+        raise TypeError(f"penstock.batching.by_length(): budget is a number above 0, or None, not {budget!r}")
+    if isinstance(pool, bool) or not hasattr(pool, "__index__") or pool < 1:
+        raise TypeError(f"penstock.batching.by_length(): pool is a number of samples, 1 or more, not {pool!r}")
+    if isinstance(lengths, dict):
+        raise TypeError("penstock.batching.by_length(): lengths is a field, or one length for each sample, not a dict")
+    return Batching(numbers_of(lengths, "lengths"), None if budget is None else float(budget), int(pool))

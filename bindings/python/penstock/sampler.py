@@ -1,0 +1,120 @@
+"""Which samples an epoch has, and how often: Loader(sampler=ps.sampler.weighted("weight"))."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Union
+
+from ._draws import numbers_of
+
+__all__ = ["balanced", "repeated", "subset", "weighted"]
+
+# A field that holds the number of each sample, one number for each sample, a file of them (.npy, or one a line), or
+# numbers for the values of a field: {"cat": 2, "dog": 1} for "cls", {"json:weather": {"rain": 3}} for another one.
+Numbers = Union[str, "os.PathLike[str]", Mapping[Any, Any], Iterable[float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Which samples an epoch has, and how often; weighted(), repeated(), balanced() and subset() make it."""
+
+    kind: str
+    by: Any
+    num_samples: int | None
+    replacement: bool = True
+
+
+def _count(num_samples: int | None, function: str) -> int | None:
+    if num_samples is None:
+        return None
+    if isinstance(num_samples, bool) or not hasattr(num_samples, "__index__") or num_samples < 1:
+        raise TypeError(f"penstock.sampler.{function}(): num_samples is 1 or more, or None, not {num_samples!r}")
+    return int(num_samples)
+
+
+def weighted(weights: Numbers, *, replacement: bool = True, num_samples: int | None = None) -> Sampler:
+    """Draws samples in proportion to their weights, in a new order each epoch.
+
+    weights: a field that holds the weight ("weight", "json:score"), a number for each sample, a file of numbers (.npy, or
+      one a line), or numbers for each class: {"cat": 2, "dog": 1}; {"json:weather": {"rain": 3, ...}} for another field.
+    replacement: True: every position draws among all samples anew. False: no sample comes twice in an epoch, and heavier
+      ones come sooner.
+    num_samples: samples of an epoch. None: as many as the dataset has.
+    """
+    return Sampler("weighted", numbers_of(weights, "weights"), _count(num_samples, "weighted"), bool(replacement))
+
+
+def repeated(repeats: Numbers, *, num_samples: int | None = None) -> Sampler:
+    """Every sample comes as often as its number says: exact counts, where weights leave them to chance.
+
+    repeats: as weights of weighted(). A fraction is made up of epochs that have the sample once more.
+    num_samples: samples of an epoch. None: the sum of all numbers.
+    """
+    return Sampler("repeated", numbers_of(repeats, "repeats"), _count(num_samples, "repeated"))
+
+
+def balanced(field: str = "cls", *, num_samples: int | None = None) -> Sampler:
+    """Every value of a field comes equally often: of as many positions as it has values, each gets one, and all of a
+    value's samples come before one comes again.
+
+    field: such as "cls" or "json:weather".
+    num_samples: samples of an epoch. None: as many as the dataset has.
+    """
+    if not isinstance(field, str):
+        raise TypeError(f'penstock.sampler.balanced(): field is the name of a field, such as "cls", not {field!r}')
+    return Sampler("balanced", field, _count(num_samples, "balanced"))
+
+
+def subset(indices: Any) -> Sampler:
+    """An epoch has the samples with these numbers, in this order unless it is shuffled.
+
+    indices: a list, a range, an array or a tensor of sample numbers. A number may stand there several times: each time
+      random transforms draw anew. Dataset.select() makes a dataset of them instead. The difference: rows of ps.window()
+      may here reach into samples that are not among them.
+    """
+    numbers = indices.tolist() if hasattr(indices, "tolist") else indices
+    if isinstance(numbers, (list, tuple)) and bool in set(map(type, numbers)):
+        raise TypeError(
+            "penstock.sampler.subset(): indices is numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers"
+        )
+    try:
+        if not isinstance(numbers, (list, tuple, range)):
+            raise TypeError
+        return Sampler("subset", [_sample_number(number) for number in numbers], None)
+    except TypeError:
+        raise TypeError(
+            f"penstock.sampler.subset(): indices is a list or an array of whole numbers, not {str(indices)[:60]!r}"
+        ) from None
+
+
+def _sample_number(number: Any) -> int:
+    whole = operator.index(number)
+    if whole < 0:
+        raise TypeError
+    return whole
+
+
+def sampler_of(given: Any) -> Sampler | None:
+    """What Loader(sampler=given) means."""
+    if given is None or isinstance(given, Sampler):
+        return given
+    name = type(given).__name__
+    of_torch = any(each.__module__.partition(".")[0] == "torch" for each in type(given).__mro__)
+    if of_torch and name == "WeightedRandomSampler":
+        return weighted(given.weights, replacement=given.replacement, num_samples=given.num_samples)
+    if of_torch and name == "SubsetRandomSampler":
+        return subset(given.indices)
+    if of_torch and name == "DistributedSampler":
+        raise TypeError(
+            'penstock.Loader(): a DistributedSampler is rank and world_size here: rank="env" takes both from what torchrun, '
+            "MPI or Slurm set, and shuffle=True shuffles"
+        )
+    if of_torch and name in ("RandomSampler", "SequentialSampler"):
+        raise TypeError(f"penstock.Loader(): a {name} is shuffle={name == 'RandomSampler'} here")
+    raise TypeError(
+        "penstock.Loader(): sampler is ps.sampler.weighted(), repeated(), balanced() or subset(), torch's WeightedRandomSampler or "
+        f"SubsetRandomSampler, or None, not a value of type {name}"
+    )
