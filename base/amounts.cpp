@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <string_view>
 
 #include <base/amounts.hpp>
@@ -36,7 +35,7 @@ std::uint64_t parse_size(const std::string& text) {
     const std::size_t power = std::string_view("KMGT").find(unit.front());
     const std::string_view rest = std::string_view(unit).substr(1);
     if (power == std::string_view::npos || (rest != "" && rest != "IB" && rest != "B")) throw refuse();
-    factor = std::pow(rest == "B" ? 1000.0 : 1024.0, static_cast<double>(power + 1));
+    for (std::size_t i = 0; i <= power; ++i) factor *= rest == "B" ? 1000 : 1024;
   }
   const double bytes = number * factor;
   if (bytes >= 9.2e18) throw refuse();

@@ -195,7 +195,7 @@ TEST_CASE("what a worker failed with reaches the loop as penstock's Error, and h
   const auto keep = [&] {
     for (TensorBatch& batch : *batches) kept.push_back(batch["npy"]);
   };
-  CHECK_THROWS_WITH_AS(keep(), doctest::Contains("held"), Error);
+  CHECK_THROWS_WITH_AS(keep(), doctest::Contains("reserved_batches"), Error);
   CHECK(kept.size() == 2);
 }
 
