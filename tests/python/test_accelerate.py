@@ -97,7 +97,7 @@ def test_a_checkpoint_of_an_exception_holds_the_batch_that_failed(arrays, tmp_pa
         return batch
 
     accelerator = accelerate.Accelerator(cpu=True)
-    first, got = dataset(on_batch=fails), []
+    first, got = dataset(batch_transform=fails), []
     accelerator.register_for_checkpointing(first)
     with pytest.raises(KeyError, match="failed"):
         try:

@@ -32,7 +32,7 @@ def test_chunks_over_several_axes_are_read(tmp_path, dtype, compression):
         )
         file["labels"] = np.arange(41)
     for engine in ENGINES:
-        assert np.array_equal(loaded(path, "images", engine=engine), rows)
+        assert np.array_equal(loaded(path, "images", read_options=ps.ReadOptions(engine=engine)), rows)
     shuffled = ps.Loader(
         path, transforms={"images": ps.array.decode(), "labels": ps.label()}, batch_size=41, shuffle=True, seed=3
     )

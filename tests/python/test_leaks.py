@@ -64,7 +64,7 @@ USES = {
     ),
     "wrong options": (
         "def use(number):\n"
-        "    try: loader(rank=2, world=2)\n"
+        "    try: loader(rank=2, world_size=2)\n"
         "    except ps.Error: return\n"
         "    raise SystemExit('no error')"
     ),

@@ -113,7 +113,7 @@ def test_a_checkpoint_of_an_exception_continues_at_the_batch_that_failed(loader,
     first = Model()
     on_exception = lightning.pytorch.callbacks.OnExceptionCheckpoint(tmp_path, "failed")
     with pytest.raises(KeyError, match="failed"):
-        trainer(tmp_path, callbacks=[on_exception]).fit(first, LOADERS[loader](arrays, on_batch=fails))
+        trainer(tmp_path, callbacks=[on_exception]).fit(first, LOADERS[loader](arrays, batch_transform=fails))
     assert first.seen == whole.seen[:failed]
     rest = Model()
     options = {"ckpt_path": tmp_path / "failed.ckpt", "weights_only": False}

@@ -63,7 +63,9 @@ def test_an_iterator_ends_once_and_gives_way_to_a_later_one(arrays):
 def test_what_a_full_shuffle_over_shared_blocks_costs_is_a_warning(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("x", data=np.zeros((64, 8), "int32"), chunks=(16, 8), compression="gzip")
-    with pytest.warns(UserWarning, match=r"about 16 samples share one; shuffle=ps.shuffle.blocks\(16\) undoes each once"):
+    with pytest.warns(
+        UserWarning, match=r"about 16 samples share one; shuffle=ps.shuffle.blocks\(16\) undoes each once"
+    ):
         loader = ps.Loader(tmp_path / "x.h5", shuffle=True, memory_options=ps.MemoryOptions(block_cache_bytes=100))
     assert "ps.shuffle.blocks(16)" in loader.stats()["notes"]
     with warnings.catch_warnings():

@@ -269,7 +269,7 @@ def everything():
 )
 def test_batches_do_not_depend_on_options(folder, options):
     fields = everything()
-    if options.get("where") == "device":
+    if "device_options" in options and options["device_options"].finish_on == "device":
         fields["view"] = ps.field("png") | ps.image.random_resized_crop(16) | ps.image.normalize((0.5,) * 3, (0.5,) * 3)
     plain = ps.Loader(folder, batch_size=4, shuffle=True, seed=11, transforms=fields)
     other = ps.Loader(folder, batch_size=4, shuffle=True, seed=11, transforms=fields, **options)

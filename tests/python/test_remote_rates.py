@@ -124,12 +124,12 @@ def test_the_verdict_names_a_block_shuffle_and_the_cache(server, tmp_path):
             break
     verdict = stats["verdict"]
     assert verdict["binds"].startswith("storage"), verdict
-    names = r"shuffle_block=\d+ in place of a full shuffle makes one request for about \d+ samples in place of \d+"
+    names = r"shuffle=ps.shuffle.blocks\(\d+\) in place of a full shuffle makes one request for about \d+ samples in place of \d+"
     assert re.search(names, verdict["text"]), verdict
-    assert "cache_dir" in verdict["text"]
+    assert "disk_cache" in verdict["text"]
     with_blocks = ps.Loader(address, batch_size=64, shuffle=ps.shuffle.blocks(4), workers=2)
     blocks = epochs_of(with_blocks, 3)
-    assert "shuffle_block" not in blocks["verdict"]["text"]
+    assert "shuffle.blocks" not in blocks["verdict"]["text"]
     per_sample = [told["store"]["requests"] / (told["samples"] + 256) for told in (stats, blocks)]  # it reads ahead
     assert per_sample[1] < 0.45 * per_sample[0]
 

@@ -84,7 +84,7 @@ def test_a_slab_goes_back_when_the_last_array_is_gone(long_arrays):
     )
     iterator = iter(loader)
     kept = [np.asarray(next(iterator)["npy"]), np.asarray(next(iterator)["npy"])]
-    with pytest.raises(ps.Error, match="held"):
+    with pytest.raises(ps.Error, match="reserved_batches"):
         next(iterator)
     kept.pop()
     assert next(iterator)["__key__"][0] == "008"

@@ -308,7 +308,7 @@ def test_blocks_in_mixtures_caches_and_chains(corpus):
     stored = next(iter(ps.Loader(blocks, batch_size=2, transforms={"tokens": ps.raw()})))
     assert np.asarray(stored["tokens"][0]).view(np.uint16).tolist() == plain["tokens"][0]
     for engine in ("pread", "gather", "io_uring"):
-        assert delivered(blocks, "tokens", engine=engine) == plain
+        assert delivered(blocks, "tokens", read_options=ps.ReadOptions(engine=engine)) == plain
 
 
 def itertools_first(batches, count):

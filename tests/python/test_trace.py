@@ -38,7 +38,7 @@ def make(data):
 
     def made(**options):
         options.setdefault("batch_size", 8)
-        options.setdefault("fields", {"npy": ps.array.decode(ragged=True)})
+        options.setdefault("transforms", {"npy": ps.array.decode(ragged=True)})
         loaders.append(ps.Loader(data, **options))
         return loaders[-1]
 
@@ -94,7 +94,11 @@ def sum_of(trace, name, pid=0):
 def test_a_trace_is_well_formed_and_its_spans_add_up_to_the_table(make, tmp_path, engine, cache):
     try:
         loader = make(
-            engine=engine, cache=cache, workers=3, shuffle=True, on_batch=lambda batch: time.sleep(0.001) or batch
+            read_options=ps.ReadOptions(engine=engine),
+            cache=cache,
+            workers=3,
+            shuffle=True,
+            batch_transform=lambda batch: time.sleep(0.001) or batch,
         )
     except ps.Error as error:
         if error.kind == "unsupported" or engine == "io_uring":

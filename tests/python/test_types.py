@@ -34,9 +34,17 @@ def mypy_fixture(tmp_path):
         pytest.skip("mypy is not installed")
 
     def checked(*arguments):
-        options = ["--cache-dir", str(tmp_path / "cache"), "--no-error-summary", "--disable-error-code", "import-not-found"]
+        options = [
+            "--cache-dir",
+            str(tmp_path / "cache"),
+            "--no-error-summary",
+            "--disable-error-code",
+            "import-not-found",
+        ]
         environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
-        ran = subprocess.run([command, *options, *arguments], env=environment, cwd=tmp_path, capture_output=True, text=True)
+        ran = subprocess.run(
+            [command, *options, *arguments], env=environment, cwd=tmp_path, capture_output=True, text=True
+        )
         assert ran.stderr == ""
         return [line for line in ran.stdout.splitlines() if ": error: " in line]
 
