@@ -21,7 +21,7 @@ def test_it_finds_a_setting_that_was_tried(icons):
     rows = {(row["workers"], row["prefetch"]): row["samples_per_s"] for row in told["rows"]}
     assert rows[best["workers"], best["prefetch"]] == best["samples_per_s"] > 0
     assert told["python_line"] == (
-        f'loader = ps.Loader("{icons}", batch_size=32, workers={best["workers"]}, prefetch={best["prefetch"]}, transforms=fields)'
+        f'loader = ps.Loader("{icons}", batch_size=32, workers={best["workers"]}, prefetch={best["prefetch"]}, transforms=transforms)'
     )
     assert told["reason"] and told["dataset"]["path"] == str(icons)
     assert sum("samples/s" in line for line in lines) >= 2

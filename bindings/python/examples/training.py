@@ -72,7 +72,7 @@ class Data:
         sides = [is_held_out(key, share) for key in dataset.keys]
         held_out = [n for n, out in enumerate(sides) if out]
         kept = [n for n, out in enumerate(sides) if not out]
-        common: dict[str, Any] = {"batch_size": options.batch_size, "workers": options.workers}
+        common: dict[str, Any] = {"batch_size": options.batch_size, "workers": options.workers or None}
         fields = {"input": learn, "cls": ps.label()}
         self.train = ps.Loader(dataset.select(kept), shuffle=True, seed=options.seed, transforms=fields, **common)
         self.test = None
