@@ -300,7 +300,6 @@ def text_of(compiled: Any) -> str:
 
 
 def _sign(wrapper: Any, signature: inspect.Signature) -> None:
-    wrapper.__doc__ = text_of(wrapper.__wrapped__)
     del wrapper.__wrapped__  # whose signature is text of its own
     wrapper.__signature__ = signature
 
@@ -339,6 +338,7 @@ def _worded_method(name: str, compiled: Any) -> Any:
         except TypeError as refusal:
             refuse(refusal, name, compiled, places, keywords)
 
+    call.__doc__ = text_of(compiled)
     call.__module__, _, call.__qualname__ = name.partition(".")
     _sign(call, python_signature(compiled, "self"))
     return call
