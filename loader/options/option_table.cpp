@@ -30,7 +30,7 @@ constexpr OptionEntry::Words words() {
 
 constexpr auto kOptions = std::to_array<OptionEntry>({
     {kFirst, "batch_size", &L::batch_size, "Samples in a batch.", "Your training decides it."},
-    {kFirst, "shuffle", ByHand{"bool | Shuffle", "False"},
+    {kFirst, "shuffle", ByHand{"bool | penstock.shuffle.Shuffle", "False"},
      "True: a new order in every epoch. ps.shuffle.blocks(n) permutes blocks, ps.shuffle.window(n) shuffles "
      "neighbours.",
      "Set it for training."},
@@ -60,7 +60,7 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
     {kOrder, "sampler", ByHand{"object | None", "None"},
      "Which samples come, and how often: ps.sampler.weighted(), .repeated(), .balanced(), .subset(), or torch's.",
      "Where classes are of unequal sizes, or some samples should come more often.", Door::python},
-    {kOrder, "batching", ByHand{"Batching | None", "None"},
+    {kOrder, "batching", ByHand{"penstock.batching.Batching | None", "None"},
      "ps.batching.by_length(): batches of samples of similar length, also with a budget in place of a row count.",
      "Where rows are padded to the longest of their batch, and lengths differ much.", Door::python},
     {kOrder, "mix", ByHand{"Mix | collections.abc.Sequence[Mix] | None", "None"},

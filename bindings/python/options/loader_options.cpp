@@ -121,7 +121,7 @@ Keywords::Keywords(const nb::kwargs& given) {
     const std::string keyword = nb::cast<std::string>(name);
     const OptionEntry* option = option_of_python("", keyword);
     if (option == nullptr || (value.is_none() && !python_value(*option).type.ends_with("None"))) misfit();
-    if (const OptionObject* object = nullptr; nb::try_cast(value, object) && object != nullptr) {
+    if (const OptionObject* const object = option_object(value)) {
       if (object->keyword != keyword) misfit();
       for (const auto& [own, each] : object->given)
         given_.emplace_back(option_of_python(keyword, nb::cast<std::string>(own)), nb::borrow(each));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -128,7 +129,7 @@ void bind_class(nb::module_& module) {
   static constexpr const Class& kOf = kClasses[N];
   static std::deque<std::string> texts;  // which nanobind points to
   const auto kept = [](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
-  nb::class_<Object<N>, OptionObject> made(module, kOf.name, kOf.text);
+  nb::class_<Object<N>> made(module, kOf.name, kOf.text);
   made.def(
           "__init__",
           [](Object<N>* self, const nb::args& places, const nb::kwargs& keywords) {
@@ -158,14 +159,24 @@ void bind_class(nb::module_& module) {
   }
 }
 
+template <int... N>
+const OptionObject* object_among(nb::handle value, std::integer_sequence<int, N...>) {
+  const OptionObject* found = nullptr;
+  ((nb::isinstance<Object<N>>(value) && (found = nb::inst_ptr<Object<N>>(value), true)) || ...);
+  return found;
+}
+
 }  // namespace
+
+const OptionObject* option_object(nb::handle value) {
+  return object_among(value, std::make_integer_sequence<int, static_cast<int>(std::size(kClasses))>());
+}
 
 void set_option(LoaderOptions& options, const OptionEntry& option, nb::handle given) {
   std::visit(Setter{options, option, given}, option.member);
 }
 
 void bind_option_objects(nb::module_& module) {
-  nb::class_<OptionObject>(module, "_Options", "Options of a Loader in an object.");
   bind_class<0>(module);
   bind_class<1>(module);
   bind_class<2>(module);

@@ -16,6 +16,9 @@ struct OptionObject {
   nanobind::dict given;
 };
 
+/// The object that a value of Python's is; null: it is another value.
+const OptionObject* option_object(nanobind::handle value);
+
 /// Sets an option to a value that is not None. Throws TypeError for a value of another type; Error: invalid_argument,
 /// for an unknown word or size. Options that are read by hand are left alone.
 void set_option(LoaderOptions& options, const OptionEntry& option, nanobind::handle given);
