@@ -280,7 +280,7 @@ class Loader(_IterableDataset):
                 "a penstock.torch.Loader gives whole batches, and this DataLoader would make batches of them: iterate over "
                 "the loader itself, or give DataLoader batch_size=None"
             )
-        return self.loader._iterate(self._taken)  # a batch counts as delivered once it is converted
+        return self.loader._iterate(self._taken)  # type: ignore[attr-defined]  # a batch counts as delivered once it is converted
 
     def _taken(self, batch: Any) -> Any:
         if not isinstance(batch, dict):  # what batch_transform made
