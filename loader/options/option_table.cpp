@@ -35,7 +35,9 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "neighbours.",
      "Set it for training."},
     {kFirst, "fields", ByHand{"dict[str, penstock.Chain | penstock.Transform] | None", "None"},
-     "A chain of transforms for each output: {\"jpg\": chain}. None: every stored field, decoded.",
+     "A chain of transforms for each output: {\"jpg\": ps.image.resize(256) | ps.image.normalize(mean, std)}. A chain "
+     "reads "
+     "the field of its output's name, or begins with ps.field(). None: every stored field, decoded.",
      "Always for training: it says how images are cropped and normalized, and what a label is.", Door::both,
      "transforms"},
     {kFirst, "drop_last", ByHand{"bool", "False"}, "True is last_batch=\"drop\", as in torch's DataLoader.",
@@ -61,7 +63,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "Which samples come, and how often: ps.sampler.weighted(), .repeated(), .balanced(), .subset(), or torch's.",
      "Where classes are of unequal sizes, or some samples should come more often.", Door::python},
     {kOrder, "batching", ByHand{"penstock.batching.Batching | None", "None"},
-     "ps.batching.by_length(): batches of samples of similar length, also with a budget in place of a row count.",
+     "ps.batching.by_length(\"tokens\", budget=16384): batches of samples of similar length, with as many rows as the "
+     "budget has room for, padding included. Without budget: batch_size rows.",
      "Where rows are padded to the longest of their batch, and lengths differ much.", Door::python},
     {kOrder, "mix", ByHand{"Mix | collections.abc.Sequence[Mix] | None", "None"},
      "mixup() or cutmix() of each batch, or a list of which each batch draws one. Labels become float32.",
@@ -78,8 +81,9 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "\"mark\": its row is zeros and __valid__ is False.",
      "\"replace\" for long trainings, \"mark\" for evaluation, where no sample may count twice."},
     {kErrors, "max_error_rate", ByHand{"int | float", "0.05"},
-     "Invalid samples of an epoch before on_error raises all the same: a count (10), or a share (0.05). Of each rank, "
-     "unless all_reduce is given.",
+     "Invalid samples that an epoch may have: a count (10), or a share of its samples (0.05). One more raises. Each "
+     "rank "
+     "counts its own, unless all_reduce is given.",
      "Raise it for data that you know to be worse; 1.0 never raises.", Door::both, "max_errors"},
     {kErrors, "missing", words<&L::missing, Missing::raise, Missing::exclude, Missing::empty>(),
      "What happens to a sample without a field that an output reads. \"raise\": Loader() fails. \"exclude\": epochs "
@@ -102,7 +106,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
     {kMachine, "device_options", ByHand{"DeviceOptions | None", "None"}, "What the device does, and how far ahead.",
      "To decode JPEGs on the GPU.", Door::python},
     {kMachine, "cache_options", ByHand{"str | CacheOptions | None", "None"},
-     "Keeps samples in memory for later epochs: \"encoded\" (stored bytes) or \"decoded\" (images as pixels).",
+     "Keeps samples in memory for later epochs: \"encoded\" (stored bytes), \"decoded\" (images as pixels), or with a "
+     "limit ps.CacheOptions(\"decoded\", limit=\"8GiB\").",
      "\"decoded\" where the decoded dataset fits into memory; \"encoded\" where storage is slow.", Door::python,
      "cache"},
     {kMachine, "disk_cache", ByHand{"str | os.PathLike | DiskCacheOptions | None", "None"},
@@ -111,7 +116,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "Where an epoch is read from a store more than once.", Door::python},
     {kMachine, "read_options", ByHand{"ReadOptions | None", "None"}, "How bytes are read.",
      "Hardly ever; `penstock bench` compares engines.", Door::python},
-    {kMachine, "memory_options", ByHand{"MemoryOptions | None", "None"}, "How much memory batches and blocks may take.",
+    {kMachine, "memory_options", ByHand{"MemoryOptions | None", "None"},
+     "How many batches your program may hold, and how much memory decompressed blocks may take.",
      "Where your loop keeps many batches, or memory is short.", Door::python},
 
     {kOwn, "on_sample", ByHand{"object | None", "None"},
@@ -124,7 +130,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "parameter gets a numpy Generator. It must not use the loader.",
      "For work on whole batches that must not stand in the training step.", Door::both, "batch_transform"},
     {kOwn, "python_workers", ByHand{"int", "0"},
-     "Processes that run ps.transform() and ps.sample() functions. 0: one thread of your program does.",
+     "Processes that run your own functions, those of ps.transform() and ps.sample(). 0: one thread of your program "
+     "runs them.",
      "Where the stage \"python\" is what the loop waits for: as many as there are cores, less those that decode.",
      Door::python},
     {kOwn, "ledger", &L::ledger, "A folder that records every delivered batch, for `penstock audit`.",
