@@ -290,6 +290,10 @@ def test_objects_of_options_are_values(arrays):
     assert (cache.kind, cache.limit, cache.shared) == ("decoded", "64MiB", "process")
     assert cache == pickle.loads(pickle.dumps(cache)) == copy.deepcopy(cache) != ps.CacheOptions("decoded")
     assert eval(repr(cache), {"penstock": ps}) == cache
+    cache.__getstate__()["kind"] = "encoded"
+    assert cache.kind == "decoded"
+    with pytest.raises(TypeError, match="has no keyword later"):
+        ps.ReadOptions.__new__(ps.ReadOptions).__setstate__({"later": 1})  # of a newer penstock
     for options in ({"cache": cache}, {"cache": "decoded"}, {"read_options": ps.ReadOptions(engine="pread")}):
         assert len(keys_of(ps.Loader(arrays, transforms=FIELDS, **options))) == 40
     assert ps.Loader(arrays, read_options=ps.ReadOptions(engine="pread")).stats()["engine"].startswith("pread")

@@ -146,9 +146,10 @@ void bind_class(nb::module_& module) {
             return nb::isinstance<Object<N>>(other) && self.given.equal(nb::cast<Object<N>&>(other).given);
           },
           nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__getstate__", [](const Object<N>& self) { return self.given; })
-      .def("__setstate__", [](Object<N>& self, nb::dict given) {
-        new (&self) Object<N>{{kOf.keyword, std::move(given)}};
+      .def("__getstate__", [](const Object<N>& self) { return nb::object(self.given.attr("copy")()); })
+      .def("__setstate__", [](Object<N>& self, const nb::dict& given) {
+        const nb::args none = nb::borrow<nb::args>(nb::make_tuple());
+        new (&self) Object<N>{{kOf.keyword, checked(kOf, nb::type<Object<N>>(), none, nb::borrow<nb::kwargs>(given))}};
       });
   for (const OptionEntry* option : options_of_python(kOf.keyword)) {
     const std::string_view keyword = python_place(*option).keyword;
@@ -159,17 +160,17 @@ void bind_class(nb::module_& module) {
   }
 }
 
-template <int... N>
-const OptionObject* object_among(nb::handle value, std::integer_sequence<int, N...>) {
-  const OptionObject* found = nullptr;
-  ((nb::isinstance<Object<N>>(value) && (found = nb::inst_ptr<Object<N>>(value), true)) || ...);
-  return found;
-}
+using Classes = std::make_integer_sequence<int, static_cast<int>(std::size(kClasses))>;
 
 }  // namespace
 
 const OptionObject* option_object(nb::handle value) {
-  return object_among(value, std::make_integer_sequence<int, static_cast<int>(std::size(kClasses))>());
+  const OptionObject* found = nullptr;
+  [&]<int... N>(std::integer_sequence<int, N...>) {
+    ((nb::isinstance<Object<N>>(value) && (found = nb::inst_ptr<Object<N>>(value), true)) || ...);
+  }
+  (Classes());
+  return found;
 }
 
 void set_option(LoaderOptions& options, const OptionEntry& option, nb::handle given) {
@@ -177,11 +178,10 @@ void set_option(LoaderOptions& options, const OptionEntry& option, nb::handle gi
 }
 
 void bind_option_objects(nb::module_& module) {
-  bind_class<0>(module);
-  bind_class<1>(module);
-  bind_class<2>(module);
-  bind_class<3>(module);
-  bind_class<4>(module);
+  [&]<int... N>(std::integer_sequence<int, N...>) {
+    (bind_class<N>(module), ...);
+  }
+  (Classes());
 }
 
 }  // namespace penstock::python
