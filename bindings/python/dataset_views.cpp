@@ -241,28 +241,19 @@ Dataset only_these(const Dataset& self, nb::handle keys, nb::handle labels, cons
   return choose(*view, std::move(chosen).finish(), "only where " + name_of_function(function));
 }
 
-// Numbers of any library. True of a mask would be sample 1.
 Dataset selected(const Dataset& self, nb::handle indices) {
-  nb::object given = nb::borrow(indices);
-  if (nb::hasattr(given, "tolist")) given = given.attr("tolist")();
-  if (PySequence_Check(given.ptr()) == 0)
-    throw nb::type_error(("select() takes numbers of samples, not " + shown(indices)).c_str());
+  const nb::object numbers = nb::module_::import_("penstock._draws").attr("sample_numbers")(indices, "Dataset.select");
   SampleListBuilder chosen;
-  std::uint64_t count = 0;
-  for (const nb::handle each : nb::iter(given)) {
-    if (PyBool_Check(each.ptr()) != 0)
-      throw nb::type_error("select() takes numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers");
+  for (const nb::handle each : numbers) {
     std::uint64_t sample = 0;
-    if (PyIndex_Check(each.ptr()) == 0 || !nb::try_cast(nb::object(nb::steal(PyNumber_Index(each.ptr()))), sample))
-      throw nb::type_error(("select() takes numbers of samples, 0 or more, not " + shown(each)).c_str());
-    if (sample >= self.size()) {
+    if (!nb::try_cast(each, sample) || sample >= self.size()) {
       throw Error::invalid_argument(
-          "select() names sample " + std::to_string(sample) + " of a dataset of " + std::to_string(self.size()),
+          "select() names sample " + bytes_of(nb::str(each)) + " of a dataset of " + std::to_string(self.size()),
           {.dataset = self.path().string()});
     }
     chosen.add(sample);
-    ++count;
   }
+  const std::size_t count = nb::len(numbers);
   if (count == 0)
     throw Error::invalid_argument("select() got no numbers, so the view would be empty",
                                   {.dataset = self.path().string()});
@@ -452,9 +443,8 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
           nb::arg("count"), "A view of all but the first `count` samples. Raises Error where none is left.")
       .def("select", selected, nb::arg("indices"),
            nb::sig("def select(self, indices: collections.abc.Sequence[int]) -> Dataset"),
-           "A view of the samples with these numbers, in this order: a list, a range, an array or a tensor. A number "
-           "may\n"
-           "stand there several times. Raises Error, naming a number that no sample has; TypeError for a mask.")
+           "A view of the samples with these numbers, in this order: a list, a range, an array or a tensor. A number\n"
+           "may stand there several times. Raises Error, naming a number that no sample has; TypeError for a mask.")
       .def(
           "only", only_these, nb::arg("keys") = nb::none(), nb::kw_only(), nb::arg("labels") = nb::none(),
           nb::arg("label_field") = "cls", nb::arg("has") = nb::none(), nb::arg("lengths") = nb::none(),

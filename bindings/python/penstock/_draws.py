@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from array import array
 from collections.abc import Mapping
@@ -62,3 +63,23 @@ def numbers_of(given: Any, name: str) -> Any:
     if isinstance(given, os.PathLike):
         return _of_file(os.fspath(given), name)
     return _float64(given, name)
+
+
+def sample_numbers(indices: Any, function: str) -> list[int]:
+    """The numbers in a list, a range, an array or a tensor. Raises TypeError, naming the `function` of penstock that takes
+    them, for a mask too, whose True would be sample 1."""
+    numbers = indices.tolist() if hasattr(indices, "tolist") else indices
+    wanted = f"penstock.{function}(): indices is a list or an array of whole numbers, numbers of samples of 0 or more, not "
+    if not isinstance(numbers, (list, tuple, range)):
+        raise TypeError(wanted + repr(indices)[:40])
+    found = []
+    for number in numbers:
+        if isinstance(number, bool):
+            raise TypeError(
+                f"penstock.{function}(): indices is numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers"
+            )
+        whole = operator.index(number) if hasattr(number, "__index__") else -1
+        if whole < 0:
+            raise TypeError(wanted + repr(number)[:40])
+        found.append(whole)
+    return found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ._draws import numbers_of
+from ._draws import numbers_of, sample_numbers
 
 __all__ = ["balanced", "repeated", "subset", "weighted"]
 
@@ -75,26 +74,7 @@ def subset(indices: Any) -> Sampler:
       random transforms draw anew. Dataset.select() makes a dataset of them instead. The difference: rows of ps.window()
       may here reach into samples that are not among them.
     """
-    numbers = indices.tolist() if hasattr(indices, "tolist") else indices
-    if isinstance(numbers, (list, tuple)) and bool in set(map(type, numbers)):
-        raise TypeError(
-            "penstock.sampler.subset(): indices is numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers"
-        )
-    try:
-        if not isinstance(numbers, (list, tuple, range)):
-            raise TypeError
-        return Sampler("subset", [_sample_number(number) for number in numbers], None)
-    except TypeError:
-        raise TypeError(
-            f"penstock.sampler.subset(): indices is a list or an array of whole numbers, not {str(indices)[:60]!r}"
-        ) from None
-
-
-def _sample_number(number: Any) -> int:
-    whole = operator.index(number)
-    if whole < 0:
-        raise TypeError
-    return whole
+    return Sampler("subset", sample_numbers(indices, "sampler.subset"), None)
 
 
 def sampler_of(given: Any) -> Sampler | None:
