@@ -5,7 +5,7 @@ Usage: gpu_training.py FOLDER [--copies 16] [--seconds 10] [--models resnet18 re
 FOLDER holds class folders of JPEGs, or JPEGs alone. It is copied so that an epoch has enough batches. Every row trains the
 same model in bfloat16, channels last, with SGD, on random crops of 224 x 224. "no loader" trains on one batch that stays on
 the GPU: nothing can be faster. The share is the rate divided by that. Processor time counts all threads and child processes,
-those that run the model included. Needs a GPU, PyTorch and torchvision."""
+also those that run the model. Needs a GPU, PyTorch and torchvision."""
 
 import argparse
 import os
@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import time
 
+import beside
 import penstock as ps
 import torch
 import torchvision
@@ -71,21 +72,6 @@ def of_nobody(batch_size):
         yield images, labels
 
 
-def processor_time():
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-def of_children():
-    """Seconds of the children that still run: os.times() counts those that have ended alone."""
-    ticks = 0
-    for task in pathlib.Path("/proc/self/task").iterdir():
-        for child in (task / "children").read_text().split():
-            fields = pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
 def trained(model_name, batches, seconds):
     """Images per second, and processor seconds for 1,000 images."""
     torch.manual_seed(0)
@@ -97,7 +83,7 @@ def trained(model_name, batches, seconds):
     for number, (images, labels) in enumerate(batches):
         if number == WARM_UP:
             torch.cuda.synchronize()
-            begun, used, rows = time.perf_counter(), processor_time() + of_children(), 0
+            begun, used, rows = time.perf_counter(), beside.cpu_seconds(), 0
         optimizer.zero_grad(set_to_none=True)
         torch.nn.functional.cross_entropy(model(images).float(), labels.long()).backward()
         optimizer.step()
@@ -106,7 +92,7 @@ def trained(model_name, batches, seconds):
             break
     torch.cuda.synchronize()
     took = time.perf_counter() - begun
-    return rows / took, (processor_time() + of_children() - used) / rows * 1000
+    return rows / took, (beside.cpu_seconds() - used) / rows * 1000
 
 
 def main():
