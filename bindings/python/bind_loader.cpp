@@ -135,9 +135,8 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
   options.fields = std::move(own.fields);
   if (own.step != nullptr && !options.device.empty())
     throw Error::invalid_argument(
-        "device goes with none of batch_transform, sample_transform and ps.transform(): what they make is Python's "
-        "own, "
-        "for them to move");
+        "device goes with none of batch_transform, sample_transform and ps.transform(): they make objects of Python, "
+        "and move them themselves");
   new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(own.step));
   try {
     warn_of(self->use([](Loader& loader) { return loader.stats().notes; }));

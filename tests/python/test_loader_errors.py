@@ -92,7 +92,7 @@ def test_max_errors_is_a_count_or_a_share(arrays, tmp_path):
             b"no array" if i in (3, 17, 30) else (arrays / f"{i:03}.npy").read_bytes()
         )
     options = {"batch_size": 8, "transforms": {"npy": ps.array.decode("float32")}, "on_error": "mark"}
-    for limit in (3, 100, 0.075, 1.0):
+    for limit in (3, np.int64(100), 0.075, np.float32(0.08), 1.0):
         assert len(list(ps.Loader(tmp_path, max_errors=limit, **options))) == 5
     for limit, told in (
         (2, "3 of 40 .* more than max_errors=2 allows"),

@@ -288,12 +288,11 @@ void set_shuffle(LoaderOptions& options, nb::handle shuffle) {
 
 void set_max_errors(LoaderOptions& options, nb::handle limit) {
   if (limit.is_none()) return;
-  if (PyFloat_Check(limit.ptr())) {
-    options.max_error_rate = nb::cast<double>(limit);
-  } else {
-    std::uint64_t count = 0;
-    if (!nb::try_cast(limit, count)) Keywords::misfit();
+  std::uint64_t count = 0;
+  if (nb::try_cast(limit, count)) {
     options.max_error_count = count;
+  } else if (PyIndex_Check(limit.ptr()) != 0 || !nb::try_cast(limit, options.max_error_rate)) {
+    Keywords::misfit();
   }
 }
 

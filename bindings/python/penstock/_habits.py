@@ -29,7 +29,7 @@ _ELSEWHERE = {
     "TensorDataset": "ps.pack(samples, folder), of an iterable of dicts",
     "WebDataset": "ps.open(path), of tar files",
     "WebLoader": "ps.Loader, or ps.torch.Loader",
-    "WeightedRandomSampler": "weights= of ps.Loader, with shuffle=True",
+    "WeightedRandomSampler": "ps.sampler.weighted(weights), or give it to ps.Loader(sampler=...) as it is",
     "load": "ps.open(path)",
     "load_dataset": "ps.open(path)",
     "read": "ps.open(path)",
