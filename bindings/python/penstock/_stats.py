@@ -15,11 +15,11 @@ class Stats(dict[str, Any]):
     "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads; "slowest" the
     samples that took a worker longest; "levels" how full the queues were over the last minutes.
 
-    Of a dataset in a store there is "store": requests, bytes that came, retries, hedges, connections made, "waited_s"
-    (summed over requests), and of the time of all that "requests_per_s" and "mb_per_s"; with disk_cache "node_cache":
-    "dir", blocks as "hits" (read from the disk), "misses" (they came from the store), "bad" (of these, damaged ones) and
-    "bypassed" (not kept); bytes and seconds of what was read, written and evicted; "used_bytes" and "limit_bytes" of the
-    folder.
+    A dataset in an object store adds "store": requests, received bytes, retries, hedges, connections, "waited_s" (summed
+    over requests), "requests_per_s" and "mb_per_s". With disk_cache there is also "node_cache". It counts blocks: "hits"
+    (read from the disk), "misses" (read from the store), "bad" (damaged ones among the misses) and "bypassed" (not
+    kept). It has the bytes and seconds of reads, writes and evictions, the folder as "dir", and its "used_bytes" and
+    "limit_bytes".
     """
 
     def __init__(self, values: dict[str, Any], table: str, figures: bytes) -> None:

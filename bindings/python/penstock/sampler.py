@@ -37,8 +37,9 @@ def _count(num_samples: int | None, function: str) -> int | None:
 def weighted(weights: Numbers, *, replacement: bool = True, num_samples: int | None = None) -> Sampler:
     """Draws samples in proportion to their weights, in a new order each epoch.
 
-    weights: a field that holds the weight ("weight", "json:score"), a number for each sample, a file of numbers (.npy, or
-      one a line), or numbers for each class: {"cat": 2, "dog": 1}; {"json:weather": {"rain": 3, ...}} for another field.
+    weights: a field that holds the weight: "weight", "json:score". Or one number for each sample: a list, an array, a
+      tensor or a file (.npy, or one number a line). Or one number for each class: {"cat": 2, "dog": 1}. Or one for each
+      value of another field: {"json:weather": {"rain": 3, "sun": 1}}.
     replacement: True: every position draws among all samples anew. False: no sample comes twice in an epoch, and heavier
       ones come sooner.
     num_samples: samples of an epoch. None: as many as the dataset has.

@@ -107,32 +107,32 @@ def transform(
     *,
     layout: str | None = None,
 ) -> Transform:
-    """A step of a chain: `function(row)` in Python, for what the workers cannot do. Slow: see below.
+    """A transform of a chain: `function(row)` in Python, for what the workers cannot do. It is slow: see below.
 
         transforms = {"jpg": ps.image.resize((64, 64)) | ps.transform(lambda image: image[::-1].copy())}
         transforms = {"jpg": ps.image.random_resized_crop(224) | ps.transform(augment, layout="HWC")
                          | ps.image.normalize(mean, stddev)}
 
-    `row` is a NumPy array, a view of the batch's memory, as the batch would hold it if the chain ended there (uint8
-    (3, 64, 64), float32 (3, 64, 64), ...; of a ragged output, uint8 (n,)). Where nothing stands behind it, what the function
-    returns becomes that row of a new NumPy array, which the batch then holds in place of a Tensor. All rows of a batch must
-    come out with one shape and dtype; `shape` and `dtype`, where they are given, say which, and dtype then converts
-    ("same_kind", as NumPy calls it). A shape whose first size is None, (None, 4), gives a Ragged.
+    `row` is a NumPy array, a view of the batch's memory. It is what the batch would hold if the chain ended there (uint8
+    (3, 64, 64), float32 (3, 64, 64), ...; for a ragged output uint8 (n,)).
 
-    Steps behind it go on with what the function returned as with a decoded value; those of images want uint8. A row may
-    have any shape there, as long as the steps make all rows alike.
+    If no transform follows, the batch holds a new NumPy array in place of a Tensor, and the results are its rows. All
+    rows of a batch need the same shape and dtype. `shape` and `dtype` state them; `dtype` then converts ("same_kind" in
+    NumPy's terms). A shape whose first size is None, such as (None, 4), gives a Ragged.
 
-    layout: of images, "HWC" has the function get and return (H, W, C), as OpenCV and Albumentations want it; "CHW", or
-    None: (C, H, W), or what image.channels_last() before it makes.
+    Transforms that follow take the result as if it were decoded; those for images need uint8. A row may then have any
+    shape, as long as the later transforms make all rows alike.
 
-    A function with a second parameter, one without a default, also gets a numpy.random.Generator that is a function of
-    the loader's seed, the epoch, the sample, and the output's name: whatever is drawn from it is drawn again by a
-    restored loader, and by Loader.at().
+    layout: for images. "HWC": the function gets and returns (H, W, C), as OpenCV and Albumentations need it. "CHW" or
+    None: (C, H, W), or the layout of an earlier image.channels_last().
 
-    All such functions of a loader run in one thread, ahead of the program, one row after the other, and hold Python's
-    lock as they do so; Loader(python_workers=N) runs them in N processes. An exception of one is what the loop gets, with
-    a note on output, sample, epoch and batch, whatever `on_error` says; with on_error="mark", rows that do not count are
-    zeros, and no function sees them.
+    A function with a second parameter that has no default also gets a numpy.random.Generator. It is a function of seed,
+    epoch, sample and output name, so a restored loader and Loader.at() draw the same numbers again.
+
+    All such functions of a loader run in one thread, ahead of the program, row by row, and hold Python's lock. With
+    Loader(python_workers=N) they run in N processes. If a function raises, the loop gets the exception, with a note on
+    output, sample, epoch and batch; on_error does not apply. With on_error="mark", rows that do not count are zeros, and
+    no function sees them.
     """
     if not callable(function):
         raise TypeError(f"transform() takes a function, not {function!r}")
@@ -170,27 +170,26 @@ def sample(
     after: Mapping[str, Chain] | None = None,
     layout: str | None = None,
 ) -> SampleFunction:
-    """For Loader(sample_transform=...): `function(image=..., mask=...)` in Python, once for each sample, with several outputs.
+    """For Loader(sample_transform=...): `function(image=..., mask=...)` in Python, called once for each sample.
 
         augment = A.Compose([A.RandomCrop(224, 224), A.HorizontalFlip()])
         loader = ps.Loader(..., transforms={"image": ps.field("jpg") | ps.image.resize((256, 256)), "mask": ...},
                            sample_transform=ps.sample(augment, ("image", "mask"), layout="HWC",
                                                after={"image": ps.image.normalize(mean, stddev)}))
 
-    outputs: names of outputs, which the function gets as keyword arguments, as NumPy arrays; or a dict of outputs and the
-    keywords that stand for them ({"boxes": "bboxes"}). It returns a dict with all of them, which become the rows of new
-    NumPy arrays; what else the dict has is left.
-    shapes, dtypes: output -> what comes back for it. Rows of a batch must come out alike; a shape whose first size is None,
-    as (None, 4) for boxes that are filtered, gives a Ragged. Without, an output that is ragged stays so.
-    after: output -> steps that go on with what came back, run by the compiled part in the same process.
-    layout: "HWC" gives images, and masks of several channels, as (H, W, C), and expects them back so; None: as the batch
-    would hold them.
+    outputs: names of outputs. The function gets them as keyword arguments, as NumPy arrays. A dict gives other keywords:
+    {"boxes": "bboxes"}. The function returns a dict with all of them: the rows of new NumPy arrays. Other keys of the
+    dict are ignored.
+    shapes, dtypes: output -> shape or dtype of the results. Rows of a batch need the same ones. A shape whose first size
+    is None, such as (None, 4) for boxes that are filtered, gives a Ragged. By default a ragged output stays ragged.
+    after: output -> transforms of the result, which the compiled part runs in the same process.
+    layout: "HWC": the function gets and returns images and masks of several channels as (H, W, C). None: in the layout
+    that the batch would have.
 
-    A function with a parameter without a default besides the outputs' gets a numpy.random.Generator as its first, by place:
-    `def augment(random, image, mask)`. Outputs come by keyword; a function of transform() has the row first, the generator
-    second. It is drawn from as told there.
+    A function with a parameter that is no output and has no default gets a numpy.random.Generator there, as its first
+    argument by position: `def augment(random, image, mask)`. transform() says how it is seeded.
 
-    It runs after the functions of the chains and before batch_transform, where those run: see transform(), and
+    The function runs after those of the chains and before batch_transform, in the same thread or in the processes of
     Loader(python_workers=N).
     """
     if not callable(function):
