@@ -9,6 +9,7 @@
 #include <formats/io/hash.hpp>
 #include <penstock/base/error.hpp>
 #include <penstock/order/state.hpp>
+#include <transforms/chain/renamed_words.hpp>
 
 namespace penstock {
 namespace {
@@ -233,7 +234,7 @@ LoaderState LoaderState::from_json(std::string_view text_in) {
   state.batch = number<std::uint64_t>(json, "batch");
   state.world = number<std::uint32_t>(json, "world");
   state.batch_size = number<std::uint32_t>(json, "batch_size");
-  state.transforms = text(json, "transforms");
+  state.transforms = in_present_words(text(json, "transforms"));
   if (version > 1) state.order = order_of(json);
   if (version > 1 && json.contains("mixture")) state.mixture = mixture_of(json["mixture"]);
   if (version > 1 && json.contains("buckets")) state.buckets = buckets_of(json["buckets"]);

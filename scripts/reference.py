@@ -74,7 +74,7 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Datasets", ["open", "concat", "token_blocks", "Dataset", "Sample", "FieldSchema"]),
     (
         "Chains",
-        ["field", "window", "follow", "inside", "label", "raw", "boxes", "key_points", "pad", "mask", "lengths"]
+        ["field", "window", "follow", "inside", "label", "raw", "boxes", "keypoints", "pad", "mask", "lengths"]
         + ["Chain", "transform", "Transform", "sample", "SampleFunction"],
     ),
     ("Mixing rows", ["mixup", "cutmix", "Mix"]),

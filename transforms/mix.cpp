@@ -49,16 +49,16 @@ Region box_of(double lambda, Size image, Random& random) {
 
 }  // namespace
 
-Mix mixup(double alpha, std::int64_t classes) {
-  return {Mix::Kind::mixup, alpha, classes};
+Mix mixup(double alpha, std::int64_t num_classes) {
+  return {Mix::Kind::mixup, alpha, num_classes};
 }
 
-Mix cutmix(double alpha, std::int64_t classes) {
-  return {Mix::Kind::cutmix, alpha, classes};
+Mix cutmix(double alpha, std::int64_t num_classes) {
+  return {Mix::Kind::cutmix, alpha, num_classes};
 }
 
 std::string to_string(const Mix& mix) {
-  return std::string(name(mix.kind)) + "(" + text(mix.alpha) + ", classes=" + std::to_string(mix.classes) + ")";
+  return std::string(name(mix.kind)) + "(" + text(mix.alpha) + ", num_classes=" + std::to_string(mix.num_classes) + ")";
 }
 
 Mix parse_mix(std::string_view given) {
@@ -68,17 +68,17 @@ Mix parse_mix(std::string_view given) {
     const std::string inside(given.substr(begin.size(), given.size() - begin.size() - 1));
     char* end = nullptr;
     const double alpha = std::strtod(inside.c_str(), &end);
-    constexpr std::string_view kClasses = ", classes=";
+    constexpr std::string_view kClasses = ", num_classes=";
     if (end == inside.c_str() || !std::string_view(end).starts_with(kClasses)) break;
     const char* digits = end + kClasses.size();
-    const std::int64_t classes = std::strtoll(digits, &end, 10);
+    const std::int64_t num_classes = std::strtoll(digits, &end, 10);
     if (end == digits || *end != '\0') break;
-    const Mix mix{kind, alpha, classes};
+    const Mix mix{kind, alpha, num_classes};
     check(mix);
     return mix;
   }
   throw Error::invalid_argument("\"" + std::string(given) +
-                                "\" is neither mixup(ALPHA, classes=N) nor cutmix(ALPHA, classes=N)");
+                                "\" is neither mixup(ALPHA, num_classes=N) nor cutmix(ALPHA, num_classes=N)");
 }
 
 void check(const Mix& mix) {
@@ -86,7 +86,7 @@ void check(const Mix& mix) {
   constexpr double kLeast = 1e-300;  // the logarithm of a draw, divided by it, is still a number
   if (!(mix.alpha >= kLeast && mix.alpha <= 1e6))
     throw Error::invalid_argument(step + "() needs an alpha above 0, at most 1e6");
-  if (mix.classes < 1) throw Error::invalid_argument(step + "() needs the number of classes");
+  if (mix.num_classes < 1) throw Error::invalid_argument(step + "() needs the number of classes");
 }
 
 double draw_beta(double alpha, Random& random) {

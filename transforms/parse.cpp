@@ -7,6 +7,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/chain.hpp>
+#include <transforms/chain/renamed_words.hpp>
 #include <transforms/chain/step_table.hpp>
 
 namespace penstock {
@@ -160,6 +161,8 @@ Chain ChainReader::part() {
     StepArguments to_read(table->name, std::move(given), StepArguments::From::text);
     return read(*table, to_read);
   }
+  if (const std::string_view present = present_step(name); !present.empty())
+    fail("there is no step \"" + name + "\": it is " + std::string(present) + "() now");
   fail("there is no step \"" + name + "\" that can be written as text");
 }
 

@@ -71,7 +71,7 @@ Task image_task(std::string_view name, const Dataset& dataset, const FirstImage&
   Task task{.name = std::string(name), .reason = {}, .fields = {}, .shuffle = name != "image-eval"};
   const Chain scaled = image::normalize(kMean, kDeviation);
   if (name == "image-train")
-    task.fields.emplace_back(image.field, image::random_resized_crop(224) | image::random_flip() | scaled);
+    task.fields.emplace_back(image.field, image::random_resized_crop(224) | image::random_horizontal_flip() | scaled);
   else if (name == "image-eval")
     task.fields.emplace_back(image.field, image::resize(256) | image::center_crop(224) | scaled);
   else

@@ -27,7 +27,7 @@ struct Task {
   std::shared_ptr<const LengthBuckets> buckets = {};  ///< LoaderOptions::buckets
 };
 
-/// image-train  random_resized_crop(224) | random_flip | normalize(ImageNet mean and deviation), and the label
+/// image-train  random_resized_crop(224) | random_horizontal_flip | normalize(ImageNet), and the label
 /// image-eval   resize(256) | center_crop(224) | normalize, and the label, in order
 /// image-small  normalize, and the label: images that all have one size (icons)
 /// points       4,096 random points, centred, in the unit sphere, channels first, and the label: point clouds

@@ -24,7 +24,7 @@ STEPS = {
     'random_resized_crop(224, interpolation="area")': ps.image.random_resized_crop(SIDE, interpolation="area"),
     'random_resized_crop(224, interpolation="bicubic")': ps.image.random_resized_crop(SIDE, interpolation="bicubic"),
     'random_resized_crop(224, interpolation="nearest")': ps.image.random_resized_crop(SIDE, interpolation="nearest"),
-    "random_flip(1)": ps.image.random_flip(1),
+    "random_horizontal_flip(1)": ps.image.random_horizontal_flip(1),
     "random_vertical_flip(1)": ps.image.random_vertical_flip(1),
     "random_crop(224, 28)": ps.image.random_crop(SIDE, 28),
     "random_rotation(30)": ps.image.random_rotation(30),
@@ -69,7 +69,7 @@ def pillow_steps():
         'random_resized_crop(224, interpolation="nearest")': lambda image: image.resize(
             (SIDE, SIDE), Image.Resampling.NEAREST, box
         ),
-        "random_flip(1)": lambda image: image.transpose(Image.Transpose.FLIP_LEFT_RIGHT),
+        "random_horizontal_flip(1)": lambda image: image.transpose(Image.Transpose.FLIP_LEFT_RIGHT),
         "random_vertical_flip(1)": lambda image: image.transpose(Image.Transpose.FLIP_TOP_BOTTOM),
         "random_crop(224, 28)": lambda image: ImageOps.expand(image, 28).crop((9, 30, 9 + SIDE, 30 + SIDE)),
         "random_rotation(30)": lambda image: image.rotate(20),

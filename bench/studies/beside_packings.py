@@ -180,7 +180,7 @@ KINDS = {  # what is done with a value: title, kind, penstock's chain, the other
     "raw": ("3 KB of raw pixels", "raw", lambda ps: ps.raw(), as_array, stacked),
     "png": ("PNG of 32 x 32, decoded", "png", lambda ps: ps.image.decode() | ps.image.channels_last(), decoded, stacked),
     "jpg": ("photographs, stored bytes", "jpg", lambda ps: ps.raw(), bytes, joined),
-    "crop": ("photographs, random crop to 224", "jpg", lambda ps: ps.image.random_resized_crop(CROP) | ps.image.random_flip()
+    "crop": ("photographs, random crop to 224", "jpg", lambda ps: ps.image.random_resized_crop(CROP) | ps.image.random_horizontal_flip()
              | ps.image.channels_last(), cropped, stacked),
 }  # fmt: skip
 

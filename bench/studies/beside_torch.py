@@ -19,7 +19,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 def penstock_batches(options):
     import penstock as ps
 
-    chain = ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(MEAN, STD)
+    chain = ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip() | ps.image.normalize(MEAN, STD)
     loader = ps.torch.Loader(
         options.folder,
         batch_size=options.batch_size,

@@ -48,9 +48,9 @@ void run(Options options) {
   const std::vector<std::pair<const char*, Chain>> chains{
       {"penstock: uint8 (H, W, C)", image::decode() | image::channels_last()},
       {"penstock: uint8 (C, H, W)", image::decode()},
-      {"penstock: flipped, uint8 (C, H, W)", image::random_flip() | image::cast(DType::u8)},
+      {"penstock: flipped, uint8 (C, H, W)", image::random_horizontal_flip() | image::cast(DType::u8)},
       {"penstock: flipped, normalized float32",
-       image::random_flip() | image::normalize({0.5F, 0.5F, 0.5F}, {1, 1, 1})}};
+       image::random_horizontal_flip() | image::normalize({0.5F, 0.5F, 0.5F}, {1, 1, 1})}};
   Line plain{"plain: memcpy"};
   std::vector<Line> lines;
   std::vector<Loader> loaders;

@@ -27,7 +27,7 @@ COMMAND = os.environ.get("PENSTOCK_COMMAND", "penstock")
 TRAIN = (
     ps.image.decode()
     | ps.image.random_resized_crop(224)
-    | ps.image.random_flip()
+    | ps.image.random_horizontal_flip()
     | ps.image.normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])
 )
 

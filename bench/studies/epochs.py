@@ -30,7 +30,7 @@ def make_dataset(folder, given):
 
 
 def loader_of(dataset, given, **options):
-    chain = ps.image.random_resized_crop(224) | ps.image.random_flip()
+    chain = ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip()
     return ps.Loader(
         dataset,
         batch_size=64,

@@ -35,7 +35,7 @@ def copied(folder, copies, to):
 
 
 def of_penstock(dataset, batch_size, gpu_jpeg):
-    chain = ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(MEAN, STD)
+    chain = ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip() | ps.image.normalize(MEAN, STD)
     fields = {"jpg": chain | ps.image.channels_last() | ps.image.cast("bfloat16"), "cls": ps.label()}
     loader = ps.Loader(
         dataset,

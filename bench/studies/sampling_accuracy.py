@@ -66,7 +66,7 @@ class Study:
 
     def __init__(self, options: argparse.Namespace, folder: pathlib.Path) -> None:
         self.options, self.folder = options, folder
-        clouds = ["--classes", options.classes, "--points", options.stored]
+        clouds = ["--num-classes", options.classes, "--points", options.stored]
         self.make("train", ["synth", "clouds"], ["-n", options.clouds, *clouds, "--seed", 1])
         self.make("test", ["synth", "clouds"], ["-n", options.test_clouds, *clouds, "--seed", 2])
         pack = ["pack", folder / "train"]

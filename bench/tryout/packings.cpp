@@ -36,7 +36,8 @@ std::optional<double> share_needed(const Chain& chain, const Size& image) {
       if (resize->size.width != kShortSide) return share(resize->size);
       return static_cast<double>(resize->size.height) / static_cast<double>(std::min(image.height, image.width));
     }
-    if (!step.is<step::Decode>() && !step.is<step::RandomFlip>() && !step.is<step::RandomVerticalFlip>()) return {};
+    if (!step.is<step::Decode>() && !step.is<step::RandomHorizontalFlip>() && !step.is<step::RandomVerticalFlip>())
+      return {};
   }
   return {};
 }

@@ -306,7 +306,7 @@ Command show_command(CLI::App& app) {
       ->excludes(task);
   command->add_option("--field", options->old_fields)->group("")->excludes(task);  // accepted for one version more
   command->add_option("--mix", options->mixes,
-                      "mixup(ALPHA, classes=N) or cutmix(ALPHA, classes=N), as the loader has it");
+                      "mixup(ALPHA, num_classes=N) or cutmix(ALPHA, num_classes=N), as the loader has it");
   command->add_option("--state", options->state,
                       "FILE with a loader's state: seed, epoch, batch, sizes and chains are taken from it");
   command->add_option("--picture", options->picture, "FILE.png to write the pixels of the first image output to");
@@ -315,7 +315,8 @@ Command show_command(CLI::App& app) {
       "A terminal also shows the picture itself.\n"
       "Examples:\n"
       "  penstock show train.tar.d --shuffle --seed 7 --epoch 3 --batch 812 --row 5 --batch-size 256\n"
-      "  penstock show train.tar.d --fields 'jpg=image.random_resized_crop(224) | image.random_flip()' --picture "
+      "  penstock show train.tar.d --fields 'jpg=image.random_resized_crop(224) | image.random_horizontal_flip()' "
+      "--picture "
       "row.png\n"
       "  penstock show train.tar.d --state state.json --row 0      the batch that this state's loader gives next");
   return {command, [options, block] {

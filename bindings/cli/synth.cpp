@@ -68,7 +68,7 @@ Command synth_command(CLI::App& app) {
   command->add_option("DST", options->destination, "Folder to make; it must be new or empty")->required();
   command->add_option("-n,--count", options->count, "Files [2000; clouds: 40]");
   command->add_option("--seed", options->synth.seed, "The same seed gives the same bytes")->capture_default_str();
-  command->add_option("--classes", options->synth.classes, "Class folders")->capture_default_str();
+  command->add_option("--num-classes", options->synth.classes, "Class folders")->capture_default_str();
   command->add_option("--workers", options->synth.workers, "Threads; 0: usable cores")->capture_default_str();
   command->add_option("--points", options->points, "Points per cloud: a number or a range [200k-600k]");
   command
@@ -78,7 +78,7 @@ Command synth_command(CLI::App& app) {
   command->add_option("--las-format", options->las_format, "Point format of clouds: 0 to 3, 6 or 7 [6]");
   command->footer(
       "Examples:\n  penstock synth images photos -n 2000\n  penstock synth icons icons -n 20000 --seed 7\n"
-      "  penstock synth clouds trees -n 200 --classes 6 --points 50k\n"
+      "  penstock synth clouds trees -n 200 --num-classes 6 --points 50k\n"
       "  penstock synth clouds plots --layout plots --points 1M-4M --las-format 7");
   return {command, [options] { return run(*options); }};
 }

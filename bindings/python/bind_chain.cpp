@@ -9,6 +9,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/chain.hpp>
+#include <transforms/chain/renamed_words.hpp>
 #include <transforms/chain/step_table.hpp>
 
 #include "bind.hpp"
@@ -38,7 +39,7 @@ Chain chain_from_state(const nb::tuple& state) {
               .misuse = nb::cast<std::string>(state[2])};
   if (const auto window = nb::cast<std::string>(state[4]); !window.empty()) chain.window = parse_chain(window).window;
   for (const nb::handle step : nb::cast<nb::tuple>(state[3])) {
-    chain.steps.push_back(parse_chain(nb::cast<std::string>(step)).steps.at(0));
+    chain.steps.push_back(parse_chain(in_present_words(nb::cast<std::string>(step))).steps.at(0));
   }
   return chain;
 }
@@ -218,7 +219,7 @@ void bind_chain(nb::module_& module) {
       "order_by: a field that holds a number, by which a group is ordered; without it, as the dataset is.\n"
       "at: a field that holds a number: a step is the last one whose number is at most the row's plus the offset.");
   module.def("follow", follow, nb::arg("output"),
-             "Applies the geometry drawn for another output: masks (nearest), boxes() and key_points() move with\n"
+             "Applies the geometry drawn for another output: masks (nearest), boxes() and keypoints() move with\n"
              "their image.");
   bind_steps(module);
 }

@@ -93,7 +93,7 @@ void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields
   if (options.mix.empty()) return;
   for (const Mix& mix : options.mix) {
     check(mix);
-    if (mix.classes != options.mix.front().classes)
+    if (mix.num_classes != options.mix.front().num_classes)
       throw Error::invalid_argument("mix: " + to_string(mix) + " and " + to_string(options.mix.front()) +
                                     " have other numbers of classes");
   }
@@ -107,10 +107,10 @@ void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields
     }
     const auto* label = chain.steps.empty() ? nullptr : chain.steps.front().as<step::Label>();
     if (label == nullptr) continue;
-    if (label->classes != 0 && label->classes != options.mix.front().classes)
+    if (label->num_classes != 0 && label->num_classes != options.mix.front().num_classes)
       refuse(output,
-             "has " + std::to_string(label->classes) + " classes, not those of " + to_string(options.mix.front()));
-    chain.steps.front() = step::Label{.classes = options.mix.front().classes};
+             "has " + std::to_string(label->num_classes) + " classes, not those of " + to_string(options.mix.front()));
+    chain.steps.front() = step::Label{.num_classes = options.mix.front().num_classes};
   }
 }
 

@@ -41,7 +41,7 @@ void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields
 /// The row whose share 1 - lambda has in `row` of a mixed batch.
 std::uint32_t partner_of(std::span<const std::uint8_t> valid, std::uint32_t row);
 
-/// "; mix: mixup(0.2, classes=10), cutmix(1, classes=10)", as part of a state's transforms; empty without any.
+/// "; mix: mixup(0.2, num_classes=10), cutmix(1, num_classes=10)", as part of a state's transforms; empty without any.
 std::string version_of(std::span<const Mix> mixes);
 /// The mixes of a state's transforms.
 std::vector<Mix> mixes_of(std::string_view version);

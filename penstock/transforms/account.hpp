@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// A step that decided something for the sample, and what: {"image.random_flip(0.5)", "flipped: drew 0.31"}.
+/// A step that decided something for the sample, and what: {"image.random_horizontal_flip(0.5)", "flipped: drew 0.31"}.
 struct StepOutcome {
   std::string step, outcome;
   friend bool operator==(const StepOutcome&, const StepOutcome&) = default;

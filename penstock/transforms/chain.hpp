@@ -1,4 +1,5 @@
-// Chains as users write them: image::random_resized_crop(224) | image::random_flip() | image::normalize(mean, stddev).
+// Chains as users write them: image::random_resized_crop(224) | image::random_horizontal_flip() |
+// image::normalize(mean, std).
 //
 // Steps in namespace image change uint8 pixels, (C, H, W) in the output, with the arithmetic of Pillow.
 //
@@ -63,16 +64,16 @@ struct StepList {};
 /// Every step that can be written as text, in the order of the pages.
 using AllSteps =
     StepList<step::Decode, step::RandomResizedCrop, step::Resize, step::CenterCrop, step::RandomCrop, step::PadImage,
-             step::RandomFlip, step::RandomVerticalFlip, step::RandomRotation, step::RandomAffine, step::ColorJitter,
-             step::Grayscale, step::RandomGrayscale, step::RandomInvert, step::RandomPosterize, step::RandomSolarize,
-             step::RandomSharpness, step::RandomAutocontrast, step::RandomEqualize, step::GaussianBlur,
-             step::RandAugment, step::TrivialAugment, step::Normalize, step::CastOf<Domain::image>, step::ChannelsLast,
-             step::RandomErasing, step::CloudDecode, step::Sample, step::Voxel, step::Poisson, step::Surface,
-             step::Finite, step::Center, step::UnitSphere, step::UnitBox, step::Scale, step::RandomScale, step::Rotate,
-             step::Jitter, step::Shift, step::Dropout, step::ShufflePoints, step::Pad, step::ChannelsFirst,
-             step::CastOf<Domain::points>, step::Attribute, step::Mask, step::Origin, step::Elements, step::Window,
-             step::CastOf<Domain::array>, step::Cast, step::PadItems, step::PadMask, step::Lengths, step::Inside,
-             step::Label, step::Raw, step::Boxes, step::Points>;
+             step::RandomHorizontalFlip, step::RandomVerticalFlip, step::RandomRotation, step::RandomAffine,
+             step::ColorJitter, step::Grayscale, step::RandomGrayscale, step::RandomInvert, step::RandomPosterize,
+             step::RandomSolarize, step::RandomSharpness, step::RandomAutocontrast, step::RandomEqualize,
+             step::GaussianBlur, step::RandAugment, step::TrivialAugment, step::Normalize, step::CastOf<Domain::image>,
+             step::ChannelsLast, step::RandomErasing, step::CloudDecode, step::Sample, step::Voxel, step::Poisson,
+             step::Surface, step::Finite, step::Center, step::UnitSphere, step::UnitBox, step::Scale, step::RandomScale,
+             step::Rotate, step::Jitter, step::Shift, step::Dropout, step::ShufflePoints, step::Pad,
+             step::ChannelsFirst, step::CastOf<Domain::points>, step::Attribute, step::Mask, step::Origin,
+             step::Elements, step::Window, step::CastOf<Domain::array>, step::Cast, step::PadItems, step::PadMask,
+             step::Lengths, step::Inside, step::Label, step::Raw, step::Boxes, step::Keypoints>;
 
 /// The chain that to_string() wrote, or that a person did: names may be quoted, defaults left out, lists written (a, b)
 /// or [a, b]. Throws Error: invalid_argument, with the character where it stops making sense.
@@ -84,7 +85,7 @@ using FieldChain = std::pair<std::string, Chain>;
 /// First in a chain: the field to read, "jpg", or the first of several that a sample has, "jpg|png|webp". Without it a
 /// chain reads the field of its output's name.
 Chain field(const std::string& alternatives);
-/// The geometry drawn for that output also moves this one: masks (by nearest neighbour), boxes() and key_points() move
+/// The geometry drawn for that output also moves this one: masks (by nearest neighbour), boxes() and keypoints() move
 /// with their image; attribute(), points::mask() and arrays of one row for each point go with the points of their
 /// cloud; array::decode({.ragged = true}), mask() and lengths() with the items of a ragged output.
 Chain follow(const std::string& output);

@@ -70,7 +70,7 @@ enum class RowKind : std::uint8_t {
   other,
   image,                ///< (C, H, W)
   image_channels_last,  ///< (H, W, C)
-  classes,              ///< of label(classes)
+  classes,              ///< of label(num_classes)
   follower,             ///< moves with an image
 };
 

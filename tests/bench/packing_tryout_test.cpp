@@ -54,7 +54,7 @@ TEST_CASE("images are shrunk to no less than a chain makes of them") {
   CHECK(smallest_side(image::random_resized_crop(64), images) == 128);        // 96 of 480 rows
   CHECK(smallest_side(image::decode() | image::resize(240), images) == 320);  // half of both
   CHECK(smallest_side(image::resize(100, 400), images) == 416);
-  CHECK(smallest_side(image::random_flip() | image::resize(240), images) == 320);
+  CHECK(smallest_side(image::random_horizontal_flip() | image::resize(240), images) == 320);
   std::vector<Size> one_narrow = images;
   one_narrow[3] = {.width = 640, .height = 240};  // one of ten may lose some
   CHECK(smallest_side(image::resize(240), one_narrow) == 320);

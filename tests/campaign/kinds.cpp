@@ -45,7 +45,7 @@ std::vector<Variant> variants_of(const std::string& content) {
   }
   const std::string field = content == "pictures" ? "png" : "jpg";
   return {{"crops",
-           {{field, image::random_resized_crop(12) | image::random_flip() |
+           {{field, image::random_resized_crop(12) | image::random_horizontal_flip() |
                         image::normalize({0.5F, 0.4F, 0.3F}, {0.25F, 0.2F, 0.3F})},
             cls},
            {}},

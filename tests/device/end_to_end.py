@@ -25,7 +25,9 @@ def synth(folder: pathlib.Path) -> pathlib.Path:
 
 def same_as_on_the_host(dataset: pathlib.Path) -> None:
     for dtype in ("float32", "float16", "bfloat16"):
-        chain = ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(MEAN, DEVIATION)
+        chain = (
+            ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip() | ps.image.normalize(MEAN, DEVIATION)
+        )
         fields = {"jpg": chain | ps.image.cast(dtype)}
         options = {"batch_size": 64, "shuffle": True, "transforms": fields}
         for here, there in zip(ps.Loader(dataset, **options), ps.Loader(dataset, device="cuda:0", **options)):
@@ -76,7 +78,7 @@ def rows_as_on_the_host(folder: pathlib.Path, device: str = "cuda:0") -> None:
 
 def shares_of_jpeg(dataset: pathlib.Path, device: str = "cuda:0") -> None:
     """Pixels of the device's decoder beside the cores', and how fast batches come at each share."""
-    crop = ps.image.random_resized_crop(224) | ps.image.random_flip()
+    crop = ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip()
     fields = {"jpg": crop | ps.image.normalize((0, 0, 0), (1, 1, 1))}
     options = {"batch_size": 64, "shuffle": True, "transforms": fields}
     for share in (0, 0.25, 0.5, 0.75, 1):

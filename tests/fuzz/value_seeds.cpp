@@ -88,14 +88,14 @@ void add_texts(const Seeds& seeds) {
                                           "{9..1}"};
   for (std::size_t i = 0; i < patterns.size(); ++i) seeds.add("pattern", "text" + std::to_string(i), patterns[i]);
   const std::vector<std::string> chains{
-      "field(jpg|png) | image.random_resized_crop(224, scale=(0.08, 1.0)) | image.random_flip(0.5) | "
+      "field(jpg|png) | image.random_resized_crop(224, scale=(0.08, 1.0)) | image.random_horizontal_flip(0.5) | "
       "image.normalize((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))",
       "image.resize(256) | image.center_crop(224) | image.cast(float16) | image.channels_last()",
       "follow('jpg') | boxes()",
       "label()",
       "raw()",
       "array.random_window(16) | array.cast(\"int32\")",
-      "follow(jpg) | image.resize(1, 2) | key_points()",
+      "follow(jpg) | image.resize(1, 2) | keypoints()",
       "array.decode()",
       "image.decode()"};
   for (std::size_t i = 0; i < chains.size(); ++i) seeds.add("chain", "text" + std::to_string(i), chains[i]);

@@ -18,7 +18,7 @@ LoaderOptions image_options() {
   options.batch_size = 7;
   options.shuffle = true;
   options.seed = 11;
-  options.fields = {{"png", image::random_resized_crop(24) | image::random_flip() |
+  options.fields = {{"png", image::random_resized_crop(24) | image::random_horizontal_flip() |
                                 image::normalize({0.5F, 0.4F, 0.3F}, {0.2F, 0.3F, 0.4F})},
                     {"cls", label()},
                     {"stored", field("png") | raw()}};

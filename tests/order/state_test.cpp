@@ -53,6 +53,12 @@ TEST_CASE("a state of version 1 is read, and does not say the order") {
   CHECK(of_version_1().to_json() == kVersion1);
 }
 
+TEST_CASE("a state with old names of steps is read with the present ones") {
+  const std::string old = with(kGolden, "resize 1", "jpg = image.random_flip(0.5) | label(classes=3)");
+  CHECK(LoaderState::from_json(old).transforms ==
+        "jpeg 1; jpg = image.random_horizontal_flip(0.5) | label(num_classes=3)");
+}
+
 TEST_CASE("what a state of all samples, in their order, says of it") {
   LoaderState state = of_version_1();
   state.order.emplace();

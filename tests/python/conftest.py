@@ -37,7 +37,7 @@ def synth(tmp_path_factory, kind, *options):
 @pytest.fixture(name="images", scope="session")
 def images_fixture(tmp_path_factory):
     """A folder of 60 JPEGs in 3 class folders."""
-    return synth(tmp_path_factory, "images", "-n", "60", "--classes", "3")
+    return synth(tmp_path_factory, "images", "-n", "60", "--num-classes", "3")
 
 
 @pytest.fixture(name="icons", scope="session")

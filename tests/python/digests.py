@@ -18,7 +18,7 @@ POINTS = ps.points
 UNIT = IMAGE.normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 IMAGES = {
-    "crop": IMAGE.random_resized_crop(96) | IMAGE.random_flip() | UNIT,
+    "crop": IMAGE.random_resized_crop(96) | IMAGE.random_horizontal_flip() | UNIT,
     "resize": IMAGE.resize(112) | IMAGE.center_crop(96) | UNIT,
     "bicubic": IMAGE.resize((100, 90), interpolation="bicubic"),
     "colours": IMAGE.resize((64, 64)) | IMAGE.color_jitter(0.4, 0.4, 0.4, 0.1) | UNIT,
@@ -46,9 +46,9 @@ CLOUDS = {
 }
 ARRAYS = {"normalize": UNIT, "cast": ps.array.cast("float16")}
 MIXES = {
-    "mixup": [ps.mixup(0.2, classes=10)],
-    "cutmix": [ps.cutmix(1.0, classes=10)],
-    "both": [ps.mixup(2.5, classes=10), ps.cutmix(3.0, classes=10)],
+    "mixup": [ps.mixup(0.2, num_classes=10)],
+    "cutmix": [ps.cutmix(1.0, num_classes=10)],
+    "both": [ps.mixup(2.5, num_classes=10), ps.cutmix(3.0, num_classes=10)],
 }
 
 

@@ -26,7 +26,11 @@ def from_cpp(dataset):
 
 def from_python(dataset, task):
     scaled = ps.image.normalize(MEAN, STD)
-    chain = ps.image.random_resized_crop(224) | ps.image.random_flip() | scaled if task == "image-train" else scaled
+    chain = (
+        ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip() | scaled
+        if task == "image-train"
+        else scaled
+    )
     fields = {"image": ps.field("jpg|png") | chain, "cls": ps.label()}
     with ps.Loader(dataset, batch_size=BATCH, shuffle=True, workers=WORKERS, transforms=fields) as loader:
         warm_until = time.perf_counter() + 2

@@ -14,7 +14,7 @@ def test_steps_stand_in_any_order_before_the_numbers(waves_file):
     image, path = waves_file
     chain = (
         "image.random_invert(1) | image.resize(100, 90, interpolation=area) | image.grayscale(3) | "
-        "image.random_rotation((15, 15), fill=200) | image.center_crop(80) | image.random_flip(1) | "
+        "image.random_rotation((15, 15), fill=200) | image.center_crop(80) | image.random_horizontal_flip(1) | "
         "image.color_jitter(brightness=(1.2, 1.2))"
     )
     wanted = gray(ImageOps.invert(image).resize((90, 100), Image.Resampling.BOX)).rotate(15, fillcolor=(200,) * 3)
@@ -39,8 +39,8 @@ def test_one_channel_goes_through_the_same_steps(waves_file):
     [
         (f"{NORMALIZE} | image.color_jitter(0.5)", "image.color_jitter("),
         (
-            "image.random_erasing() | image.random_flip()",
-            "image.random_flip(0.5) must come before image.random_erasing",
+            "image.random_erasing() | image.random_horizontal_flip()",
+            "image.random_horizontal_flip(0.5) must come before image.random_erasing",
         ),
         (f"image.random_erasing() | {NORMALIZE}", "must come before image.random_erasing"),
         ("image.random_erasing(value=random)", "random values needs image.normalize()"),
@@ -53,7 +53,7 @@ def test_one_channel_goes_through_the_same_steps(waves_file):
         ("image.grayscale() | image.pad(1, fill=(1, 2, 3))", "is given 3 channels, but the pixels have 1"),
         ("image.grayscale(2)", "1 or 3 channels"),
         (f"image.grayscale() | {NORMALIZE}", "has 3 means, but image.grayscale() leaves 1"),
-        ("image.gaussian_blur(4)", "odd kernel"),
+        ("image.gaussian_blur(4)", "odd kernel_size"),
         ("image.gaussian_blur(3, sigma=0)", "0.001 <= sigma"),
         ("image.color_jitter(hue=0.6)", "hue from -0.5 to 0.5"),
         ("image.color_jitter(brightness=(2, 1))", "the lower one first"),

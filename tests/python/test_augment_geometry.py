@@ -57,7 +57,10 @@ def test_pads_are_numpys(picture, mode):
 @pytest.mark.parametrize("after", ["", " | image.random_vertical_flip(1)"])
 def test_random_crops_are_cut_from_the_padded_image(waves_file, mode, after):
     image, path = waves_file
-    chain = f"image.random_crop(32, 40, padding=(4, 6), fill=7, padding_mode={mode}) | image.random_flip(1)" + after
+    chain = (
+        f"image.random_crop(32, 40, padding=(4, 6), fill=7, padding_mode={mode}) | image.random_horizontal_flip(1)"
+        + after
+    )
     whole = np.asarray(padded(image, (4, 6, 4, 6), mode, 7))
     places = set()
     for told, row in delivered(path, chain, 30):
@@ -135,6 +138,6 @@ def test_a_rotation_turns_what_the_steps_before_it_left(picture):
     wanted = image.resize((60, 50), Image.Resampling.BILINEAR).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     check(
         path,
-        "image.resize(50, 60) | image.random_flip(1) | image.random_rotation((-20, -20), interpolation=bilinear)",
+        "image.resize(50, 60) | image.random_horizontal_flip(1) | image.random_rotation((-20, -20), interpolation=bilinear)",
         wanted.rotate(-20, Image.Resampling.BILINEAR),
     )

@@ -87,7 +87,7 @@ def test_synth_makes_decodable_files_in_class_folders(images, icons):
 
 def test_synth_clouds_has_two_layouts_and_as_many_points_as_asked_for(tmp_path):
     for layout, version in [("trees", 4), ("plots", 2)]:
-        words = ["--layout", layout, "--las-format", 6 if version == 4 else 3, "--points", "2k-3k", "--classes", 2]
+        words = ["--layout", layout, "--las-format", 6 if version == 4 else 3, "--points", "2k-3k", "--num-classes", 2]
         run("synth", "clouds", tmp_path / layout, "-n", 4, *words)
         files = sorted((tmp_path / layout).rglob("*.las"))
         assert [file.parent.name for file in files] == ["class_00"] * 2 + ["class_01"] * 2

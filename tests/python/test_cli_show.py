@@ -11,7 +11,7 @@ SHOWN = ["--seed", 7, "--epoch", 3, "--batch", 1, "--row", 5, "--batch-size", 8]
 
 
 def test_show_tells_the_sample_behind_a_row_and_writes_its_pixels(images, tmp_path):
-    chain = "image.random_resized_crop(64) | image.random_flip() | image.normalize((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))"
+    chain = "image.random_resized_crop(64) | image.random_horizontal_flip() | image.normalize((0.5, 0.5, 0.5), (0.2, 0.2, 0.2))"
     picture = tmp_path / "row.png"
     text = run("show", images, *SHOWN, "--fields", f"jpg={chain}", "--picture", picture).stdout.decode()
     key = re.search(r"^sample +(\S+) \(number \d+\)$", text, re.M)[1]

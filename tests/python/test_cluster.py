@@ -52,7 +52,7 @@ def partial(destination):
 @pytest.fixture(name="images", scope="module")
 def images_fixture(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data") / "images"
-    penstock("synth", "images", folder, "-n", 60, "--classes", 3)
+    penstock("synth", "images", folder, "-n", 60, "--num-classes", 3)
     return folder
 
 

@@ -82,7 +82,7 @@ def test_packing_with_wrong_options_raises(icons, tmp_path):
 
 
 def test_chains_read_as_they_were_written():
-    chain = ps.field("jpg|png") | ps.image.random_resized_crop(224) | ps.image.random_flip()
+    chain = ps.field("jpg|png") | ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip()
     assert repr(chain).startswith("field(jpg|png) | image.random_resized_crop(224, 224")
     assert repr(ps.follow("jpg") | ps.boxes()) == "follow(jpg) | boxes()"
     assert repr(ps.image.resize((20, 30))) != repr(ps.image.resize(20))
@@ -96,11 +96,13 @@ def test_chains_read_as_they_were_written():
 @pytest.mark.parametrize(
     "chain",
     [
-        ps.field("jpg|png") | ps.image.random_resized_crop((2, 3), scale=(0.5, 1.0)) | ps.image.random_flip(0.25),
+        ps.field("jpg|png")
+        | ps.image.random_resized_crop((2, 3), scale=(0.5, 1.0))
+        | ps.image.random_horizontal_flip(0.25),
         ps.image.resize(20) | ps.image.center_crop(16) | ps.image.normalize([0.5], [0.25]) | ps.image.channels_last(),
         ps.follow("jpg") | ps.image.decode() | ps.image.cast("int64"),
         ps.follow("jpg") | ps.boxes(),
-        ps.follow("jpg") | ps.key_points(),
+        ps.follow("jpg") | ps.keypoints(),
         ps.array.random_window(7) | ps.array.cast("bfloat16"),
         ps.array.decode(),
         ps.raw(),
@@ -137,7 +139,7 @@ def test_images_packed_as_pixels_load_as_they_did_encoded(icons, tmp_path):
     told = ps.pack(icons, tmp_path / "sized", format="hdf5", decode=24, progress=False)
     assert told["samples"] == len(ps.open(icons))
     ps.pack(icons, tmp_path / "same", format="tar", decode=True, progress=False)
-    drawn = ps.image.random_flip() | ps.image.normalize([0.5] * 3, [0.2] * 3)
+    drawn = ps.image.random_horizontal_flip() | ps.image.normalize([0.5] * 3, [0.2] * 3)
     options = {"batch_size": 50, "shuffle": True, "seed": 3, "workers": 2}
     for chain, stored, packed in [
         (ps.image.resize(24) | ps.image.center_crop(24), ps.image.decode(), "sized"),

@@ -98,7 +98,7 @@ def test_stats_tell_the_device_the_pinning_and_the_copies(arrays):
 
 
 def test_images_are_normalized_on_the_device_with_the_same_bytes(icons):
-    chain = ps.field("png") | ps.image.random_resized_crop(16) | ps.image.random_flip()
+    chain = ps.field("png") | ps.image.random_resized_crop(16) | ps.image.random_horizontal_flip()
     fields = {
         "planes": chain | ps.image.normalize(MEAN, DEVIATION),
         "last": chain | ps.image.normalize(MEAN, DEVIATION) | ps.image.cast("float16") | ps.image.channels_last(),
@@ -162,7 +162,7 @@ def test_why_a_device_reads_no_rows_itself_is_told(arrays):
 def test_jpegs_that_the_device_decodes_are_those_of_the_host(tmp_path):
     command = os.environ["PENSTOCK_COMMAND"]
     subprocess.run([command, "synth", "images", str(tmp_path / "images"), "-n", "60", "--seed", "1"], check=True)
-    crop = ps.image.random_resized_crop(32) | ps.image.random_flip()
+    crop = ps.image.random_resized_crop(32) | ps.image.random_horizontal_flip()
     fields = {"jpg": crop | ps.image.normalize(MEAN, DEVIATION)}
     more = {"batch_size": 16, "shuffle": True, "workers": 2, "transforms": fields}
     here = ps.Loader(tmp_path / "images", **more)

@@ -187,7 +187,9 @@ told = trainer.validate(Model(), verbose=False)[0]["accuracy"]
 if trainer.is_global_zero:
     print("accuracy", told)
 """)
-    subprocess.run([pages.COMMAND, "synth", "icons", "icons", "-n", "80", "--classes", "4"], cwd=tmp_path, check=True)
+    subprocess.run(
+        [pages.COMMAND, "synth", "icons", "icons", "-n", "80", "--num-classes", "4"], cwd=tmp_path, check=True
+    )
     told = []
     for devices in ("1", "2"):
         run = [sys.executable, "validate.py", devices]

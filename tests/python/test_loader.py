@@ -91,7 +91,7 @@ def test_any_batch_is_rebuilt_without_moving(arrays):
 
 
 def test_explain_tells_what_a_row_was_made_of(icons):
-    crop = ps.image.random_resized_crop(24) | ps.image.random_flip() | ps.image.channels_last()
+    crop = ps.image.random_resized_crop(24) | ps.image.random_horizontal_flip() | ps.image.channels_last()
     loader = ps.Loader(icons, batch_size=8, shuffle=True, seed=4, transforms={"png": crop, "cls": ps.label()})
     batch = loader.at(2, 3)
     flips = 0
@@ -274,7 +274,7 @@ def test_fast_decoding_differs_a_little_where_images_become_much_smaller(images)
         assert 0 < np.abs(exact - near).mean() < bound
     same = ps.image.resize((600, 600))  # not half as large: nothing to gain
     assert np.array_equal(pixels(same), pixels(fast, same))
-    drawn = [ps.image.random_resized_crop(48), ps.image.random_flip()]
+    drawn = [ps.image.random_resized_crop(48), ps.image.random_horizontal_flip()]
     # draws are keyed by a step's place in its chain
     assert np.abs(pixels(ps.image.decode(), *drawn) - pixels(fast, *drawn)).mean() < 4
 

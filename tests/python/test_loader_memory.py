@@ -132,7 +132,7 @@ def test_two_thousand_loaders_leave_neither_threads_nor_memory(arrays):
 
 @pytest.mark.parametrize("cache", ["encoded", "decoded"])
 def test_a_cache_gives_the_same_batches_and_is_counted(icons, cache):
-    fields = {"png": ps.image.random_flip() | ps.image.normalize([0.5] * 3, [0.2] * 3), "cls": ps.label()}
+    fields = {"png": ps.image.random_horizontal_flip() | ps.image.normalize([0.5] * 3, [0.2] * 3), "cls": ps.label()}
     options = {"batch_size": 32, "shuffle": True, "seed": 4, "workers": 2, "transforms": fields}
     plain = ps.Loader(icons, **options)
     kept = ps.Loader(icons, cache=ps.CacheOptions(cache, limit=16 << 20), **options)

@@ -26,7 +26,7 @@ def loader(folder, **options):
     return ps.Loader(folder, **{"batch_size": 6, "shuffle": True, "seed": 4, "transforms": fields, **options})
 
 
-@pytest.mark.parametrize("mix", [ps.mixup(0.4, classes=CLASSES), ps.cutmix(1, classes=CLASSES)], ids=str)
+@pytest.mark.parametrize("mix", [ps.mixup(0.4, num_classes=CLASSES), ps.cutmix(1, num_classes=CLASSES)], ids=str)
 def test_batches_are_torchvisions_formula_over_batches_rolled_by_one(pictures, mix):
     mixed, plain = loader(pictures, mix=mix), loader(pictures)
     sizes = []
@@ -51,7 +51,7 @@ def test_batches_are_torchvisions_formula_over_batches_rolled_by_one(pictures, m
 
 
 def test_a_restored_loader_mixes_as_before(pictures):
-    mix = [ps.mixup(0.4, classes=CLASSES), ps.cutmix(classes=CLASSES)]
+    mix = [ps.mixup(0.4, num_classes=CLASSES), ps.cutmix(num_classes=CLASSES)]
     first = loader(pictures, mix=mix)
     batches = [np.asarray(batch["npy"]).copy() for batch in first]
     again = loader(pictures, mix=mix, workers=3)
@@ -61,18 +61,20 @@ def test_a_restored_loader_mixes_as_before(pictures):
 
 
 def test_a_mix_prints_compares_and_pickles():
-    mix = ps.mixup(0.2, classes=1000)
-    assert repr(mix) == "mixup(0.2, classes=1000)"
-    assert pickle.loads(pickle.dumps(mix)) == mix != ps.cutmix(0.2, classes=1000)
+    mix = ps.mixup(0.2, num_classes=1000)
+    assert repr(mix) == "mixup(0.2, num_classes=1000)"
+    assert pickle.loads(pickle.dumps(mix)) == mix != ps.cutmix(0.2, num_classes=1000)
     with pytest.raises(ps.Error, match="alpha above 0"):
-        ps.mixup(0, classes=3)
+        ps.mixup(0, num_classes=3)
     with pytest.raises(ps.Error, match="number of classes"):
-        ps.cutmix(1, classes=0)
+        ps.cutmix(1, num_classes=0)
 
 
 def test_uint8_images_are_refused_for_mixup(pictures):
     with pytest.raises(ps.Error, match="uint8: mixup"):
-        loader(pictures, mix=ps.mixup(classes=CLASSES), transforms={"npy": ps.image.center_crop(16), "cls": ps.label()})
+        loader(
+            pictures, mix=ps.mixup(num_classes=CLASSES), transforms={"npy": ps.image.center_crop(16), "cls": ps.label()}
+        )
 
 
 def test_labels_can_be_classes_without_mixing(pictures):

@@ -66,22 +66,25 @@ def test_functions_and_steps_alternate(images):
 
 def test_what_is_drawn_behind_a_function_goes_by_its_place_in_the_whole_chain(images):
     crop, nothing = ps.image.random_crop(20), ps.image.random_invert(0)
-    plain = rows_of(images, crop | nothing | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7))
+    plain = rows_of(images, crop | nothing | ps.image.random_horizontal_flip() | ps.image.random_erasing(1.0, value=7))
     for layout in (None, "HWC"):
         made = rows_of(
             images,
-            crop | ps.transform(same, layout=layout) | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7),
+            crop
+            | ps.transform(same, layout=layout)
+            | ps.image.random_horizontal_flip()
+            | ps.image.random_erasing(1.0, value=7),
         )
         np.testing.assert_array_equal(made, plain)
     assert not np.array_equal(
-        plain, rows_of(images, crop | ps.image.random_flip() | ps.image.random_erasing(1.0, value=7))
+        plain, rows_of(images, crop | ps.image.random_horizontal_flip() | ps.image.random_erasing(1.0, value=7))
     )
 
 
 def test_at_and_restored_loaders_give_the_same_rows(images):
     def options():
         noisy = ps.transform(lambda row, random: row ^ random.integers(0, 9, row.shape, np.uint8), layout="HWC")
-        return {**OPTIONS, "transforms": {"jpg": CROP | noisy | ps.image.random_flip() | END}}
+        return {**OPTIONS, "transforms": {"jpg": CROP | noisy | ps.image.random_horizontal_flip() | END}}
 
     loader = ps.Loader(images, **options())
     epochs = [[np.array(batch["jpg"]) for batch in loader] for _ in range(2)]
@@ -184,20 +187,34 @@ def test_what_does_not_fit_is_told_with_output_and_step(images, arrays):
         list(ps.Loader(arrays, transforms={"npy": ps.transform(lambda row: row.astype(np.uint8)) | ps.raw()}))
     with pytest.raises(ps.Error, match="NumPy has no bfloat16"):
         rows_of(images, CROP | ps.transform(same) | END | ps.image.cast("bfloat16"))
-    fields = {"jpg": CROP | ps.transform(same) | ps.image.random_flip(), "again": ps.field("jpg") | ps.follow("jpg")}
-    with pytest.raises(ps.Error, match=r'"again": follows "jpg", where image.random_flip.* stands behind a function'):
+    fields = {
+        "jpg": CROP | ps.transform(same) | ps.image.random_horizontal_flip(),
+        "again": ps.field("jpg") | ps.follow("jpg"),
+    }
+    with pytest.raises(
+        ps.Error, match=r'"again": follows "jpg", where image.random_horizontal_flip.* stands behind a function'
+    ):
         ps.Loader(images, transforms=fields)
-    fields["jpg"] = CROP | ps.image.random_flip() | ps.transform(same, layout="HWC") | END
+    fields["jpg"] = CROP | ps.image.random_horizontal_flip() | ps.transform(same, layout="HWC") | END
     assert ps.Loader(images, transforms=fields, batch_size=4).at(0, 0)["jpg"].shape == (4, 3, 24, 20)
 
 
 def test_chains_with_functions_in_the_middle_compose_and_pickle():
-    chain = ps.image.resize((8, 8)) | (ps.transform(np.sort) | ps.image.random_flip()) | ps.transform(np.flip) | END
-    text = "image.resize(8, 8) | transform(sort) | image.random_flip(0.5) | transform(flip) | image.normalize"
+    chain = (
+        ps.image.resize((8, 8))
+        | (ps.transform(np.sort) | ps.image.random_horizontal_flip())
+        | ps.transform(np.flip)
+        | END
+    )
+    text = (
+        "image.resize(8, 8) | transform(sort) | image.random_horizontal_flip(0.5) | transform(flip) | image.normalize"
+    )
     assert repr(chain).startswith(text)
     assert repr(pickle.loads(pickle.dumps(chain))) == repr(chain)
-    joined = (ps.image.resize((8, 8)) | ps.transform(np.sort)) | (ps.image.random_flip() | ps.transform(np.flip))
-    assert repr(joined) == "image.resize(8, 8) | transform(sort) | image.random_flip(0.5) | transform(flip)"
+    joined = (ps.image.resize((8, 8)) | ps.transform(np.sort)) | (
+        ps.image.random_horizontal_flip() | ps.transform(np.flip)
+    )
+    assert repr(joined) == "image.resize(8, 8) | transform(sort) | image.random_horizontal_flip(0.5) | transform(flip)"
 
 
 def test_rows_of_different_length_become_ragged_where_their_shape_says_so(arrays):

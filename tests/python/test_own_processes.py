@@ -120,7 +120,11 @@ def test_images_of_the_middle_of_a_chain(images):
         return np.minimum(row, np.random.randint(0, 255, (1, 1, 3), np.uint8))
 
     def options(workers):
-        chain = ps.image.random_resized_crop((32, 24)) | ps.transform(jitter, layout="HWC") | ps.image.random_flip()
+        chain = (
+            ps.image.random_resized_crop((32, 24))
+            | ps.transform(jitter, layout="HWC")
+            | ps.image.random_horizontal_flip()
+        )
         chain = chain | ps.image.normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
         return {"transforms": {"jpg": chain}, "python_workers": workers, **OPTIONS}
 

@@ -115,7 +115,9 @@ def test_draws_behind_it_and_in_it_are_functions_of_the_sample(scenes):
             "batch_size": 3,
             "shuffle": True,
             "transforms": fields(),
-            "sample_transform": ps.sample(noisy, ["image"], layout="HWC", after={"image": ps.image.random_flip()}),
+            "sample_transform": ps.sample(
+                noisy, ["image"], layout="HWC", after={"image": ps.image.random_horizontal_flip()}
+            ),
             **more,
         }
 

@@ -71,7 +71,7 @@ def test_every_kind_comes_as_uint16_with_all_its_bits(tmp_path, channels, interl
     assert rows.dtype == np.uint16 and np.array_equal(rows[0], delivered(pixels))
     last = loaded(folder, png=ps.image.decode() | ps.image.channels_last())
     assert np.array_equal(last[0], delivered(pixels).transpose(1, 2, 0))
-    crop = loaded(folder, png=ps.image.center_crop(5) | ps.image.random_flip(1.0))
+    crop = loaded(folder, png=ps.image.center_crop(5) | ps.image.random_horizontal_flip(1.0))
     assert crop.dtype == np.uint16 and np.array_equal(crop[0], delivered(pixels)[:, 2:7, 4:9][:, :, ::-1])
 
 
@@ -126,7 +126,7 @@ def test_masks_of_16_bits_follow(tmp_path):
     images = [random_pixels(3, seed, np.uint8) for seed in range(3)]
     masks = [random_pixels(1, seed) for seed in range(3)]
     folder = folder_of(tmp_path, *images, depth=masks)
-    chain = ps.image.center_crop(5) | ps.image.random_flip(1.0)
+    chain = ps.image.center_crop(5) | ps.image.random_horizontal_flip(1.0)
     found = loaded(folder, "depth.png", **{"png": chain, "depth.png": ps.follow("png")})
     assert found.dtype == np.uint16
     for row, mask in zip(found, masks):
@@ -141,9 +141,9 @@ def test_masks_of_16_bits_follow(tmp_path):
 def test_a_cache_delivers_the_same(tmp_path, cache):
     folder = folder_of(tmp_path, random_pixels(3), random_pixels(3, 1))
     options = {"cache": ps.CacheOptions(cache, limit=1 << 20)} if cache else {}
-    loader = ps.Loader(folder, batch_size=2, transforms={"png": ps.image.random_flip()}, seed=3, **options)
+    loader = ps.Loader(folder, batch_size=2, transforms={"png": ps.image.random_horizontal_flip()}, seed=3, **options)
     epochs = [np.array(next(iter(loader))["png"]) for _ in range(3)]
-    plain = ps.Loader(folder, batch_size=2, transforms={"png": ps.image.random_flip()}, seed=3)
+    plain = ps.Loader(folder, batch_size=2, transforms={"png": ps.image.random_horizontal_flip()}, seed=3)
     assert all(np.array_equal(a, np.array(next(iter(plain))["png"])) for a in epochs)
 
 

@@ -98,7 +98,7 @@ def test_chains_travel_as_pickles(clouds):
 def test_mistakes_are_told_with_the_output(clouds):
     for chain, cause in {
         ps.points.decode(["intensity"]) | ps.points.center(): "for clouds",
-        ps.points.center() | ps.image.random_flip(): "do not mix",
+        ps.points.center() | ps.image.random_horizontal_flip(): "do not mix",
     }.items():
         with pytest.raises(ps.Error, match=cause) as raised:
             ps.Loader(clouds, transforms={"cloud.npy": chain})
@@ -159,9 +159,9 @@ def test_arguments_that_make_no_sense_are_refused_where_they_are_written():
         lambda: ps.points.dropout(2.0): "most from 0 to 1",
         lambda: ps.points.pad(0): "points of at least 1",
         lambda: ps.points.scale(float("inf")): "factor that is finite",
-        lambda: ps.image.random_flip(1.5): "probability from 0 to 1",
+        lambda: ps.image.random_horizontal_flip(1.5): "probability from 0 to 1",
         lambda: ps.image.resize((0, 4)): "at least 1 pixel",
-        lambda: ps.image.gaussian_blur(4): "odd kernel",
+        lambda: ps.image.gaussian_blur(4): "odd kernel_size",
         lambda: ps.label(-1): "classes above 0",
         lambda: ps.field("jpg||png"): "empty name",
     }.items():

@@ -128,7 +128,9 @@ PADDED = {
 }
 
 OWN_SIZE = {
-    "png": ps.image.decode(ragged=True) | ps.image.random_flip() | ps.image.normalize((0.5,) * 3, (0.5,) * 3),
+    "png": ps.image.decode(ragged=True)
+    | ps.image.random_horizontal_flip()
+    | ps.image.normalize((0.5,) * 3, (0.5,) * 3),
     "seg.png": ps.follow("png"),
     "boxes.json": ps.follow("png") | ps.boxes(),
 }
@@ -610,7 +612,7 @@ def test_mixing_leaves_ragged_and_padded_rows_alone_and_refuses_images_of_their_
         "mask": ps.follow("padded") | ps.mask(),
         "cls": ps.label(),
     }
-    options = dict(batch_size=6, shuffle=True, seed=2, mix=[ps.mixup(0.2, classes=3)])
+    options = dict(batch_size=6, shuffle=True, seed=2, mix=[ps.mixup(0.2, num_classes=3)])
     plain = ps.Loader(mixed, batch_size=6, shuffle=True, seed=2, transforms={"png": image} | fields)
     for here, there in zip(plain, ps.Loader(mixed, transforms={"png": image} | fields, **options), strict=True):
         for name in ("npy", "padded", "mask", "__key__"):

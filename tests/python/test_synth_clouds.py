@@ -11,7 +11,18 @@ laspy = pytest.importorskip("laspy", reason="laspy is not installed: it is the i
 
 @pytest.mark.parametrize("layout, point_format", [("trees", 6), ("trees", 3), ("plots", 7), ("plots", 0), ("plots", 2)])
 def test_laspy_reads_what_is_written(tmp_path, layout, point_format):
-    words = ["-n", "6", "--classes", "3", "--points", "5k-9k", "--layout", layout, "--las-format", str(point_format)]
+    words = [
+        "-n",
+        "6",
+        "--num-classes",
+        "3",
+        "--points",
+        "5k-9k",
+        "--layout",
+        layout,
+        "--las-format",
+        str(point_format),
+    ]
     subprocess.run([os.environ["PENSTOCK_COMMAND"], "synth", "clouds", tmp_path / "clouds", *words], check=True)
     files = sorted((tmp_path / "clouds").rglob("*.las"))
     assert len(files) == 6

@@ -34,7 +34,7 @@ def packed_fixture(tmp_path_factory):
 
 @pytest.fixture(name="trees", scope="module")
 def trees_fixture(tmp_path_factory):
-    clouds = ["clouds", "-n", "120", "--classes", "3", "--points", "4000"]
+    clouds = ["clouds", "-n", "120", "--num-classes", "3", "--points", "4000"]
     return made(tmp_path_factory.mktemp("points"), clouds, ["--order", "progressive"])
 
 

@@ -185,7 +185,7 @@ def test_a_row_is_drawn_alike_and_another_row_for_itself(folder, tmp_path):
     for key in KEYS:
         (tmp_path / key).parent.mkdir(exist_ok=True)
         Image.fromarray(pixels).save(tmp_path / f"{key}.png")
-    fields = {"clip": window() | ps.image.random_resized_crop(16) | ps.image.random_flip()}
+    fields = {"clip": window() | ps.image.random_resized_crop(16) | ps.image.random_horizontal_flip()}
     loader = ps.Loader(tmp_path, batch_size=8, transforms=fields, shuffle=True)
     rows = [values["clip"] for _, values in rows_of(loader, epochs=2)]
     assert all(np.array_equal(step, row[0]) for row in rows for step in row)
@@ -194,7 +194,7 @@ def test_a_row_is_drawn_alike_and_another_row_for_itself(folder, tmp_path):
 
 def test_draws_are_those_of_the_rows_sample(packed, frames):
     """A row of one step, 0, is the chain of the sample alone, whatever other rows read the same frame."""
-    chain = ps.image.random_resized_crop(6) | ps.image.random_flip()
+    chain = ps.image.random_resized_crop(6) | ps.image.random_horizontal_flip()
     options = {"batch_size": 16, "shuffle": True, "seed": 9}
     alone = ps.Loader(packed, transforms={"clip": ps.field("png") | chain}, **options)
     rows = ps.Loader(packed, transforms={"clip": ps.window("png", offsets=[-1, 0], group=BY_KEY) | chain}, **options)
@@ -205,7 +205,7 @@ def test_draws_are_those_of_the_rows_sample(packed, frames):
 
 def test_followers_take_the_steps_of_what_they_follow(packed, folder):
     fields = {
-        "clip": window() | ps.image.random_crop(6) | ps.image.random_flip(),
+        "clip": window() | ps.image.random_crop(6) | ps.image.random_horizontal_flip(),
         "mask": ps.follow("clip") | ps.field("seg.png"),
     }
     for batch in ps.Loader(packed, batch_size=4, transforms=fields, shuffle=True):
@@ -538,7 +538,7 @@ def test_windows_that_the_dataset_has_not(packed, fields, said):
 def test_windows_are_not_mixed(packed):
     fields = {"clip": window() | ps.image.normalize((0,) * 3, (1,) * 3), "cls": ps.label()}
     with pytest.raises(ps.Error, match="steps of a window"):
-        ps.Loader(packed, transforms=fields, mix=ps.mixup(0.2, classes=40))
+        ps.Loader(packed, transforms=fields, mix=ps.mixup(0.2, num_classes=40))
 
 
 def test_huge_offsets_pad(packed, frames):

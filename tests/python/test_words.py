@@ -70,18 +70,43 @@ def test_a_keyword_of_another_loader_is_told_with_the_option_here(labels, keywor
 
 def test_a_step_and_its_arguments_are_told_with_the_closest():
     assert refusal(ps.image.resize, siz=3) == "penstock.image.resize() has no keyword siz: is size meant?"
-    assert refusal(ps.image.normalize, sdt=(1,)) == "penstock.image.normalize() has no keyword sdt, only mean or stddev"
-    assert refusal(ps.label, clases=3) == "penstock.label() has no keyword clases: is classes meant?"
+    assert refusal(ps.image.normalize, sdt=(1,)) == "penstock.image.normalize() has no keyword sdt, only mean or std"
+    assert refusal(ps.label, clases=3) == "penstock.label() has no keyword clases: is num_classes meant?"
     for steps in (ps.image, ps.array, ps.points):
         for step in (name for name in vars(steps) if name[0] != "_"):
             with pytest.raises(AttributeError, match=f"has no step '{step}x': is {step} meant"):
                 getattr(steps, f"{step}x")
             assert inspect.signature(getattr(steps, step)).return_annotation is inspect.Signature.empty
-    for step, here in (("RandomHorizontalFlip", "random_flip"), ("vertical_flip", "random_vertical_flip")):
+    for step, here in (("random_flip", "random_horizontal_flip"), ("vertical_flip", "random_vertical_flip")):
         with pytest.raises(AttributeError, match=f"penstock.image has no step '{step}': here it is {here}$"):
             getattr(ps.image, step)
-    chain = ps.image.resize(3) | ps.image.random_flip()
+    assert refusal(ps.image.normalize, mean=(1,), stddev=(1,)).endswith("has no keyword stddev: here it is std")
+    assert refusal(ps.image.gaussian_blur, kernel=3).endswith("has no keyword kernel: here it is kernel_size")
+    for call in (ps.label, ps.mixup, ps.cutmix):
+        assert refusal(call, classes=3).endswith("has no keyword classes: here it is num_classes")
+    chain = ps.image.resize(3) | ps.image.random_horizontal_flip()
     assert str(pickle.loads(pickle.dumps(chain))) == str(chain)
+
+
+# Steps as an older pickle holds them, and what they are now.
+OLD_STEPS = {
+    "image.random_flip(0.5)": "image.random_horizontal_flip(0.5)",
+    "key_points()": "keypoints()",
+    "label(classes=3)": "label(3)",
+}
+
+
+@pytest.mark.parametrize("old", OLD_STEPS)
+def test_a_pickle_with_an_old_name_of_a_step_is_read(old):
+    chain = ps.Chain.__new__(ps.Chain)
+    chain.__setstate__(([], None, "", (old,), ""))
+    assert str(chain) == OLD_STEPS[old]
+
+
+def test_a_pickle_with_an_old_name_of_a_mix_is_read():
+    mix = ps.Mix.__new__(ps.Mix)
+    mix.__setstate__("mixup(0.2, classes=10)")
+    assert mix == ps.mixup(0.2, num_classes=10)
 
 
 def test_the_methods_of_a_loader_refuse_in_one_sentence(labels):
@@ -127,7 +152,7 @@ def test_another_unknown_keyword_is_told_with_the_closest(labels):
     assert refusal(ps.Loader, labels, batchsize=3) == "penstock.Loader() has no keyword batchsize: is batch_size meant?"
     assert refusal(ps.Loader, labels, xyz=3).endswith("; help(penstock.Loader) lists those it has")
     assert refusal(ps.open, labels, progess=3) == "penstock.open() has no keyword progess: is progress meant?"
-    assert "penstock.mixup() has no keyword clases: is classes meant?" == refusal(ps.mixup, clases=3)
+    assert "penstock.mixup() has no keyword clases: is num_classes meant?" == refusal(ps.mixup, clases=3)
     assert refusal(ps.pack, labels, labels / "x", workers=-1).endswith("workers is a whole number of 0 or more, not -1")
     for call in (ps.pack, ps.stage, ps.tune):
         assert "has no keyword num_workers: here it is workers (" in refusal(call, labels, num_workers=3)
@@ -451,7 +476,7 @@ NO_STEPS = {
     ),
     "tuple": ((ps.image.decode(),), "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"),
     "text": ("image.resize(3)", "a step is a call, as ps.image.resize(256), not its text"),
-    "mix": (ps.mixup(classes=3), "ps.mixup() and ps.cutmix() are for Loader(mix=...)"),
+    "mix": (ps.mixup(num_classes=3), "ps.mixup() and ps.cutmix() are for Loader(mix=...)"),
     "sample": (ps.sample(lambda jpg: jpg, ["jpg"]), "ps.sample() is for Loader(sample_transform=...)"),
     "module": (ps.image, "a step is a call, as ps.image.resize(256)"),
     "number": (3, "a step is a call, as ps.image.resize(256)"),
@@ -475,7 +500,7 @@ def test_nothing_is_no_step_of_a_chain(labels):
     assert len(ps.Loader(labels, transforms={"cls": None})) == 1
 
 
-@pytest.mark.parametrize("step", [ps.mask(), ps.lengths(), ps.boxes(), ps.key_points()], ids=str)
+@pytest.mark.parametrize("step", [ps.mask(), ps.lengths(), ps.boxes(), ps.keypoints()], ids=str)
 def test_a_step_that_only_follows_says_so_whatever_its_outputs_name(labels, step):
     with pytest.raises(ps.Error, match=re.escape(f'output "m" = {step}: {step} needs follow("OUTPUT") before it')):
         ps.Loader(labels, transforms={"cls": ps.label(), "m": step})

@@ -2,7 +2,7 @@
 # Usage: train_points_test.sh PENSTOCK TRAIN_POINTS: the example learns, from packed clouds and from LAS files.
 source "$(dirname "${BASH_SOURCE[0]}")/training.sh"
 
-"$penstock" synth clouds trees -n 120 --classes 3 --points 4000 2>&1
+"$penstock" synth clouds trees -n 120 --num-classes 3 --points 4000 2>&1
 "$penstock" pack trees trees.tar.d --format tar --order progressive 2>&1
 small='--points 64 --width 8 --batch-size 8 --every 10'
 

@@ -191,7 +191,7 @@ TEST_CASE("chains of augmentations read back as they were written, and are told 
   CHECK(version(image::resize(5)) != version(image::resize(5, "area")));
 }
 
-TEST_CASE("label(classes) is 1 at the class, and a class outside of them is a data fault") {
+TEST_CASE("label(num_classes) is 1 at the class, and a class outside of them is a data fault") {
   Fields fields;
   fields.add({.name = "cls", .codec = "cls"}, to_bytes("2"));
   const std::vector<FieldChain> chains{{"cls", label(4)}};

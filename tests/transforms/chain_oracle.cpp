@@ -23,9 +23,9 @@ namespace {
 const Chain kNormalize = image::normalize({0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
 
 const std::map<std::string, Chain> kChains{
-    {"train", image::random_resized_crop(224) | image::random_flip() | kNormalize},
-    {"train-pixels", image::random_resized_crop(224) | image::random_flip()},
-    {"train-wide", image::random_resized_crop(48, 160, {0.08, 1.0}, {0.5, 2.0}) | image::random_flip()},
+    {"train", image::random_resized_crop(224) | image::random_horizontal_flip() | kNormalize},
+    {"train-pixels", image::random_resized_crop(224) | image::random_horizontal_flip()},
+    {"train-wide", image::random_resized_crop(48, 160, {0.08, 1.0}, {0.5, 2.0}) | image::random_horizontal_flip()},
     {"eval", image::resize(256) | image::center_crop(224) | kNormalize},
     {"eval-pixels", image::resize(256) | image::center_crop(224)},
     {"decode", image::decode()},

@@ -5,6 +5,7 @@
 
 #include <penstock/base/error.hpp>
 #include <penstock/transforms/program/program.hpp>
+#include <transforms/chain/renamed_words.hpp>
 
 #include "support/filled.hpp"
 
@@ -42,11 +43,12 @@ void refuses(const std::string& output, const Chain& chain, const std::string& c
 }  // namespace
 
 TEST_CASE("a chain prints as it is written, in one spelling") {
-  const Chain chain = field("jpg|png") | image::random_resized_crop(224) | image::random_flip() |
+  const Chain chain = field("jpg|png") | image::random_resized_crop(224) | image::random_horizontal_flip() |
                       image::normalize(kMean, kDeviation) | image::cast(DType::bf16) | image::channels_last();
   CHECK(to_string(chain) ==
         "field(jpg|png) | image.random_resized_crop(224, 224, scale=(0.08, 1), ratio=(0.75, 1.3333333333333333)) | "
-        "image.random_flip(0.5) | image.normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]) | cast(bfloat16) | "
+        "image.random_horizontal_flip(0.5) | image.normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]) | "
+        "cast(bfloat16) | "
         "image.channels_last()");
   CHECK(to_string(follow("jpg") | boxes()) == "follow(jpg) | boxes()");
   CHECK(to_string(array::decode() | array::random_window(16)) == "array.decode() | array.random_window(16)");
@@ -56,16 +58,16 @@ TEST_CASE("a chain prints as it is written, in one spelling") {
 TEST_CASE("a chain's text reads back as the same chain") {
   const std::vector<Chain> chains{
       {},
-      field("jpg|png") | image::random_resized_crop(224) | image::random_flip() | image::normalize(kMean, kDeviation) |
-          image::cast(DType::bf16) | image::channels_last(),
+      field("jpg|png") | image::random_resized_crop(224) | image::random_horizontal_flip() |
+          image::normalize(kMean, kDeviation) | image::cast(DType::bf16) | image::channels_last(),
       image::decode() | image::random_resized_crop(3, 5, {0.1, 0.123456789012345678}, {1.0 / 3.0, 3.0}) |
-          image::random_flip(0.3),
+          image::random_horizontal_flip(0.3),
       image::resize(256) | image::center_crop(224),
       image::decode(true, true) | image::resize(8),
       image::decode(false, true),
       image::resize(1, 2) | image::normalize({0.1F}, {0.3333333F}),
       follow("jpg") | boxes(),
-      follow("jpg") | key_points(),
+      follow("jpg") | keypoints(),
       field("seg.png") | follow("jpg") | array::cast(DType::i64),
       array::decode() | array::random_window(16),
       label(),
@@ -84,11 +86,11 @@ TEST_CASE("a chain is read as a person would write it") {
   const auto reads_as = [](const char* text, const Chain& chain) {
     CHECK(to_string(parse_chain(text)) == to_string(chain));
   };
-  reads_as("image.random_resized_crop(224)|image.random_flip()",
-           image::random_resized_crop(224) | image::random_flip());
+  reads_as("image.random_resized_crop(224)|image.random_horizontal_flip()",
+           image::random_resized_crop(224) | image::random_horizontal_flip());
   reads_as(" field( \"jpg|png\" ) | image.resize((3, 4)) ", field("jpg|png") | image::resize(3, 4));
   reads_as("image.random_resized_crop([2, 3], ratio=[0.5, 2])", image::random_resized_crop(2, 3, {0.08, 1}, {0.5, 2}));
-  reads_as("image.random_flip(probability=0.25)", image::random_flip(0.25));
+  reads_as("image.random_horizontal_flip(probability=0.25)", image::random_horizontal_flip(0.25));
   reads_as("image.normalize(0.5, 0.25)", image::normalize({0.5F}, {0.25F}));
 }
 
@@ -106,6 +108,9 @@ TEST_CASE("a chain that makes no sense is refused at the character where it stop
   refused("image.resize(3) image.resize(3)", "character 17: '|' expected");
   refused("image.resize(3) |", "a name expected");
   refused("image.rezise(3)", "there is no step \"image.rezise\"");
+  refused("image.random_flip()", "there is no step \"image.random_flip\": it is image.random_horizontal_flip() now");
+  refused("image.normalize([1], stddev=[1])", "takes no argument \"stddev\": it is std now");
+  refused("label(classes=3)", "takes no argument \"classes\": it is num_classes now");
   refused("image.resize(1, 2, 3)", "more arguments than it takes");
   refused("image.resize(1.5)", "size is to be a whole number");
   refused("image.resize((1e300, 2))", "size is to be a whole number");
@@ -114,10 +119,22 @@ TEST_CASE("a chain that makes no sense is refused at the character where it stop
   refused("image.resize(1e300)", "size is to be a whole number");
   refused("image.cast(float12)", "there is no dtype \"float12\": only uint8, int8");
   refused("image.normalize([1, 2]", "expected");
-  refused("image.normalize([1])", "needs stddev");
+  refused("image.normalize([1])", "needs std");
   refused("image.random_resized_crop(2, shape=(1, 2))", "takes no argument \"shape\", or has it already");
   refused("label", "'(' expected");
   refused("field(jpg", "')' expected");
+}
+
+TEST_CASE("what was saved with old names of steps and parameters is read with the present ones") {
+  CHECK(in_present_words("transforms 1; jpg = image.random_flip(0.5); image.random_flip = follow(jpg) | key_points(); "
+                         "cls = label(classes=3); mix: mixup(0.2, classes=3)") ==
+        "transforms 1; jpg = image.random_horizontal_flip(0.5); image.random_flip = follow(jpg) | keypoints(); "
+        "cls = label(num_classes=3); mix: mixup(0.2, num_classes=3)");
+  for (const char* text : {"", "x", "\"", "field(key_points) | boxes()",
+                           "window(jpg, offsets=[0], group=\"key_points()\", edge=\"pad\")", "pad(classes=3)"}) {
+    const std::string_view kept(text);
+    CHECK(in_present_words(kept) == kept);
+  }
 }
 
 TEST_CASE("the version names codecs, transforms and chains, and differs when a chain does") {
@@ -190,8 +207,10 @@ void refuses_writing(Write write, const std::string& cause) {
 }
 
 TEST_CASE("steps out of order or of another kind are refused with the step's name") {
-  refuses("jpg", image::normalize(kMean, kDeviation) | image::random_flip(), "image.random_flip(0.5) must come before");
-  refuses("jpg", image::random_flip() | image::decode(), "image.decode() must come before image.random_flip(0.5)");
+  refuses("jpg", image::normalize(kMean, kDeviation) | image::random_horizontal_flip(),
+          "image.random_horizontal_flip(0.5) must come before");
+  refuses("jpg", image::random_horizontal_flip() | image::decode(),
+          "image.decode() must come before image.random_horizontal_flip(0.5)");
   refuses("jpg", image::normalize(kMean, kDeviation) | image::normalize(kMean, kDeviation), "follows image.normalize");
   refuses("jpg", image::cast(DType::f32) | image::normalize(kMean, kDeviation), "must come before cast(float32)");
   refuses("jpg", image::decode() | array::random_window(2), "do not mix");
@@ -206,7 +225,7 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
   refuses("jpg", image::decode() | follow("png"), "follow() must come before the steps");
   refuses_writing([] { return field("jpg||png"); }, "has an empty name");
   refuses("npy", boxes(), "boxes() needs follow(\"OUTPUT\") before it");
-  refuses("npy", key_points(), "key_points() needs follow(\"OUTPUT\") before it");
+  refuses("npy", keypoints(), "keypoints() needs follow(\"OUTPUT\") before it");
   refuses("valid", mask(), "mask() needs follow(\"OUTPUT\") before it");
 }
 
@@ -218,7 +237,7 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses_writing([] { return image::resize(0); }, "size of at least 1 pixel");
   refuses_writing([] { return image::resize(-1, 5); }, "size of at least 1 pixel");
   refuses_writing([] { return image::center_crop(-3); }, "size of at least 1 pixel");
-  refuses_writing([] { return image::random_flip(1.5); }, "probability from 0 to 1");
+  refuses_writing([] { return image::random_horizontal_flip(1.5); }, "probability from 0 to 1");
   refuses_writing([] { return image::normalize({0.5F, 0.5F}, {1, 1}); }, "as many means as deviations");
   refuses_writing([] { return image::normalize({0.5F, 0.5F, 0.5F}, {1}); }, "as many means as deviations");
   refuses_writing([] { return image::normalize(kMean, {1, 0, 1}); }, "deviations above 0");
@@ -236,10 +255,13 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses_writing([] { return points::poisson(0); }, "a size above 0");
   refuses_writing([] { return points::rotate("x"); }, "turns about");
   refuses_writing([] { return points::decode({}, 2); }, "columns from 3");
-  refuses_writing([] { return parse_chain("image.random_flip(2)"); }, "character 21: image.random_flip() needs");
+  refuses_writing([] { return parse_chain("image.random_horizontal_flip(2)"); },
+                  "character 21: image.random_horizontal_flip() needs");
   Chain by_hand;
-  by_hand.steps.emplace_back(step::RandomFlip{.probability = 2});
-  refuses("jpg", by_hand, "output \"jpg\" = image.random_flip(2): image.random_flip() needs probability from 0 to 1");
+  by_hand.steps.emplace_back(step::RandomHorizontalFlip{.probability = 2});
+  refuses(
+      "jpg", by_hand,
+      "output \"jpg\" = image.random_horizontal_flip(2): image.random_horizontal_flip() needs probability from 0 to 1");
   refuses("cls", array::random_window(1), "arrays of rows");
 }
 
@@ -294,8 +316,8 @@ TEST_CASE("follow() needs a leader that is an image, and no circle") {
   CHECK(contains(outcome_of({{"a", field("seg.png") | follow("b")}, {"b", field("seg.png") | follow("a")}}),
                  "goes in a circle"));
   CHECK(contains(outcome_of({{"cls", label()}, {"seg.png", follow("cls")}}), "\"cls\" is neither an image nor points"));
-  CHECK(contains(outcome_of({{"jpg", image::decode()}, {"seg.png", follow("jpg") | image::random_flip()}}),
-                 "image.random_flip(0.5) does not fit a mask"));
+  CHECK(contains(outcome_of({{"jpg", image::decode()}, {"seg.png", follow("jpg") | image::random_horizontal_flip()}}),
+                 "image.random_horizontal_flip(0.5) does not fit a mask"));
   CHECK(contains(outcome_of({{"jpg", image::decode()}, {"npy", follow("jpg") | boxes() | array::cast(DType::f16)}}),
                  "boxes() stands alone"));
   CHECK(

@@ -53,7 +53,7 @@ Fields scene() {
   return fields;
 }
 
-const Chain kCrop = image::random_resized_crop(32, {0.2, 1.0}) | image::random_flip();
+const Chain kCrop = image::random_resized_crop(32, {0.2, 1.0}) | image::random_horizontal_flip();
 
 std::string failure(const Fields& fields, const std::vector<FieldChain>& chains) {
   try {
@@ -91,7 +91,7 @@ TEST_CASE("masks, boxes and points stay aligned with their image through crop, r
   const std::vector<FieldChain> chains{{"seg.png", follow("png")},
                                        {"deep.npy", follow("png")},
                                        {"boxes.json", follow("png") | boxes()},
-                                       {"points.npy", follow("png") | key_points()},
+                                       {"points.npy", follow("png") | keypoints()},
                                        {"png", kCrop}};
   const Program program(chains, fields.catalog());
   CHECK(program.order().front() == 4);
@@ -144,21 +144,21 @@ TEST_CASE("masks and points stay aligned with their image through every pass tha
   const Fields fields = scene();
   const std::vector<Chain> moves{
       image::random_vertical_flip(1) | image::random_crop(40, {.padding = Padding::all(20), .fill = {0, 0, 255}}),
-      image::random_crop(30, 50, {.padding = {9, 3, 1, 40}, .fill = {0, 0, 255}}) | image::random_flip(1),
+      image::random_crop(30, 50, {.padding = {9, 3, 1, 40}, .fill = {0, 0, 255}}) | image::random_horizontal_flip(1),
       image::random_rotation({-180, 180}, "nearest", {0, 0, 255}) | image::center_crop(48),
-      image::random_flip(1) | image::random_affine({-30, 30}, {.translate_x = 0.2,
-                                                               .translate_y = 0.2,
-                                                               .scale = {0.7, 1.4},
-                                                               .shear_x = {-20, 20},
-                                                               .shear_y = {-10, 10},
-                                                               .fill = {0, 0, 255}})};
+      image::random_horizontal_flip(1) | image::random_affine({-30, 30}, {.translate_x = 0.2,
+                                                                          .translate_y = 0.2,
+                                                                          .scale = {0.7, 1.4},
+                                                                          .shear_x = {-20, 20},
+                                                                          .shear_y = {-10, 10},
+                                                                          .fill = {0, 0, 255}})};
   for (const Chain& move : moves) {
     CAPTURE(to_string(move));
     const std::vector<FieldChain> chains{{"png", move},
                                          {"seg.png", follow("png")},
                                          {"deep.npy", follow("png")},
                                          {"boxes.json", follow("png") | boxes()},
-                                         {"points.npy", follow("png") | key_points()}};
+                                         {"points.npy", follow("png") | keypoints()}};
     const Program program(chains, fields.catalog());
     const std::int64_t height = program.outputs()[0].shape[1], width = program.outputs()[0].shape[2];
     SlotFiller filler(program);

@@ -63,10 +63,10 @@ TEST_CASE("rows are mixed in float32 and rounded to their dtype") {
 
 TEST_CASE("a mix reads back as it was written, and what makes no sense is refused") {
   for (const Mix& mix : {mixup(0.2, 1000), cutmix(1, 2), mixup(1e-3, 7)}) CHECK(parse_mix(to_string(mix)) == mix);
-  CHECK(to_string(mixup(0.2, 1000)) == "mixup(0.2, classes=1000)");
-  for (const char* text : {"", "mixup", "mixup()", "mixup(0.2)", "mixup(0, classes=3)", "mixup(1e-310, classes=3)",
-                           "mixup(nan, classes=3)", "cutmix(1, classes=0)", "cutmix(1, classes=x)",
-                           "cutmix(1, classes=3) ", "blend(1, classes=3)"})
+  CHECK(to_string(mixup(0.2, 1000)) == "mixup(0.2, num_classes=1000)");
+  for (const char* text : {"", "mixup", "mixup()", "mixup(0.2)", "mixup(0, num_classes=3)",
+                           "mixup(1e-310, num_classes=3)", "mixup(nan, num_classes=3)", "cutmix(1, num_classes=0)",
+                           "cutmix(1, num_classes=x)", "cutmix(1, num_classes=3) ", "blend(1, classes=3)"})
     CHECK_THROWS_AS(parse_mix(text), Error);
 }
 

@@ -63,7 +63,8 @@ TEST_CASE("without steps for images, the layout of one's own codec decides; mask
   Fields fields = pgm_fields(source);
   fields.add({.name = "png", .codec = "png"}, png(picture(20, 10, 3, 6)));
   const auto codec = std::make_shared<PgmCodec>();
-  const Program program = compiled(fields, {{"png", image::random_flip(1)}, {"pgm", follow("png") | decode(codec)}});
+  const Program program =
+      compiled(fields, {{"png", image::random_horizontal_flip(1)}, {"pgm", follow("png") | decode(codec)}});
   const std::vector<std::uint8_t> flipped = elements<std::uint8_t>(fill(program, fields)[1]);
   CHECK(flipped.front() == source.at(19, 0, 0));
 
@@ -82,7 +83,7 @@ TEST_CASE("transforms of one's own take what the steps before them give, one aft
   const auto sum = std::make_shared<SumOfChannels>();
   const auto add = std::make_shared<AddNoise>(0);
   const Program program = compiled(fields, {{"png", image::decode() | transform(sum) | transform(add)},
-                                            {"flip", field("png") | image::random_flip(1)}});
+                                            {"flip", field("png") | image::random_horizontal_flip(1)}});
   CHECK(program.outputs()[0].shape == Shape{8, 12});
   CHECK(program.outputs()[0].dtype == DType::f32);
   const auto values = elements<float>(fill(program, fields)[0]);
@@ -102,7 +103,7 @@ TEST_CASE("an output keeps its geometry for its followers when a transform of on
   fields.add({.name = "png", .codec = "png"}, png(source));
   fields.add({.name = "seg", .codec = "png"}, png(mask));
   const Program program =
-      compiled(fields, {{"png", image::random_flip(1) | transform(std::make_shared<SumOfChannels>())},
+      compiled(fields, {{"png", image::random_horizontal_flip(1) | transform(std::make_shared<SumOfChannels>())},
                         {"seg", follow("png") | transform(std::make_shared<Negative>())}});
   const auto values = elements<std::uint8_t>(fill(program, fields)[1]);
   CHECK(values.front() == 255 - mask.at(11, 0, 0));
@@ -144,7 +145,7 @@ TEST_CASE("what does not fit is told before anything runs, with output and chain
   const auto sum = std::make_shared<SumOfChannels>();
   const auto told = [&](const Chain& chain) { return message([&] { compiled(fields, {{"png", chain}}); }); };
   CHECK(told(image::decode() | decode(codec)).find("decode(pgm 2) must come first") != std::string::npos);
-  CHECK(told(transform(sum) | image::random_flip()).find("must come before transform(sum of channels 3)") !=
+  CHECK(told(transform(sum) | image::random_horizontal_flip()).find("must come before transform(sum of channels 3)") !=
         std::string::npos);
   CHECK(told(transform(std::make_shared<Histogram>())).find("wants bytes") != std::string::npos);
   CHECK(told(transform(std::make_shared<Throws>(3))).find("output \"png\" = transform(throws 1): no such luck") !=

@@ -103,8 +103,8 @@ TEST_CASE("random_resized_crop, flip and normalize agree with a plain reference 
     const Fields fields = photograph ? one({.name = "x", .codec = "jpeg"}, jpeg(source))
                                      : one({.name = "x", .codec = "png"}, png(source));
     const Picture pixels = decoded(fields);
-    const Program program = compiled(
-        fields, {{"x", image::random_resized_crop(24) | image::random_flip() | image::normalize(kMean, kDeviation)}});
+    const Program program = compiled(fields, {{"x", image::random_resized_crop(24) | image::random_horizontal_flip() |
+                                                        image::normalize(kMean, kDeviation)}});
     CHECK(program.outputs()[0].shape == Shape{3, 24, 24});
     CHECK(program.outputs()[0].dtype == DType::f32);
     SlotFiller filler(program);
@@ -127,7 +127,8 @@ TEST_CASE("random_resized_crop, flip and normalize agree with a plain reference 
   }
 }
 
-TEST_CASE("random_flip() exchanges left and right, random_vertical_flip() top and bottom, each in every pixel") {
+TEST_CASE(
+    "random_horizontal_flip() exchanges left and right, random_vertical_flip() top and bottom, each in every pixel") {
   const Picture source = picture(31, 22, 3, 4);
   for (const bool photograph : {false, true}) {
     CAPTURE(photograph);
@@ -137,8 +138,8 @@ TEST_CASE("random_flip() exchanges left and right, random_vertical_flip() top an
     for (const bool across : {false, true}) {
       for (const bool down : {false, true}) {
         const Program program =
-            compiled(fields, {{"x", image::random_flip(across ? 1 : 0) | image::random_vertical_flip(down ? 1 : 0) |
-                                        image::channels_last()}});
+            compiled(fields, {{"x", image::random_horizontal_flip(across ? 1 : 0) |
+                                        image::random_vertical_flip(down ? 1 : 0) | image::channels_last()}});
         std::vector<std::uint8_t> expected;
         for (std::int64_t y = 0; y < 22; ++y) {
           for (std::int64_t x = 0; x < 31; ++x) {
@@ -156,7 +157,7 @@ TEST_CASE("random_flip() exchanges left and right, random_vertical_flip() top an
 
 TEST_CASE("explain() tells the draws that filling made, without filling") {
   const Fields fields = one({.name = "x", .codec = "png"}, png(picture(75, 50, 3, 4)));
-  const Chain chain = image::random_resized_crop(24) | image::random_flip() | image::center_crop(20);
+  const Chain chain = image::random_resized_crop(24) | image::random_horizontal_flip() | image::center_crop(20);
   const Program program = compiled(fields, {{"x", chain}});
   SlotFiller filler(program);
   for (std::uint64_t number = 0; number < 40; ++number) {
@@ -199,7 +200,7 @@ TEST_CASE("resize(short side) truncates the long side and center_crop rounds as 
 
 TEST_CASE("the same context gives the same bytes; another seed, epoch or sample gives others") {
   const Fields fields = one({.name = "x", .codec = "jpeg"}, jpeg(picture(64, 48, 3, 5)));
-  const Program program = compiled(fields, {{"x", image::random_resized_crop(16) | image::random_flip()}});
+  const Program program = compiled(fields, {{"x", image::random_resized_crop(16) | image::random_horizontal_flip()}});
   const Bytes base = fill(program, fields, {.seed = 1, .epoch = 1, .sample = 1})[0];
   SlotFiller filler(program);
   for (std::uint64_t sample = 5; sample-- > 0;) {
@@ -265,7 +266,7 @@ TEST_CASE("raw and npy arrays of uint8 (H, W, C) are images too, with the same p
                           to_bytes(source.pixels));
   const Fields arrays = one({.name = "x", .codec = "npy"}, npy("|u1", {22, 31, 3}, to_bytes(source.pixels)));
   const std::vector<FieldChain> chains{
-      {"x", image::random_resized_crop(12) | image::random_flip() | image::normalize(kMean, kDeviation)}};
+      {"x", image::random_resized_crop(12) | image::random_horizontal_flip() | image::normalize(kMean, kDeviation)}};
   for (std::uint64_t sample = 0; sample < 5; ++sample) {
     const SampleContext context{.seed = 3, .epoch = 0, .sample = sample};
     const Bytes expected = fill(compiled(encoded, chains), encoded, context)[0];

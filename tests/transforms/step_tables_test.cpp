@@ -120,7 +120,7 @@ TEST_CASE("a step's text and its parser agree, with the parameters given, by nam
 }
 
 TEST_CASE("the functions of C++ leave out what the tables do") {
-  for (const auto& [chain, text] : {std::pair{image::random_flip(), "image.random_flip()"},
+  for (const auto& [chain, text] : {std::pair{image::random_horizontal_flip(), "image.random_horizontal_flip()"},
                                     {image::random_vertical_flip(), "image.random_vertical_flip()"},
                                     {image::decode(), "image.decode()"},
                                     {image::random_resized_crop(8), "image.random_resized_crop(8)"},

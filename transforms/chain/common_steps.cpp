@@ -40,16 +40,17 @@ const StepTable& Window::table() {
 }
 
 void Label::check() const {
-  if (classes < 0) throw Error::invalid_argument("label() needs a number of classes above 0");
+  if (num_classes < 0) throw Error::invalid_argument("label() needs a number of classes above 0");
 }
 
 const StepTable& Label::table() {
   static const TableOf<Label> table{
       "label",
-      "A class index or other single integer: int64 scalar. From cls, txt, json or an array. With `classes`: float32 "
-      "(classes,), 1 at the class and 0 elsewhere; a class outside of them is a data fault.",
-      Parameter{"classes",
-                &Label::classes,
+      "A class index or other single integer: int64 scalar. From cls, txt, json or an array. With `num_classes`: "
+      "float32 "
+      "(num_classes,), 1 at the class and 0 elsewhere; a class outside of them is a data fault.",
+      Parameter{"num_classes",
+                &Label::num_classes,
                 {.shown = Shown::by_place_unless_usual, .least = 0, .most = 1 << 24},
                 "how many; 0: the index"}};
   return table;
@@ -74,9 +75,9 @@ const StepTable& Boxes::table() {
   return table;
 }
 
-const StepTable& Points::table() {
-  static const TableOf<Points> table{"key_points",
-                                     "After follow(): (n, 2) float32 x y in output pixels, not clipped; a Ragged."};
+const StepTable& Keypoints::table() {
+  static const TableOf<Keypoints> table{"keypoints",
+                                        "After follow(): (n, 2) float32 x y in output pixels, not clipped; a Ragged."};
   return table;
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <penstock/base/error.hpp>
+#include <transforms/chain/renamed_words.hpp>
 #include <transforms/chain/step_table.hpp>
 
 namespace penstock {
@@ -20,6 +21,7 @@ const Argument* StepArguments::find(std::size_t place, std::string_view keyword)
 
 const Argument& StepArguments::get(std::size_t place, std::string_view keyword) {
   const Argument* found = find(place, keyword);
+  if (found == nullptr) refuse_old_names();
   if (found == nullptr) throw Misfit("needs " + std::string(keyword));
   return *found;
 }
@@ -45,11 +47,20 @@ const std::string& StepArguments::word(const Argument& argument, std::string_vie
   return argument.word;
 }
 
+void StepArguments::refuse_old_names() const {
+  for (const Argument& argument : arguments_) {
+    const std::string_view present = present_parameter(step_, argument.keyword);
+    if (present.empty()) continue;
+    throw Misfit("takes no argument \"" + argument.keyword + "\": it is " + std::string(present) + " now");
+  }
+}
+
 void StepArguments::none_left() const {
   const auto left = std::ranges::find(used_, false);
   if (left == used_.end()) return;
   const std::string& keyword = arguments_[static_cast<std::size_t>(left - used_.begin())].keyword;
   if (keyword.empty()) throw Misfit("has more arguments than it takes");
+  refuse_old_names();
   throw Misfit("takes no argument \"" + keyword + "\", or has it already");
 }
 

@@ -63,6 +63,8 @@ class StepArguments {
   void none_left() const;
 
  private:
+  void refuse_old_names() const;  // that parameters had once
+
   std::string_view step_;
   From from_;
   std::vector<Argument> arguments_;

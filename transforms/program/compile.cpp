@@ -41,10 +41,10 @@ std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   if (follows_items(request.chain)) return compile_array(request);
   require(!has<step::Attribute>(request.chain) && !has<step::Mask>(request.chain), request,
           "follows an image, which has no points");
-  const bool boxes = has<step::Boxes>(request.chain), points = has<step::Points>(request.chain);
+  const bool boxes = has<step::Boxes>(request.chain), points = has<step::Keypoints>(request.chain);
   if (!boxes && !points) return compile_mask(request);
   require(request.chain.steps.size() == 1, request,
-          std::string(boxes ? "boxes()" : "key_points()") + " stands alone after follow()");
+          std::string(boxes ? "boxes()" : "keypoints()") + " stands alone after follow()");
   return compile_coordinates(request, boxes ? 4 : 2);
 }
 
@@ -217,7 +217,7 @@ bool follows_items(const Chain& chain) {
 void require_followed(const OutputRequest& request) {
   const Chain& chain = request.chain;
   const bool follows = has<step::PadMask>(chain) || has<step::Lengths>(chain) || has<step::Boxes>(chain) ||
-                       has<step::Points>(chain) || has<step::Inside>(chain);
+                       has<step::Keypoints>(chain) || has<step::Inside>(chain);
   if (!follows || chain.followed) return;
   throw request.misuse(to_string(chain.steps.back()) + " needs follow(\"OUTPUT\") before it");
 }

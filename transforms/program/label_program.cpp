@@ -93,7 +93,7 @@ class LabelProgram final : public OutputProgram {
 
 std::int64_t classes_of(const Chain& chain) {
   const auto* label = chain.steps.empty() ? nullptr : chain.steps.front().as<step::Label>();
-  return label == nullptr ? 0 : label->classes;
+  return label == nullptr ? 0 : label->num_classes;
 }
 
 }  // namespace

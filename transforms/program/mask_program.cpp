@@ -145,7 +145,7 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
   if (plan.channels < 1 || plan.channels > 4 || (several && layout.dtype != DType::u8)) {
     throw request.misuse("field \"" + request.schema().name + "\" is " + text(layout) +
                          ", which cannot follow an image: masks are (H, W), or uint8 (H, W, C); boxes() and "
-                         "key_points() take lists of coordinates");
+                         "keypoints() take lists of coordinates");
   }
   for (const Step& step : request.chain.steps) {
     if (const auto* cast = step.as<step::Cast>()) {

@@ -25,7 +25,7 @@ def parsed() -> argparse.Namespace:
 def chains(options: argparse.Namespace) -> tuple[ps.Chain, ps.Chain]:
     size = options.size
     normalize = ps.image.normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
-    crop = ps.image.random_resized_crop(size, scale=(0.5, 1.0)) | ps.image.random_flip()
+    crop = ps.image.random_resized_crop(size, scale=(0.5, 1.0)) | ps.image.random_horizontal_flip()
     images = ps.field("jpg|png")
     return images | crop | normalize, images | ps.image.resize((size, size)) | normalize
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains PointNet to tell the classes of point clouds apart, and says whether loading or training is the limit.
 
-    penstock synth clouds trees -n 300 --classes 6 --points 20k-40k
+    penstock synth clouds trees -n 300 --num-classes 6 --points 20k-40k
     penstock pack trees trees.tar.d --format tar --order progressive
     python train_points.py trees.tar.d
 

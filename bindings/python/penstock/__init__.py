@@ -3,7 +3,7 @@
     import penstock as ps
 
     loader = ps.Loader("train.tar.d", batch_size=256, shuffle=True, seed=0, transforms={
-        "jpg": ps.image.random_resized_crop(224) | ps.image.random_flip() | ps.image.normalize(mean, stddev),
+        "jpg": ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip() | ps.image.normalize(mean, std),
         "cls": ps.label()})
     for batch in loader:                      # one `for` is one epoch
         images = torch.from_dlpack(batch["jpg"])
@@ -50,7 +50,7 @@ from ._penstock import (
     follow,
     image,
     inside,
-    key_points,
+    keypoints,
     label,
     lengths,
     mask,
@@ -126,7 +126,7 @@ __all__ = [
     "follow",
     "image",
     "inside",
-    "key_points",
+    "keypoints",
     "label",
     "lengths",
     "mask",
@@ -162,7 +162,7 @@ open = _worded("penstock.open", open)
 token_blocks = _worded("penstock.token_blocks", token_blocks)
 window = _worded("penstock.window", window)
 boxes = _worded_step("penstock.boxes", boxes)
-key_points = _worded_step("penstock.key_points", key_points)
+keypoints = _worded_step("penstock.keypoints", keypoints)
 label = _worded_step("penstock.label", label)
 raw = _worded_step("penstock.raw", raw)
 array = _worded_steps(array)

@@ -30,6 +30,7 @@ _ELSEWHERE = {
     "WebDataset": "ps.open(path), of tar files",
     "WebLoader": "ps.Loader, or ps.torch.Loader",
     "WeightedRandomSampler": "ps.sampler.weighted(weights), or give it to ps.Loader(sampler=...) as it is",
+    "key_points": "ps.keypoints()",
     "load": "ps.open(path)",
     "load_dataset": "ps.open(path)",
     "read": "ps.open(path)",

@@ -64,11 +64,19 @@ _ELSEWHERE: dict[str, tuple[str | None, str]] = {
     "in_order": (None, "batches always come in their order"),
 }
 
+# Old names of parameters, and those of steps of torchvision and Albumentations.
+_PARAMETERS_ELSEWHERE = {
+    "classes": "num_classes",
+    "kernel": "kernel_size",
+    "p": "probability",
+    "stddev": "std",
+}
+
 # What other libraries call a step, mostly torchvision and Albumentations, without its underscores.
 _STEPS_ELSEWHERE = {
-    "randomhorizontalflip": "random_flip",
-    "horizontalflip": "random_flip",
-    "hflip": "random_flip",
+    "randomflip": "random_horizontal_flip",
+    "horizontalflip": "random_horizontal_flip",
+    "hflip": "random_horizontal_flip",
     "vflip": "random_vertical_flip",
     "verticalflip": "random_vertical_flip",
     "totensor": "normalize",
@@ -89,6 +97,8 @@ def no_keyword(function: str, unknown: str, known: Iterable[str]) -> str:
     """That `function` has no keyword `unknown`, and which of the known ones is meant."""
     known = list(known)
     sentence = f"{function}() has no keyword {unknown}"
+    if _PARAMETERS_ELSEWHERE.get(unknown) in known:
+        return f"{sentence}: here it is {_PARAMETERS_ELSEWHERE[unknown]}"
     if unknown in _ELSEWHERE:
         option, meaning = _ELSEWHERE[unknown]
         if option is None:

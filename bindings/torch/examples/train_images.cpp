@@ -20,7 +20,7 @@ Chains chains(std::int64_t size) {
   namespace image = penstock::image;
   const penstock::Chain stored = penstock::field("jpg|png");
   const penstock::Chain normalize = image::normalize(std::vector<float>(3, 0.5F), std::vector<float>(3, 0.25F));
-  return {.learn = stored | image::random_resized_crop(size, {0.5, 1.0}) | image::random_flip() | normalize,
+  return {.learn = stored | image::random_resized_crop(size, {0.5, 1.0}) | image::random_horizontal_flip() | normalize,
           .check = stored | image::resize(size, size) | normalize};
 }
 

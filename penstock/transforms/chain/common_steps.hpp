@@ -25,7 +25,7 @@ struct Window {
   static constexpr Traits kTraits{.domain = Domain::array};
 };
 struct Label {
-  std::int64_t classes = 0;  ///< more than 0: float32 (classes,), 1 at the class
+  std::int64_t num_classes = 0;  ///< more than 0: float32 (num_classes,), 1 at the class
   static const StepTable& table();
   static constexpr Traits kTraits{.draws = false};
   void check() const;
@@ -41,7 +41,7 @@ struct Boxes {
   double min_visibility = 0;  ///< of the area, by what the box would have if nothing were clipped
   static const StepTable& table();
 };
-struct Points {  ///< (n, 2) x y
+struct Keypoints {  ///< (n, 2) x y
   static const StepTable& table();
 };
 struct Cast {
@@ -59,11 +59,11 @@ struct CastOf {
 };
 }  // namespace step
 
-/// A number of "cls", "txt" or "json", or the one element of an array of integers, as int64 scalar. With `classes`
-/// above 0: float32 (classes,), 1 at the class and 0 elsewhere; a class outside of 0 to classes - 1 is then a data
-/// fault.
-inline Chain label(std::int64_t classes = 0) {
-  return one_step(step::Label{.classes = classes});
+/// A number of "cls", "txt" or "json", or the one element of an array of integers, as int64 scalar. With `num_classes`
+/// above 0: float32 (num_classes,), 1 at the class and 0 elsewhere; a class outside of 0 to num_classes - 1 is then a
+/// data fault.
+inline Chain label(std::int64_t num_classes = 0) {
+  return one_step(step::Label{.num_classes = num_classes});
 }
 /// Undecoded bytes: ragged uint8.
 inline Chain raw() {
@@ -78,8 +78,8 @@ inline Chain boxes(step::Boxes drop = {}) {
   return one_step(drop);
 }
 /// After follow(): points as (n, 2) float32 x y in output pixels, not clipped; ragged.
-inline Chain key_points() {
-  return one_step(step::Points{});
+inline Chain keypoints() {
+  return one_step(step::Keypoints{});
 }
 
 namespace image {

@@ -32,7 +32,7 @@ struct Icons {
 /// Passes over images in each type, bytes, labels.
 LoaderOptions icons_on(std::string device) {
   const std::vector<float> mean{0.485F, 0.456F, 0.406F}, deviation{0.229F, 0.224F, 0.225F};
-  const Chain pixels = field("png") | image::random_resized_crop(25) | image::random_flip();
+  const Chain pixels = field("png") | image::random_resized_crop(25) | image::random_horizontal_flip();
   LoaderOptions options{.batch_size = 7, .shuffle = true, .workers = 2};
   options.device = std::move(device);
   options.fields = {{"planes", pixels | image::normalize(mean, deviation)},

@@ -37,11 +37,11 @@ struct Pictures {
 LoaderOptions pictures_on(std::string device, double share) {
   const std::vector<float> half{0.5F, 0.5F, 0.5F};
   LoaderOptions options{.batch_size = 7, .shuffle = true, .workers = 2};
-  options.fields = {
-      {"numbers", field("jpg") | image::random_resized_crop(24) | image::random_flip() | image::normalize(half, half)},
-      {"pixels", field("jpg") | image::resize(20, 29, "bicubic") | image::channels_last()},
-      {"half", field("jpg") | image::resize(33) | image::center_crop(31) | image::normalize(half, half) |
-                   image::cast(DType::f16)}};
+  options.fields = {{"numbers", field("jpg") | image::random_resized_crop(24) | image::random_horizontal_flip() |
+                                    image::normalize(half, half)},
+                    {"pixels", field("jpg") | image::resize(20, 29, "bicubic") | image::channels_last()},
+                    {"half", field("jpg") | image::resize(33) | image::center_crop(31) | image::normalize(half, half) |
+                                 image::cast(DType::f16)}};
   options.device = std::move(device);
   options.gpu_jpeg = share;
   return options;

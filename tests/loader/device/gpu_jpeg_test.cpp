@@ -64,7 +64,7 @@ struct Pictures {
 };
 
 std::vector<FieldChain> crops_and_masks() {
-  const Chain crop = image::random_resized_crop(24) | image::random_flip();
+  const Chain crop = image::random_resized_crop(24) | image::random_horizontal_flip();
   return {{"numbers", field("jpg") | crop | image::normalize(kHalf, kHalf)},
           {"pixels", field("jpg") | image::resize(20, 28, "bicubic") | image::channels_last()},
           {"turned",

@@ -50,7 +50,7 @@ TEST_CASE("normalizing on the device gives the bytes of the host, and uint8 is w
   synth_icons(folder / "icons", {.count = 40, .seed = 3, .workers = 1, .classes = 2});
   const Dataset dataset = open(folder / "icons");
   const std::vector<float> mean{0.485F, 0.456F, 0.406F}, deviation{0.229F, 0.224F, 0.225F};
-  const Chain pixels = field("png") | image::random_resized_crop(24) | image::random_flip();
+  const Chain pixels = field("png") | image::random_resized_crop(24) | image::random_horizontal_flip();
   std::vector<FieldChain> fields{{"planes", pixels | image::normalize(mean, deviation)},
                                  {"last", pixels | image::channels_last() | image::normalize(mean, deviation)},
                                  {"half", pixels | image::normalize(mean, deviation) | image::cast(DType::f16)},

@@ -28,14 +28,14 @@ Dataset pictures(const std::filesystem::path& folder) {
 
 std::vector<FieldChain> all_kinds() {
   const std::vector<float> mean{0.5F, 0.4F, 0.3F}, deviation{0.2F, 0.3F, 0.4F};
-  return {
-      {"one", field("jpg") | image::random_resized_crop(24) | image::random_flip() | image::normalize(mean, deviation)},
-      {"two", field("jpg") | image::random_resized_crop(16)},
-      {"mask", field("seg.png") | follow("one")},
-      {"still", field("jpg") | image::resize(30) | image::center_crop(28)},
-      {"npy", array::cast(DType::f64)},
-      {"cls", label()},
-      {"stored", field("jpg") | raw()}};
+  return {{"one", field("jpg") | image::random_resized_crop(24) | image::random_horizontal_flip() |
+                      image::normalize(mean, deviation)},
+          {"two", field("jpg") | image::random_resized_crop(16)},
+          {"mask", field("seg.png") | follow("one")},
+          {"still", field("jpg") | image::resize(30) | image::center_crop(28)},
+          {"npy", array::cast(DType::f64)},
+          {"cls", label()},
+          {"stored", field("jpg") | raw()}};
 }
 
 LoaderOptions options_of(std::vector<FieldChain> fields) {

@@ -46,7 +46,8 @@ LoaderOptions options_of(std::uint64_t seed, std::int64_t size = 24) {
   options.seed = seed;
   options.workers = 2;
   options.publish = false;
-  options.fields = {{"jpg", image::random_resized_crop(size) | image::random_flip()}, {"cls", label()}, {"npy", {}}};
+  options.fields = {
+      {"jpg", image::random_resized_crop(size) | image::random_horizontal_flip()}, {"cls", label()}, {"npy", {}}};
   return options;
 }
 

@@ -37,7 +37,7 @@ LoaderOptions options_of(bool fast) {
           .shuffle = true,
           .seed = 5,
           .workers = 2,
-          .fields = {{"jpg", decode | image::random_resized_crop(24) | image::random_flip()},
+          .fields = {{"jpg", decode | image::random_resized_crop(24) | image::random_horizontal_flip()},
                      {"mask", field("seg.png") | follow("jpg")},
                      {"turned", field("jpg") | decode | image::random_crop(50) | image::random_rotation({-30, 30})},
                      {"middle", field("jpg") | decode | image::center_crop(40)}}};

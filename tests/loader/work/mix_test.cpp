@@ -39,9 +39,9 @@ LoaderOptions mixing(std::vector<Mix> mixes, unsigned workers = 2) {
   options.shuffle = true;
   options.seed = 11;
   options.workers = workers;
-  options.fields = {
-      {"png", image::random_crop(16) | image::random_flip() | image::normalize({0.5F, 0.5F, 0.5F}, {1, 1, 1})},
-      {"cls", label()}};
+  options.fields = {{"png", image::random_crop(16) | image::random_horizontal_flip() |
+                                image::normalize({0.5F, 0.5F, 0.5F}, {1, 1, 1})},
+                    {"cls", label()}};
   options.mix = std::move(mixes);
   return options;
 }
@@ -147,7 +147,7 @@ TEST_CASE("the bytes do not depend on workers, engines or where a loader was res
   Loader first(dataset, mixing(mixes));
   first.next();
   const LoaderState state = first.state();
-  CHECK(contains(state.transforms, "cls = label(10); mix: mixup(0.2, classes=10), cutmix(1, classes=10)"));
+  CHECK(contains(state.transforms, "cls = label(10); mix: mixup(0.2, num_classes=10), cutmix(1, num_classes=10)"));
   CHECK(mixes_of(state.transforms) == mixes);
   Loader restored(dataset, mixing(mixes));
   restored.restore(state);
@@ -204,7 +204,7 @@ TEST_CASE("what cannot be mixed is refused with its cause") {
   CHECK(contains(refusal(options), "alpha above 0"));
   options = mixing({mixup(1, kClasses)});
   options.fields[1].second = label(12);
-  CHECK(contains(refusal(options), "has 12 classes, not those of mixup(1, classes=10)"));
+  CHECK(contains(refusal(options), "has 12 classes, not those of mixup(1, num_classes=10)"));
 }
 
 }  // namespace penstock::test::mix_test

@@ -352,7 +352,7 @@ TEST_CASE("what does not fit points is refused with the output's name") {
   const auto refused = [&](const Chain& chain, const char* cause) {
     CHECK_THROWS_WITH(Program({{{"cloud", chain}}}, fields.catalog()), doctest::Contains(cause));
   };
-  refused(points::center() | image::random_flip(), "do not mix");
+  refused(points::center() | image::random_horizontal_flip(), "do not mix");
   refused(points::channels_first(), "equally many points");
   refused(points::decode({"colour"}), "have no attribute \"colour\"; they have: tag, nx");
   CHECK_THROWS_WITH_AS(points::sample(0), doctest::Contains("at least 1 point"), Error);

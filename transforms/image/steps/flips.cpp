@@ -3,14 +3,14 @@
 
 namespace penstock {
 
-const StepTable& step::RandomFlip::table() {
-  static const PixelTable<RandomFlip> table{
-      "image.random_flip", "Left and right.",
-      Parameter{"probability", &RandomFlip::probability, kProbability, "of flipping an image"}};
+const StepTable& step::RandomHorizontalFlip::table() {
+  static const PixelTable<RandomHorizontalFlip> table{
+      "image.random_horizontal_flip", "Left and right.",
+      Parameter{"probability", &RandomHorizontalFlip::probability, kProbability, "of flipping an image"}};
   return table;
 }
 
-void step::RandomFlip::draw(StepDraw& draw) const {
+void step::RandomHorizontalFlip::draw(StepDraw& draw) const {
   if (draw.happens(probability, "flipped")) draw.placement.flip();
 }
 

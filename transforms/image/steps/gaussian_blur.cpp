@@ -6,7 +6,7 @@ namespace penstock {
 const StepTable& step::GaussianBlur::table() {
   static const PixelTable<GaussianBlur> table{
       "image.gaussian_blur", "Mirrored at the edges, as torchvision's GaussianBlur.",
-      Parameter{"kernel", &GaussianBlur::kernel, required({.least = 1, .most = 1023, .unit = "pixels"}),
+      Parameter{"kernel_size", &GaussianBlur::kernel_size, required({.least = 1, .most = 1023, .unit = "pixels"}),
                 "odd: one number, or (height, width)"},
       Parameter{"sigma",
                 &GaussianBlur::sigma,
@@ -17,9 +17,9 @@ const StepTable& step::GaussianBlur::table() {
 }
 
 void step::GaussianBlur::check() const {
-  for (const std::int64_t side : {kernel.width, kernel.height}) {
+  for (const std::int64_t side : {kernel_size.width, kernel_size.height}) {
     if (side < 1 || side % 2 == 0 || side > 1023)
-      throw Error::invalid_argument("image.gaussian_blur() needs an odd kernel from 1 to 1023");
+      throw Error::invalid_argument("image.gaussian_blur() needs an odd kernel_size from 1 to 1023");
   }
 }
 
@@ -27,12 +27,12 @@ void step::GaussianBlur::draw(StepDraw& draw) const {
   if (probability < 1 && !draw.happens(probability, "blurred")) return;
   const double deviation = draw.random.uniform(sigma.low, sigma.high);
   draw.tell([&] { return "drew sigma " + short_text(deviation); });
-  draw.placement.color(
-      {ColorKind::blur, deviation, static_cast<std::int32_t>(kernel.width), static_cast<std::int32_t>(kernel.height)});
+  draw.placement.color({ColorKind::blur, deviation, static_cast<std::int32_t>(kernel_size.width),
+                        static_cast<std::int32_t>(kernel_size.height)});
 }
 
-Chain image::gaussian_blur(std::int64_t kernel, Range sigma, double probability) {
-  return gaussian_blur(kernel, kernel, sigma, probability);
+Chain image::gaussian_blur(std::int64_t kernel_size, Range sigma, double probability) {
+  return gaussian_blur(kernel_size, kernel_size, sigma, probability);
 }
 
 }  // namespace penstock

@@ -8,10 +8,10 @@ namespace penstock {
 const StepTable& step::Normalize::table() {
   static const TableOf<Normalize> table{
       "image.normalize",
-      "out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c]: float32 (C, H, W), as torchvision's ToTensor and "
+      "out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / std[c]: float32 (C, H, W), as torchvision's ToTensor and "
       "Normalize.",
       Parameter{"mean", &Normalize::mean, kRequired, "as many as the image has channels: 1 or 3"},
-      Parameter{"stddev", &Normalize::stddev, required({.least = 0, .above_least = true}), "likewise"}};
+      Parameter{"std", &Normalize::stddev, required({.least = 0, .above_least = true}), "likewise"}};
   return table;
 }
 

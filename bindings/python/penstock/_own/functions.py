@@ -111,7 +111,7 @@ def transform(
 
         transforms = {"jpg": ps.image.resize((64, 64)) | ps.transform(lambda image: image[::-1].copy())}
         transforms = {"jpg": ps.image.random_resized_crop(224) | ps.transform(augment, layout="HWC")
-                         | ps.image.normalize(mean, stddev)}
+                         | ps.image.normalize(mean, std)}
 
     `row` is a NumPy array, a view of the batch's memory. It is what the batch would hold if the chain ended there (uint8
     (3, 64, 64), float32 (3, 64, 64), ...; for a ragged output uint8 (n,)).
@@ -175,7 +175,7 @@ def sample(
         augment = A.Compose([A.RandomCrop(224, 224), A.HorizontalFlip()])
         loader = ps.Loader(..., transforms={"image": ps.field("jpg") | ps.image.resize((256, 256)), "mask": ...},
                            sample_transform=ps.sample(augment, ("image", "mask"), layout="HWC",
-                                               after={"image": ps.image.normalize(mean, stddev)}))
+                                               after={"image": ps.image.normalize(mean, std)}))
 
     outputs: names of outputs. The function gets them as keyword arguments, as NumPy arrays. A dict gives other keywords:
     {"boxes": "bboxes"}. The function returns a dict with all of them: the rows of new NumPy arrays. Other keys of the

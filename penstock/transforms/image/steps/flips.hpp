@@ -1,10 +1,10 @@
-// image.random_flip() and image.random_vertical_flip().
+// image.random_horizontal_flip() and image.random_vertical_flip().
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
 
 namespace penstock::step {
-struct RandomFlip {
+struct RandomHorizontalFlip {
   double probability = 0.5;
   static const StepTable& table();
   static constexpr Traits kTraits{.before_device = true};
@@ -21,8 +21,8 @@ struct RandomVerticalFlip {
 
 namespace penstock::image {
 /// Left and right are exchanged, with that probability. Source: torchvision.transforms.v2.RandomHorizontalFlip.
-inline Chain random_flip(double probability = 0.5) {
-  return one_step(step::RandomFlip{.probability = probability});
+inline Chain random_horizontal_flip(double probability = 0.5) {
+  return one_step(step::RandomHorizontalFlip{.probability = probability});
 }
 /// Top and bottom are exchanged, with that probability. Source: torchvision.transforms.v2.RandomVerticalFlip.
 inline Chain random_vertical_flip(double probability = 0.5) {

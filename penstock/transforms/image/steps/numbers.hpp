@@ -19,7 +19,7 @@ struct ChannelsLast {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / stddev[c], float32 (C, H, W); 65535 in place of 255 for 16 bits. One mean
+/// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / std[c], float32 (C, H, W); 65535 in place of 255 for 16 bits. One mean
 /// and deviation for each channel: 3, or 1, which keeps images gray. Throws Error: invalid_argument, unless there are
 /// as many deviations as means, all above 0. Source: torchvision ToTensor, then Normalize.
 inline Chain normalize(std::vector<float> mean, std::vector<float> stddev) {

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <cstdint>
+
+#include <transforms/chain/renamed_words.hpp>
+
+namespace penstock {
+namespace {
+
+struct RenamedStep {
+  std::string_view old, present;
+};
+
+struct RenamedParameter {
+  std::string_view step;  ///< its present name
+  std::string_view old, present;
+};
+
+// docs/renames.tsv lists them too.
+constexpr RenamedStep kSteps[] = {
+    {"image.random_flip", "image.random_horizontal_flip"},
+    {"key_points", "keypoints"},
+};
+
+constexpr RenamedParameter kParameters[] = {
+    {"image.normalize", "stddev", "std"}, {"image.gaussian_blur", "kernel", "kernel_size"},
+    {"label", "classes", "num_classes"},  {"mixup", "classes", "num_classes"},
+    {"cutmix", "classes", "num_classes"},
+};
+
+bool is_of_word(char byte) {
+  return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_' ||
+         byte == '.';
+}
+
+}  // namespace
+
+std::string_view present_step(std::string_view old) {
+  const auto* found = std::ranges::find(kSteps, old, &RenamedStep::old);
+  return found == std::ranges::end(kSteps) ? std::string_view() : found->present;
+}
+
+std::string_view present_parameter(std::string_view step, std::string_view old) {
+  for (const RenamedParameter& each : kParameters) {
+    if (each.step == step && each.old == old) return each.present;
+  }
+  return {};
+}
+
+std::string in_present_words(std::string_view saved) {
+  std::string text;
+  std::string_view step;  // that the word stands in the brackets of
+  for (std::size_t at = 0; at < saved.size();) {
+    if (saved[at] == '"' || saved[at] == '\'') {  // names of fields and regular expressions stay
+      const std::size_t end = std::min(saved.find(saved[at], at + 1), saved.size() - 1);
+      text += saved.substr(at, end + 1 - at);
+      at = end + 1;
+      continue;
+    }
+    if (!is_of_word(saved[at])) {
+      text += saved[at++];
+      continue;
+    }
+    std::size_t end = at;
+    while (end < saved.size() && is_of_word(saved[end])) ++end;
+    const std::string_view word = saved.substr(at, end - at);
+    const char next = end < saved.size() ? saved[end] : '\0';
+    std::string_view present = word;
+    if (next == '(') {
+      if (const std::string_view found = present_step(word); !found.empty()) present = found;
+      step = present;
+    } else if (next == '=') {
+      if (const std::string_view found = present_parameter(step, word); !found.empty()) present = found;
+    }
+    text += present;
+    at = end;
+  }
+  return text;
+}
+
+}  // namespace penstock
