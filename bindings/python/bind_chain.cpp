@@ -111,7 +111,7 @@ std::string wrapped(std::string text) {
   return text;
 }
 
-// What the step does, and a paragraph for each parameter: "most: highest ratio; 0 to 1."
+// What the step does, and a paragraph for each parameter: "max_ratio: highest ratio; 0 to 1."
 std::string docstring_of(const StepTable& table) {
   std::string doc = wrapped(std::string(table.meaning));
   for (const auto& parameter : table.parameters()) {

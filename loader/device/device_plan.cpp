@@ -24,11 +24,11 @@ std::optional<PointMove> move_of(const Step& step) {
   if (step.is<step::UnitSphere>()) return move(Kind::unit_sphere);
   if (const auto* scale = step.as<step::Scale>()) return move(Kind::scale, scale->factor);
   if (const auto* scale = step.as<step::RandomScale>()) return move(Kind::random_scale, scale->low, scale->high);
-  if (const auto* shift = step.as<step::Shift>()) return move(Kind::shift, shift->range);
-  if (const auto* jitter = step.as<step::Jitter>()) return move(Kind::jitter, jitter->sigma, jitter->clip);
-  const auto* rotate = step.as<step::Rotate>();
+  if (const auto* shift = step.as<step::RandomShift>()) return move(Kind::shift, shift->range);
+  if (const auto* jitter = step.as<step::RandomJitter>()) return move(Kind::jitter, jitter->sigma, jitter->clip);
+  const auto* rotate = step.as<step::RandomRotate>();
   if (rotate == nullptr) return std::nullopt;
-  return move(rotate->about == step::Rotate::About::free ? Kind::rotate_free : Kind::rotate_about_z);
+  return move(rotate->about == step::RandomRotate::About::free ? Kind::rotate_free : Kind::rotate_about_z);
 }
 
 bool is_layout(const Step& step) {

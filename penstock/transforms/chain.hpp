@@ -69,11 +69,12 @@ using AllSteps =
              step::RandomSolarize, step::RandomSharpness, step::RandomAutocontrast, step::RandomEqualize,
              step::GaussianBlur, step::RandAugment, step::TrivialAugment, step::Normalize, step::CastOf<Domain::image>,
              step::ChannelsLast, step::RandomErasing, step::CloudDecode, step::Sample, step::Voxel, step::Poisson,
-             step::Surface, step::Finite, step::Center, step::UnitSphere, step::UnitBox, step::Scale, step::RandomScale,
-             step::Rotate, step::Jitter, step::Shift, step::Dropout, step::ShufflePoints, step::Pad,
-             step::ChannelsFirst, step::CastOf<Domain::points>, step::Attribute, step::Mask, step::Origin,
-             step::Elements, step::Window, step::CastOf<Domain::array>, step::Cast, step::PadItems, step::PadMask,
-             step::Lengths, step::Inside, step::Label, step::Raw, step::Boxes, step::Keypoints>;
+             step::Surface, step::DropNonfinite, step::Center, step::UnitSphere, step::UnitBox, step::Scale,
+             step::RandomScale, step::RandomRotate, step::RandomJitter, step::RandomShift, step::RandomDropout,
+             step::RandomShuffle, step::Pad, step::ChannelsFirst, step::CastOf<Domain::points>, step::Attribute,
+             step::Mask, step::Origin, step::Elements, step::Window, step::CastOf<Domain::array>, step::Cast,
+             step::PadItems, step::PadMask, step::Lengths, step::Inside, step::Label, step::Raw, step::Boxes,
+             step::Keypoints>;
 
 /// The chain that to_string() wrote, or that a person did: names may be quoted, defaults left out, lists written (a, b)
 /// or [a, b]. Throws Error: invalid_argument, with the character where it stops making sense.

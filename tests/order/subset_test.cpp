@@ -32,7 +32,7 @@ LoaderOptions drawing(std::optional<std::vector<std::uint64_t>> subset, bool shu
   options.fields = {{"crop", crop | image::channels_last()},
                     {"numbers", crop | image::normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F})},
                     {"some", field("npy") | points::sample(7)},
-                    {"moved", field("npy") | points::rotate() | points::jitter()}};
+                    {"moved", field("npy") | points::random_rotate() | points::random_jitter()}};
   options.subset = std::move(subset);
   return options;
 }

@@ -35,14 +35,22 @@ IMAGES = {
     | IMAGE.random_equalize(),
 }
 CLOUDS = {
-    "random": POINTS.sample(1024) | POINTS.center() | POINTS.unit_sphere() | POINTS.rotate("z") | POINTS.jitter(),
-    "free": POINTS.sample(1024) | POINTS.unit_box() | POINTS.rotate("free") | POINTS.random_scale() | POINTS.shift(),
+    "random": POINTS.sample(1024)
+    | POINTS.center()
+    | POINTS.unit_sphere()
+    | POINTS.random_rotate("z")
+    | POINTS.random_jitter(),
+    "free": POINTS.sample(1024)
+    | POINTS.unit_box()
+    | POINTS.random_rotate("free")
+    | POINTS.random_scale()
+    | POINTS.random_shift(),
     "fps": POINTS.sample(4096) | POINTS.sample(256, "fps"),
     "voxel": POINTS.sample(512, "voxel", size=0.5),
     "poisson": POINTS.sample(256, "poisson", size=0.2),
     "stratified": POINTS.sample(512, "stratified"),
     "density": POINTS.sample(512, "inverse_density", size=0.5),
-    "dropout": POINTS.sample(1024) | POINTS.dropout() | POINTS.shuffle() | POINTS.channels_first(),
+    "dropout": POINTS.sample(1024) | POINTS.random_dropout() | POINTS.random_shuffle() | POINTS.channels_first(),
 }
 ARRAYS = {"normalize": UNIT, "cast": ps.array.cast("float16")}
 MIXES = {

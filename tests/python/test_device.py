@@ -118,7 +118,9 @@ def test_points_are_moved_on_the_device_with_the_same_bytes(tmp_path):
     generator = np.random.default_rng(4)
     for i in range(20):
         np.save(tmp_path / f"{i:03d}.npy", generator.normal(size=(70, 3)).astype("float32"))
-    steps = ps.points.center() | ps.points.unit_sphere() | ps.points.rotate() | ps.points.jitter(0.02, 0.05)
+    steps = (
+        ps.points.center() | ps.points.unit_sphere() | ps.points.random_rotate() | ps.points.random_jitter(0.02, 0.05)
+    )
     fields = {
         "npy": steps,
         "planes": ps.field("npy") | ps.points.sample(50) | steps | ps.points.channels_first(),

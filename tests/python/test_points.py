@@ -69,7 +69,7 @@ def test_every_method_gives_as_many_points_as_wanted_whatever_the_workers(clouds
 
 def test_labels_follow_their_points(clouds):
     fields = {
-        "cloud.npy": ps.points.sample(100) | ps.points.shuffle() | ps.points.dropout(),
+        "cloud.npy": ps.points.sample(100) | ps.points.random_shuffle() | ps.points.random_dropout(),
         "seg.npy": ps.follow("cloud.npy"),
         "mask": ps.field("cloud.npy") | ps.follow("cloud.npy") | ps.points.mask(),
     }
@@ -91,7 +91,7 @@ def test_ragged_rows_and_float16(clouds):
 
 
 def test_chains_travel_as_pickles(clouds):
-    chain = ps.points.decode(["a b"]) | ps.points.sample(7, "voxel", size=0.25, voxel="random", few="ragged")
+    chain = ps.points.decode(["a b"]) | ps.points.sample(7, "voxel", size=0.25, voxel="random", if_fewer="ragged")
     assert repr(pickle.loads(pickle.dumps(chain))) == repr(chain)
 
 
@@ -113,10 +113,10 @@ def test_arguments_of_a_wrong_type_are_told_with_step_and_parameter():
         lambda: ps.points.pad(2, 3): "more arguments",
         lambda: ps.points.pad(2, points=3): 'takes no argument "points", or has it already',
         lambda: ps.points.pad(None): "points is not to be None",
-        lambda: ps.points.jitter(None, 0.5): "sigma is not to be None",
-        lambda: ps.points.jitter(sigma=None): "sigma is not to be None",
-        lambda: ps.points.jitter(noise=1): "has no keyword noise, only sigma or clip",
-        lambda: ps.points.jitter({}): "sigma cannot be {}",
+        lambda: ps.points.random_jitter(None, 0.5): "sigma is not to be None",
+        lambda: ps.points.random_jitter(sigma=None): "sigma is not to be None",
+        lambda: ps.points.random_jitter(noise=1): "has no keyword noise, only sigma or clip",
+        lambda: ps.points.random_jitter({}): "sigma cannot be {}",
         lambda: ps.points.decode("intensity"): "list of names",
         lambda: ps.points.decode([1]): "list of names",
         lambda: ps.points.decode([], 4): "more arguments",
@@ -132,15 +132,15 @@ def test_arguments_of_a_wrong_type_are_told_with_step_and_parameter():
 def test_numbers_come_as_python_and_numpy_have_them():
     assert repr(ps.image.random_crop(np.int64(8), None)) == "image.random_crop(8, 8)"
     assert repr(ps.image.resize(np.array([3, 4]))) == "image.resize(3, 4)"
-    assert repr(ps.points.jitter(np.float32(0.5), 1)) == "points.jitter(0.5, 1)"
+    assert repr(ps.points.random_jitter(np.float32(0.5), 1)) == "points.random_jitter(0.5, 1)"
     assert repr(ps.image.normalize(np.array([0.5], "f4"), (1,))) == "image.normalize([0.5], [1])"
     assert repr(ps.image.random_affine(5, scale=None, shear=None)) == "image.random_affine((-5, 5))"
     assert repr(ps.image.decode(fast=True)) == "image.decode(fast=True)"
 
 
 def test_the_functions_have_signatures_and_docstrings_from_their_tables():
-    assert ps.points.jitter.__doc__ == (
-        "jitter(sigma: float = 0.01, clip: float = 0.05) -> penstock._penstock.Chain\n\n"
+    assert ps.points.random_jitter.__doc__ == (
+        "random_jitter(sigma: float = 0.01, clip: float = 0.05) -> penstock._penstock.Chain\n\n"
         "Normal noise on each coordinate, clipped.\n"
         "sigma: standard deviation, in the cloud's unit; 0 or more.\n"
         "clip: largest noise, in the cloud's unit; 0 or more."
@@ -155,8 +155,8 @@ def test_arguments_that_make_no_sense_are_refused_where_they_are_written():
     for write, cause in {
         lambda: ps.points.sample(0): "at least 1 point",
         lambda: ps.points.sample(7, "nearest"): 'no method "nearest"',
-        lambda: ps.points.rotate("x"): "turns about",
-        lambda: ps.points.dropout(2.0): "most from 0 to 1",
+        lambda: ps.points.random_rotate("x"): "turns about",
+        lambda: ps.points.random_dropout(2.0): "max_ratio from 0 to 1",
         lambda: ps.points.pad(0): "points of at least 1",
         lambda: ps.points.scale(float("inf")): "factor that is finite",
         lambda: ps.image.random_horizontal_flip(1.5): "probability from 0 to 1",

@@ -81,6 +81,13 @@ def test_a_step_and_its_arguments_are_told_with_the_closest():
         with pytest.raises(AttributeError, match=f"penstock.image has no step '{step}': here it is {here}$"):
             getattr(ps.image, step)
     assert refusal(ps.image.normalize, mean=(1,), stddev=(1,)).endswith("has no keyword stddev: here it is std")
+    for step in ("rotate", "jitter", "shift", "dropout", "shuffle"):
+        with pytest.raises(AttributeError, match=f"penstock.points has no step '{step}': here it is random_{step}$"):
+            getattr(ps.points, step)
+    with pytest.raises(AttributeError, match="here it is drop_nonfinite$"):
+        ps.points.finite
+    assert refusal(ps.points.sample, 8, few="ragged").endswith("has no keyword few: here it is if_fewer")
+    assert refusal(ps.points.random_dropout, most=0.5).endswith("has no keyword most: here it is max_ratio")
     assert refusal(ps.image.gaussian_blur, kernel=3).endswith("has no keyword kernel: here it is kernel_size")
     for call in (ps.label, ps.mixup, ps.cutmix):
         assert refusal(call, classes=3).endswith("has no keyword classes: here it is num_classes")
@@ -92,6 +99,10 @@ def test_a_step_and_its_arguments_are_told_with_the_closest():
 OLD_STEPS = {
     "image.random_flip(0.5)": "image.random_horizontal_flip(0.5)",
     "key_points()": "keypoints()",
+    "points.rotate(free)": "points.random_rotate(free)",
+    "points.dropout(most=0.5)": "points.random_dropout(0.5)",
+    "points.sample(8, method=fps, few=ragged)": "points.sample(8, method=fps, if_fewer=ragged)",
+    "points.finite()": "points.drop_nonfinite()",
     "label(classes=3)": "label(3)",
 }
 

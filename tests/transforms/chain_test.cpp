@@ -253,7 +253,7 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses_writing([] { return points::sample(10, "stratified", {.slices = 0}); }, "0 slices");
   refuses_writing([] { return points::voxel(1, "last"); }, "points.voxel(): there is no mode \"last\"");
   refuses_writing([] { return points::poisson(0); }, "a size above 0");
-  refuses_writing([] { return points::rotate("x"); }, "turns about");
+  refuses_writing([] { return points::random_rotate("x"); }, "turns about");
   refuses_writing([] { return points::decode({}, 2); }, "columns from 3");
   refuses_writing([] { return parse_chain("image.random_horizontal_flip(2)"); },
                   "character 21: image.random_horizontal_flip() needs");

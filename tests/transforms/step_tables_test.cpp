@@ -146,11 +146,11 @@ TEST_CASE("the functions of C++ leave out what the tables do") {
                                     {points::sample(3), "points.sample(3)"},
                                     {points::voxel(3), "points.voxel(3)"},
                                     {points::poisson(3), "points.poisson(3)"},
-                                    {points::rotate(), "points.rotate()"},
-                                    {points::jitter(), "points.jitter()"},
+                                    {points::random_rotate(), "points.random_rotate()"},
+                                    {points::random_jitter(), "points.random_jitter()"},
                                     {points::random_scale(), "points.random_scale()"},
-                                    {points::shift(), "points.shift()"},
-                                    {points::dropout(), "points.dropout()"},
+                                    {points::random_shift(), "points.random_shift()"},
+                                    {points::random_dropout(), "points.random_dropout()"},
                                     {label(), "label()"}})
     CHECK(to_string(chain) == to_string(parse_chain(text)));
 }
@@ -181,10 +181,10 @@ TEST_CASE("every way of writing a step that was ever accepted is read, and print
       {"image.cast(float16)", "cast(float16)"},
       {"points.decode([intensity, \"a b\"], 5)", "points.decode([intensity, \"a b\"], columns=5)"},
       {"points.decode(columns=5)", "points.decode(columns=5)"},
-      {"points.sample(9, fps, few=ragged)", "points.sample(9, method=fps, few=ragged)"},
-      {"points.voxel(0.5, first)", "points.sample(0, method=voxel, size=0.5, voxel=first, few=ragged)"},
-      {"points.poisson(0.5)", "points.sample(0, method=poisson, size=0.5, few=ragged)"},
-      {"points.rotate(free)", "points.rotate(free)"},
+      {"points.sample(9, fps, if_fewer=ragged)", "points.sample(9, method=fps, if_fewer=ragged)"},
+      {"points.voxel(0.5, first)", "points.sample(0, method=voxel, size=0.5, voxel=first, if_fewer=ragged)"},
+      {"points.poisson(0.5)", "points.sample(0, method=poisson, size=0.5, if_fewer=ragged)"},
+      {"points.random_rotate(free)", "points.random_rotate(free)"},
       {"points.attribute(\"a b\")", "points.attribute(\"a b\")"},
       {"label(7)", "label(7)"},
       {"cast(int64)", "cast(int64)"}};

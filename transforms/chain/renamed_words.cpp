@@ -19,12 +19,22 @@ struct RenamedParameter {
 constexpr RenamedStep kSteps[] = {
     {"image.random_flip", "image.random_horizontal_flip"},
     {"key_points", "keypoints"},
+    {"points.rotate", "points.random_rotate"},
+    {"points.jitter", "points.random_jitter"},
+    {"points.shift", "points.random_shift"},
+    {"points.dropout", "points.random_dropout"},
+    {"points.shuffle", "points.random_shuffle"},
+    {"points.finite", "points.drop_nonfinite"},
 };
 
 constexpr RenamedParameter kParameters[] = {
-    {"image.normalize", "stddev", "std"}, {"image.gaussian_blur", "kernel", "kernel_size"},
-    {"label", "classes", "num_classes"},  {"mixup", "classes", "num_classes"},
+    {"image.normalize", "stddev", "std"},
+    {"image.gaussian_blur", "kernel", "kernel_size"},
+    {"label", "classes", "num_classes"},
+    {"mixup", "classes", "num_classes"},
     {"cutmix", "classes", "num_classes"},
+    {"points.sample", "few", "if_fewer"},
+    {"points.random_dropout", "most", "max_ratio"},
 };
 
 bool is_of_word(char byte) {

@@ -147,7 +147,7 @@ class PointsCompiler {
       rows_ = pad->points;
       ragged_ = false;
     }
-    if (step.is<step::Finite>()) ragged_ = true;
+    if (step.is<step::DropNonfinite>()) ragged_ = true;
     if (sample != nullptr && plan_.steps.empty() && !plan_.first && !plan_.surface && FirstDraw::possible(*sample)) {
       plan_.first.emplace(*sample, transform);
     } else {
@@ -157,7 +157,7 @@ class PointsCompiler {
 
   void count_rows(const step::Sample& sample) {
     plan_.makes_points |= sample.method == SampleMethod::voxel && sample.voxel == VoxelPoint::centroid;
-    ragged_ = sample.points == 0 || sample.few == FewPoints::ragged;
+    ragged_ = sample.points == 0 || sample.if_fewer == FewPoints::ragged;
     rows_ = sample.points;
   }
 

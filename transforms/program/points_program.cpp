@@ -20,7 +20,7 @@ class PointsRunner final : public OutputRunner {
       : plan_(plan), decoders_({.attributes = plan.attributes}, plan.codec.get()), cloud_(plan.normals) {
     for (const auto& [step, transform] : plan.steps) steps_.push_back(step.table().points()->runner(step));
     if (plan.first) first_ = plan.first->step().runner();
-    seeks_finite_ = !plan.first && !plan.steps.empty() && plan.steps[0].step.is<step::Finite>();
+    seeks_finite_ = !plan.first && !plan.steps.empty() && plan.steps[0].step.is<step::DropNonfinite>();
   }
 
   std::uint64_t items(const SlotRow& row) override {

@@ -112,7 +112,7 @@ struct CloudRecoder::State {
                                       .size = options.size,
                                       .voxel = options.voxel,
                                       .slices = options.slices,
-                                      .few = FewPoints::ragged}
+                                      .if_fewer = FewPoints::ragged}
                              .runner());
     }
   }

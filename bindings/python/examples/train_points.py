@@ -42,7 +42,7 @@ def chains(options: argparse.Namespace) -> tuple[ps.Chain, ps.Chain]:
         ps.points.unit_sphere() if options.scale is None else ps.points.scale(options.scale)
     )
     clouds = ps.field(FILES) | sample | normalize
-    augment = ps.points.rotate("z") | ps.points.jitter(sigma=0.01, clip=0.05)
+    augment = ps.points.random_rotate("z") | ps.points.random_jitter(sigma=0.01, clip=0.05)
     return clouds | augment | ps.points.channels_first(), clouds | ps.points.channels_first()
 
 

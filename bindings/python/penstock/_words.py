@@ -67,7 +67,9 @@ _ELSEWHERE: dict[str, tuple[str | None, str]] = {
 # Old names of parameters, and those of steps of torchvision and Albumentations.
 _PARAMETERS_ELSEWHERE = {
     "classes": "num_classes",
+    "few": "if_fewer",
     "kernel": "kernel_size",
+    "most": "max_ratio",
     "p": "probability",
     "stddev": "std",
 }
@@ -84,6 +86,12 @@ _STEPS_ELSEWHERE = {
     "convertimagedtype": "normalize",
     "coarsedropout": "random_erasing",
     "cutout": "random_erasing",
+    "rotate": "random_rotate",
+    "jitter": "random_jitter",
+    "shift": "random_shift",
+    "dropout": "random_dropout",
+    "shuffle": "random_shuffle",
+    "finite": "drop_nonfinite",
 }
 
 _Type = TypeVar("_Type")

@@ -49,7 +49,7 @@ Chains chains(const Options& told) {
                                  points::sample(told.points, told.sampling.substr(0, colon), keywords) |
                                  points::center() |
                                  (told.scale == 0 ? points::unit_sphere() : points::scale(told.scale));
-  return {.learn = clouds | points::rotate("z") | points::jitter(0.01, 0.05) | points::channels_first(),
+  return {.learn = clouds | points::random_rotate("z") | points::random_jitter(0.01, 0.05) | points::channels_first(),
           .check = clouds | points::channels_first()};
 }
 

@@ -49,9 +49,10 @@ LoaderOptions points_on(std::string device) {
   LoaderOptions options{.batch_size = 2, .shuffle = true, .seed = 5, .workers = 2};
   options.device = std::move(device);
   options.device_prefetch = 1;  // with ThreadSanitizer, kernels take longer than loaders wait for them at their end
-  options.fields = {{"npy", points::center() | points::unit_sphere() | points::rotate() | points::jitter()},
-                    {"planes", field("npy") | points::sample(33) | points::jitter() | points::channels_first()},
-                    {"stored", field("npy") | raw()}};
+  options.fields = {
+      {"npy", points::center() | points::unit_sphere() | points::random_rotate() | points::random_jitter()},
+      {"planes", field("npy") | points::sample(33) | points::random_jitter() | points::channels_first()},
+      {"stored", field("npy") | raw()}};
   return options;
 }
 

@@ -104,22 +104,24 @@ TEST_CASE("points that are moved on the device have the bytes of the host, whate
   const Dataset dataset = packed(open(folder / "points"), folder / "tar", "tar");
   const Chain taken = field("npy") | points::sample(33);
   const std::vector<FieldChain> fields{
-      {"npy", points::center() | points::unit_sphere() | points::rotate() | points::jitter()},
-      {"backwards", taken | points::jitter(0.1, 0.15) | points::rotate("free") | points::unit_sphere() |
-                        points::center() | points::random_scale() | points::shift() | points::scale(0.5)},
-      {"planes", taken | points::rotate() | points::jitter() | points::channels_first()},
+      {"npy", points::center() | points::unit_sphere() | points::random_rotate() | points::random_jitter()},
+      {"backwards", taken | points::random_jitter(0.1, 0.15) | points::random_rotate("free") | points::unit_sphere() |
+                        points::center() | points::random_scale() | points::random_shift() | points::scale(0.5)},
+      {"planes", taken | points::random_rotate() | points::random_jitter() | points::channels_first()},
       {"wide", taken | points::cast(DType::f64)},
-      {"wide planes", taken | points::rotate("free") | points::channels_first() | points::cast(DType::f64)},
-      {"long", taken | points::center() | points::jitter() | points::center() | points::jitter() | points::center() |
-                   points::jitter() | points::center() | points::jitter() | points::center() | points::jitter() |
-                   points::center() | points::jitter() | points::center() | points::rotate()},
-      {"interrupted", taken | points::jitter() | points::unit_box() | points::rotate()},
-      {"normals", field("scan") | points::decode({"nx", "ny", "nz"}) | points::rotate("free") | points::jitter()},
+      {"wide planes", taken | points::random_rotate("free") | points::channels_first() | points::cast(DType::f64)},
+      {"long", taken | points::center() | points::random_jitter() | points::center() | points::random_jitter() |
+                   points::center() | points::random_jitter() | points::center() | points::random_jitter() |
+                   points::center() | points::random_jitter() | points::center() | points::random_jitter() |
+                   points::center() | points::random_rotate()},
+      {"interrupted", taken | points::random_jitter() | points::unit_box() | points::random_rotate()},
+      {"normals",
+       field("scan") | points::decode({"nx", "ny", "nz"}) | points::random_rotate("free") | points::random_jitter()},
       {"ragged wide", field("scan") | points::center() | points::cast(DType::f64)},
       {"numbers", field("scan") | follow("normals") | points::attribute("nx")},
-      {"bin", points::decode({}, 4) | points::center() | points::unit_sphere() | points::jitter(0.02, 0.03)},
+      {"bin", points::decode({}, 4) | points::center() | points::unit_sphere() | points::random_jitter(0.02, 0.03)},
       {"half", taken | points::center() | points::cast(DType::f16)},
-      {"brain", taken | points::rotate() | points::channels_first() | points::cast(DType::bf16)}};
+      {"brain", taken | points::random_rotate() | points::channels_first() | points::cast(DType::bf16)}};
   LoaderOptions options{.batch_size = 7, .shuffle = true, .seed = 5, .workers = 2, .fields = fields};
   Loader plain(dataset, options);
   std::atomic<std::uint64_t> passes{0}, copies{0};
@@ -170,8 +172,8 @@ TEST_CASE(
   LoaderOptions options{.batch_size = 4, .shuffle = true, .workers = 2, .on_error = OnError::replace};
   options.max_error_rate = 0.5;
   options.max_items = 90;
-  options.fields = {{"npy", points::rotate() | points::jitter()},
-                    {"scan", points::rotate("free") | points::jitter() | points::cast(DType::f64)}};
+  options.fields = {{"npy", points::random_rotate() | points::random_jitter()},
+                    {"scan", points::random_rotate("free") | points::random_jitter() | points::cast(DType::f64)}};
   Loader plain(dataset, options);
   const auto device = device_with();
   options.on_device = device;

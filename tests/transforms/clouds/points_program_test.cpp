@@ -147,8 +147,8 @@ TEST_CASE("reading only the points that are drawn gives the same rows as reading
       const bool by_coordinates = std::string(method) == "fps" && order != PointOrder::farthest;
       if (by_coordinates) continue;
       CAPTURE(method);
-      const Program program(labelled(points::decode({"tag"}) | points::sample(64, method) | points::shuffle() |
-                                     points::dropout() | points::center() | points::channels_first()),
+      const Program program(labelled(points::decode({"tag"}) | points::sample(64, method) | points::random_shuffle() |
+                                     points::random_dropout() | points::center() | points::channels_first()),
                             fields.catalog());
       for (const Output& output : program.outputs()) CHECK(output.partial);
       for (std::uint64_t epoch = 0; epoch < 100; epoch += 9) {
@@ -181,8 +181,9 @@ TEST_CASE("fps of a cloud in that order is its beginning") {
 
 TEST_CASE("labels and attributes follow sampling, shuffling and dropout") {
   const Fields fields = one(cloud(3000));
-  const Program program(labelled(points::decode({"tag"}) | points::sample(200) | points::shuffle() | points::dropout()),
-                        fields.catalog());
+  const Program program(
+      labelled(points::decode({"tag"}) | points::sample(200) | points::random_shuffle() | points::random_dropout()),
+      fields.catalog());
   CHECK(program.outputs()[1].dtype == DType::u8);
   const SampleContext sample{.epoch = 4};
   const Numbers rows = row(program, fields, sample);
@@ -199,7 +200,7 @@ TEST_CASE("an array with a row for each point follows, too") {
   std::vector<std::int32_t> labels(600);
   std::iota(labels.begin(), labels.end(), 0);
   fields.add({.name = "npy", .codec = "npy"}, npy("<i4", {300, 2}, to_bytes(labels)));
-  const Program program({{{"cloud", points::sample(20) | points::shuffle()}, {"npy", follow("cloud")}}},
+  const Program program({{{"cloud", points::sample(20) | points::random_shuffle()}, {"npy", follow("cloud")}}},
                         fields.catalog());
   CHECK(program.outputs()[1].shape == Shape{20, 2});
   const Numbers rows = row(program, fields, {});
@@ -212,9 +213,11 @@ TEST_CASE("clouds with too few points are repeated, ragged or refused, as asked;
   const Numbers repeated = column(row(fields, points::sample(25)), 3, 0);
   CHECK(repeated.size() == 25);
   CHECK(std::set<float>(repeated.begin(), repeated.end()).size() == 10);
-  CHECK(row(fields, points::sample(25, "random", {.few = "ragged"})).size() == 30);
-  CHECK_THROWS_WITH(row(fields, points::sample(25, "random", {.few = "raise"})), doctest::Contains("10 points, fewer"));
-  const Program program(labelled(points::sample(25, "random", {.few = "ragged"}) | points::pad(25)), fields.catalog());
+  CHECK(row(fields, points::sample(25, "random", {.if_fewer = "ragged"})).size() == 30);
+  CHECK_THROWS_WITH(row(fields, points::sample(25, "random", {.if_fewer = "raise"})),
+                    doctest::Contains("10 points, fewer"));
+  const Program program(labelled(points::sample(25, "random", {.if_fewer = "ragged"}) | points::pad(25)),
+                        fields.catalog());
   const Numbers padded = row(program, fields, {});
   CHECK(padded.size() == 75);
   CHECK(std::all_of(padded.begin() + 30, padded.end(), [](float value) { return value == 0; }));
@@ -266,7 +269,8 @@ TEST_CASE("rotations keep lengths; about z they keep z; normals turn with the po
   for (const char* about : {"z", "free"}) {
     std::set<float> angles;
     for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
-      const Numbers turned = row(fields, points::decode({"nx", "ny", "nz"}) | points::rotate(about), {.epoch = epoch});
+      const Numbers turned =
+          row(fields, points::decode({"nx", "ny", "nz"}) | points::random_rotate(about), {.epoch = epoch});
       for (std::size_t i = 0; i < turned.size(); i += 6) {
         const auto length = [&](const Numbers& rows) {
           return std::hypot(double{rows[i]}, double{rows[i + 1]}, double{rows[i + 2]});
@@ -285,7 +289,7 @@ TEST_CASE("rotations keep lengths; about z they keep z; normals turn with the po
 
 TEST_CASE("jitter is normal noise of that deviation, clipped") {
   const Fields fields = one(cloud(20000));
-  const Numbers still = row(fields, {}), noisy = row(fields, points::scale(1) | points::jitter(0.125, 0.25));
+  const Numbers still = row(fields, {}), noisy = row(fields, points::scale(1) | points::random_jitter(0.125, 0.25));
   double sum = 0, squares = 0, most = 0;
   for (std::size_t i = 1; i < still.size(); i += 3) {  // y is small, so that nothing is lost in the difference
     const double noise = double{noisy[i]} - double{still[i]};
@@ -343,8 +347,8 @@ TEST_CASE("coordinates that are no numbers are an error that names the point, un
   values[4] = std::nanf("");
   fields.add({.name = "cloud", .codec = "npy"}, npy("<f4", {3, 3}, to_bytes(values)));
   CHECK_THROWS_WITH(row(fields, points::center()), doctest::Contains("point 1 has a coordinate"));
-  CHECK(row(fields, points::finite()) == Numbers{0, 0, 0, 2, 2, 2});
-  CHECK(row(fields, points::finite() | points::sample(2) | points::cast(DType::f32)).size() == 6);
+  CHECK(row(fields, points::drop_nonfinite()) == Numbers{0, 0, 0, 2, 2, 2});
+  CHECK(row(fields, points::drop_nonfinite() | points::sample(2) | points::cast(DType::f32)).size() == 6);
 }
 
 TEST_CASE("what does not fit points is refused with the output's name") {
@@ -366,11 +370,13 @@ TEST_CASE("what does not fit points is refused with the output's name") {
 TEST_CASE("chains of points are the same when written and read") {
   for (const char* text :
        {"points.decode([intensity, \"extra 1[0]\"]) | points.sample(4096) | points.center() | points.unit_sphere()",
-        "points.sample(128, method=voxel, size=0.05, voxel=first, few=ragged) | points.rotate(free)",
-        "points.sample(8, method=stratified, slices=4) | points.jitter(0.02, 0.1) | points.channels_first()",
-        "points.decode(columns=5) | points.finite() | points.dropout(0.5) | points.pad(99) | cast(float16)",
+        "points.sample(128, method=voxel, size=0.05, voxel=first, if_fewer=ragged) | points.random_rotate(free)",
+        "points.sample(8, method=stratified, slices=4) | points.random_jitter(0.02, 0.1) | points.channels_first()",
+        "points.decode(columns=5) | points.drop_nonfinite() | points.random_dropout(0.5) | points.pad(99) | "
+        "cast(float16)",
         "field(las) | follow(cloud) | points.attribute(classification) | cast(int64)",
-        "points.random_scale(0.5, 2) | points.shift(0.25) | points.shuffle() | points.unit_box() | points.scale(3)"}) {
+        "points.random_scale(0.5, 2) | points.random_shift(0.25) | points.random_shuffle() | points.unit_box() | "
+        "points.scale(3)"}) {
     CHECK(to_string(parse_chain(text)) == text);
   }
 }
@@ -380,7 +386,7 @@ TEST_CASE("a packed cloud that is cut or has one byte changed gives an error or 
   const auto read = [](const Bytes& bytes) {
     const Fields fields = one(bytes);
     try {
-      row(fields, points::decode({"tag"}) | points::finite());
+      row(fields, points::decode({"tag"}) | points::drop_nonfinite());
     } catch (const Error&) {
     }
   };

@@ -3,15 +3,16 @@
 
 namespace penstock {
 
-const StepTable& step::Dropout::table() {
-  static const PointTable<Dropout> table{
-      "points.dropout", "PointNet++'s: a ratio is drawn; each point, with that probability, becomes the first one.",
-      Parameter{"most", &Dropout::most, kProbability, "highest ratio"}};
+const StepTable& step::RandomDropout::table() {
+  static const PointTable<RandomDropout> table{
+      "points.random_dropout",
+      "PointNet++'s: a ratio is drawn; each point, with that probability, becomes the first one.",
+      Parameter{"max_ratio", &RandomDropout::max_ratio, kProbability, "highest ratio"}};
   return table;
 }
 
-void step::Dropout::apply(PointBuffer& cloud, Random& random) const {
-  const double ratio = random.uniform() * most;
+void step::RandomDropout::apply(PointBuffer& cloud, Random& random) const {
+  const double ratio = random.uniform() * max_ratio;
   std::vector<std::uint32_t>& positions = cloud.positions();
   positions.resize(cloud.rows());
   for (std::size_t i = 0; i < positions.size(); ++i)

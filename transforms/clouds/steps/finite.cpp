@@ -3,14 +3,14 @@
 
 namespace penstock {
 
-const StepTable& step::Finite::table() {
-  static const PointTable<Finite> table{
-      "points.finite",
+const StepTable& step::DropNonfinite::table() {
+  static const PointTable<DropNonfinite> table{
+      "points.drop_nonfinite",
       "Drops points with a coordinate that is no number; otherwise such a point is an error that names it."};
   return table;
 }
 
-void step::Finite::apply(PointBuffer& cloud, Random&) const {
+void step::DropNonfinite::apply(PointBuffer& cloud, Random&) const {
   std::vector<std::uint32_t>& positions = cloud.positions();
   positions.clear();
   for (std::size_t i = 0; i < cloud.rows(); ++i) {

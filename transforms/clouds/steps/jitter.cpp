@@ -7,17 +7,20 @@
 
 namespace penstock {
 
-const StepTable& step::Jitter::table() {
+const StepTable& step::RandomJitter::table() {
   constexpr double kEndless = std::numeric_limits<double>::infinity();
-  static const PointTable<Jitter> table{
-      "points.jitter", "Normal noise on each coordinate, clipped.",
+  static const PointTable<RandomJitter> table{
+      "points.random_jitter", "Normal noise on each coordinate, clipped.",
+      Parameter{"sigma",
+                &RandomJitter::sigma,
+                {.least = 0, .most = kEndless, .unit = "the cloud's unit"},
+                "standard deviation"},
       Parameter{
-          "sigma", &Jitter::sigma, {.least = 0, .most = kEndless, .unit = "the cloud's unit"}, "standard deviation"},
-      Parameter{"clip", &Jitter::clip, {.least = 0, .most = kEndless, .unit = "the cloud's unit"}, "largest noise"}};
+          "clip", &RandomJitter::clip, {.least = 0, .most = kEndless, .unit = "the cloud's unit"}, "largest noise"}};
   return table;
 }
 
-void step::Jitter::apply(PointBuffer& cloud, Random& random) const {
+void step::RandomJitter::apply(PointBuffer& cloud, Random& random) const {
   const auto most = static_cast<float>(clip);
   for (std::size_t axis = 0; axis < PointBuffer::kAxes; ++axis) {
     float* values = cloud.column(axis);

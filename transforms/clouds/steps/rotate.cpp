@@ -55,29 +55,29 @@ void turn(PointBuffer& cloud, std::size_t first, const Matrix& m) {
 
 namespace step {
 
-static std::span<const std::string_view> choices(Rotate::About) {
+static std::span<const std::string_view> choices(RandomRotate::About) {
   return kAbout;
 }
 
 }  // namespace step
 
-const StepTable& step::Rotate::table() {
-  static const PointTable<Rotate> table{
-      "points.rotate",
+const StepTable& step::RandomRotate::table() {
+  static const PointTable<RandomRotate> table{
+      "points.random_rotate",
       "By a random angle about \"z\", or by any rotation (\"free\", uniform). Attributes nx, ny, nz that stand side by "
       "side turn too.",
-      Parameter{"about", &Rotate::about, {.refusal = "turns about \"z\" or \"free\", not"}, "the axis"}};
+      Parameter{"about", &RandomRotate::about, {.refusal = "turns about \"z\" or \"free\", not"}, "the axis"}};
   return table;
 }
 
-void step::Rotate::apply(PointBuffer& cloud, Random& random) const {
+void step::RandomRotate::apply(PointBuffer& cloud, Random& random) const {
   const Matrix matrix = about == About::free ? rotation_of_any_kind(random) : rotation_about_z(random);
   turn(cloud, 0, matrix);
   if (cloud.normals() != 0) turn(cloud, cloud.normals(), matrix);
 }
 
-Chain points::rotate(const std::string& about) {
-  step::Rotate rotate;
+Chain points::random_rotate(const std::string& about) {
+  step::RandomRotate rotate;
   choose(rotate, "about", about);
   return one_step(rotate);
 }

@@ -54,7 +54,7 @@ const StepTable& step::Sample::table() {
       Parameter{"slices", &Sample::slices, kOption, "of `stratified`, by height"},
       Parameter{"blocks", &Sample::blocks, option({.least = 0}),
                 "of `blocks`; 0: as many as hold about twice the points"},
-      Parameter{"few", &Sample::few, kOption,
+      Parameter{"if_fewer", &Sample::if_fewer, kOption,
                 "what becomes of clouds with fewer points: points of their own are repeated, the row is ragged, or an "
                 "error"}};
   return table;
@@ -85,8 +85,8 @@ std::uint64_t step::Sample::block_count(std::uint64_t block_points) const {
 void step::Sample::fill_up(PointBuffer& cloud, Random& random) const {
   const std::size_t found = cloud.rows();
   const auto wanted = static_cast<std::size_t>(points);
-  if (found >= wanted || few == FewPoints::ragged) return;
-  if (few == FewPoints::raise || found == 0) {
+  if (found >= wanted || if_fewer == FewPoints::ragged) return;
+  if (if_fewer == FewPoints::raise || found == 0) {
     throw Error::shape("has " + std::to_string(found) + " points, fewer than points.sample(" + std::to_string(wanted) +
                        ")");
   }
@@ -107,7 +107,7 @@ const StepTable& step::Voxel::table() {
 }
 
 step::Sample step::Voxel::stands_for() const {
-  return {.method = SampleMethod::voxel, .size = size, .voxel = mode, .few = FewPoints::ragged};
+  return {.method = SampleMethod::voxel, .size = size, .voxel = mode, .if_fewer = FewPoints::ragged};
 }
 
 const StepTable& step::Poisson::table() {
@@ -119,14 +119,14 @@ const StepTable& step::Poisson::table() {
 }
 
 step::Sample step::Poisson::stands_for() const {
-  return {.method = SampleMethod::poisson, .size = distance, .few = FewPoints::ragged};
+  return {.method = SampleMethod::poisson, .size = distance, .if_fewer = FewPoints::ragged};
 }
 
 Chain points::sample(std::int64_t points, const std::string& method, const SampleKeywords& keywords) {
   step::Sample sample{.points = points, .size = keywords.size, .slices = keywords.slices, .blocks = keywords.blocks};
   choose(sample, "method", method);
   choose(sample, "voxel", keywords.voxel);
-  choose(sample, "few", keywords.few);
+  choose(sample, "if_fewer", keywords.if_fewer);
   return one_step(sample);
 }
 

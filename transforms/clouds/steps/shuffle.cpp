@@ -6,12 +6,12 @@
 
 namespace penstock {
 
-const StepTable& step::ShufflePoints::table() {
-  static const PointTable<ShufflePoints> table{"points.shuffle", "The order of the points."};
+const StepTable& step::RandomShuffle::table() {
+  static const PointTable<RandomShuffle> table{"points.random_shuffle", "The order of the points."};
   return table;
 }
 
-void step::ShufflePoints::apply(PointBuffer& cloud, Random& random) const {
+void step::RandomShuffle::apply(PointBuffer& cloud, Random& random) const {
   std::vector<std::uint32_t>& positions = cloud.positions();
   positions.resize(cloud.rows());
   std::iota(positions.begin(), positions.end(), 0U);

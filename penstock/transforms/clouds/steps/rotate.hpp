@@ -1,4 +1,4 @@
-// points.rotate(): a random rotation of a cloud.
+// points.random_rotate(): a random rotation of a cloud.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <penstock/transforms/chain/step.hpp>
 
 namespace penstock::step {
-struct Rotate {
+struct RandomRotate {
   enum class About : std::uint8_t { z, free };
   About about = About::z;
   static const StepTable& table();
@@ -17,5 +17,5 @@ struct Rotate {
 namespace penstock::points {
 /// A rotation by a random angle about "z", or any rotation ("free", uniform). Normals (attributes nx, ny, nz that stand
 /// side by side) turn with the points.
-Chain rotate(const std::string& about = "z");
+Chain random_rotate(const std::string& about = "z");
 }  // namespace penstock::points

@@ -31,15 +31,15 @@ struct Sample {
   VoxelPoint voxel = VoxelPoint::centroid;
   std::int64_t slices = 16;
   std::int64_t blocks = 0;  ///< SampleMethod::blocks; 0: as many as hold about twice the points wanted
-  FewPoints few = FewPoints::repeat;
+  FewPoints if_fewer = FewPoints::repeat;
   static const StepTable& table();
   void check() const;
   std::unique_ptr<PointRunner> runner() const;
   SampleOptions options() const;
   /// Blocks that SampleMethod::blocks draws from, of clouds whose blocks have so many points.
   std::uint64_t block_count(std::uint64_t block_points) const;
-  /// Makes `points` rows of fewer, as `few` says. Throws Error: shape, where it says raise, or there is no point at
-  /// all.
+  /// Makes `points` rows of fewer, as `if_fewer` says. Throws Error: shape, where it says raise, or there is no point
+  /// at all.
   void fill_up(PointBuffer& cloud, Random& random) const;
 };
 /// Samples of as many points as there are.
@@ -58,11 +58,11 @@ struct Poisson {
 
 namespace points {
 struct SampleKeywords {
-  double size = 0;                 ///< voxel edge, Poisson distance, or cell of the density; in the cloud's unit
-  std::string voxel = "centroid";  ///< of an occupied cell; or "first", "random"
-  std::int64_t slices = 16;        ///< of "stratified", by height
-  std::int64_t blocks = 0;         ///< of "blocks"; 0: as many as hold about twice the points
-  std::string few = "repeat";      ///< or "ragged", "raise": see FewPoints
+  double size = 0;                  ///< voxel edge, Poisson distance, or cell of the density; in the cloud's unit
+  std::string voxel = "centroid";   ///< of an occupied cell; or "first", "random"
+  std::int64_t slices = 16;         ///< of "stratified", by height
+  std::int64_t blocks = 0;          ///< of "blocks"; 0: as many as hold about twice the points
+  std::string if_fewer = "repeat";  ///< or "ragged", "raise": see FewPoints
 };
 /// `points` points of the cloud, a fresh sample for every (seed, epoch, sample). Of a cloud packed in progressive
 /// order, the next run of stored points: another one each epoch until all were delivered. method: "random", "blocks",

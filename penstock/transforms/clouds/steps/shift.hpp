@@ -1,10 +1,10 @@
-// points.shift(): the cloud moves by random numbers.
+// points.random_shift(): the cloud moves by random numbers.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
 
 namespace penstock::step {
-struct Shift {
+struct RandomShift {
   double range = 0.1;
   static const StepTable& table();
   void apply(PointBuffer& cloud, Random& random) const;
@@ -13,7 +13,7 @@ struct Shift {
 
 namespace penstock::points {
 /// Moves the cloud by a uniform number from -range to range along each axis, in the cloud's unit.
-inline Chain shift(double range = 0.1) {
-  return one_step(step::Shift{.range = range});
+inline Chain random_shift(double range = 0.1) {
+  return one_step(step::RandomShift{.range = range});
 }
 }  // namespace penstock::points

@@ -1,10 +1,10 @@
-// points.shuffle(): the order of the points.
+// points.random_shuffle(): the order of the points.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
 
 namespace penstock::step {
-struct ShufflePoints {
+struct RandomShuffle {
   static const StepTable& table();
   void apply(PointBuffer& cloud, Random& random) const;
 };
@@ -12,7 +12,7 @@ struct ShufflePoints {
 
 namespace penstock::points {
 /// The points, with all their columns, in a random order.
-inline Chain shuffle() {
-  return one_step(step::ShufflePoints{});
+inline Chain random_shuffle() {
+  return one_step(step::RandomShuffle{});
 }
 }  // namespace penstock::points
