@@ -74,7 +74,19 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Datasets", ["open", "concat", "token_blocks", "Dataset", "Sample", "FieldSchema"]),
     (
         "Chains",
-        ["field", "window", "follow", "inside", "label", "raw", "boxes", "keypoints", "pad", "mask", "lengths"]
+        [
+            "field",
+            "window",
+            "follow",
+            "window_valid",
+            "label",
+            "raw",
+            "boxes",
+            "keypoints",
+            "pad",
+            "valid_mask",
+            "lengths",
+        ]
         + ["Chain", "transform", "Transform", "sample", "SampleFunction"],
     ),
     ("Mixing rows", ["mixup", "cutmix", "Mix"]),

@@ -36,7 +36,7 @@ struct Planned {
   bool apart;
 };
 
-// Calls `add` with each place of a row, and writes what inside() tells.
+// Calls `add` with each place of a row, and writes what window_valid() tells.
 template <typename Add>
 void each_place(BatchBuilder& builder, std::uint32_t row, std::span<const WindowUse> uses, const Windows& windows,
                 std::vector<WindowStep>& steps, const Add& add) {

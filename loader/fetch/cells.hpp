@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// Makes the cells of a batch whose rows are named, and writes what inside() tells of them.
+/// Makes the cells of a batch whose rows are named, and writes what window_valid() tells of them.
 /// A sample that stands in several rows, or in several windows, is one cell, so that its bytes are read once; it fills
 /// a row of the outputs that are no window's at most once, and has a cell for each place of a window whose draws say
 /// what is read.

@@ -72,8 +72,8 @@ using AllSteps =
              step::Surface, step::DropNonfinite, step::Center, step::UnitSphere, step::UnitBox, step::Scale,
              step::RandomScale, step::RandomRotate, step::RandomJitter, step::RandomShift, step::RandomDropout,
              step::RandomShuffle, step::Pad, step::ChannelsFirst, step::CastOf<Domain::points>, step::Attribute,
-             step::Mask, step::Origin, step::Elements, step::Window, step::CastOf<Domain::array>, step::Cast,
-             step::PadItems, step::PadMask, step::Lengths, step::Inside, step::Label, step::Raw, step::Boxes,
+             step::PointsValidMask, step::Origin, step::Elements, step::Window, step::CastOf<Domain::array>, step::Cast,
+             step::PadItems, step::ValidMask, step::Lengths, step::WindowValid, step::Label, step::Raw, step::Boxes,
              step::Keypoints>;
 
 /// The chain that to_string() wrote, or that a person did: names may be quoted, defaults left out, lists written (a, b)
@@ -87,8 +87,8 @@ using FieldChain = std::pair<std::string, Chain>;
 /// chain reads the field of its output's name.
 Chain field(const std::string& alternatives);
 /// The geometry drawn for that output also moves this one: masks (by nearest neighbour), boxes() and keypoints() move
-/// with their image; attribute(), points::mask() and arrays of one row for each point go with the points of their
-/// cloud; array::decode({.ragged = true}), mask() and lengths() with the items of a ragged output.
+/// with their image; attribute(), points::valid_mask() and arrays of one row for each point go with the points of their
+/// cloud; array::decode({.ragged = true}), valid_mask() and lengths() with the items of a ragged output.
 Chain follow(const std::string& output);
 
 }  // namespace penstock

@@ -232,7 +232,7 @@ def test_images_by_their_headers(images):
 def test_padding_is_small_and_masks_say_what_counts(texts):
     def padding(**options):
         fields = {"ids": ps.field("npy") | ps.array.decode("int32", ragged=True) | ps.pad(multiple_of=4),
-                  "mask": ps.follow("ids") | ps.mask(), "length": ps.follow("ids") | ps.lengths()}  # fmt: skip
+                  "mask": ps.follow("ids") | ps.valid_mask(), "length": ps.follow("ids") | ps.lengths()}  # fmt: skip
         loader = ps.Loader(texts, shuffle=True, transforms=fields, **options)
         all_of, used = 0, 0
         for batch in loader:

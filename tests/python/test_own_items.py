@@ -1,4 +1,4 @@
-"""Items of rows behind functions: pad(), lengths() and mask() go by what the functions gave."""
+"""Items of rows behind functions: pad(), lengths() and valid_mask() go by what the functions gave."""
 
 import numpy as np
 import own_functions
@@ -8,7 +8,7 @@ import pytest
 SAMPLES = 11
 TOKENS = ps.array.decode("int64", ragged=True, shape=())
 COUNT = ps.follow("tokens.txt") | ps.lengths()
-MASK = ps.follow("tokens.txt") | ps.mask()
+MASK = ps.follow("tokens.txt") | ps.valid_mask()
 
 
 def stored(i):

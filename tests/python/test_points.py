@@ -71,7 +71,7 @@ def test_labels_follow_their_points(clouds):
     fields = {
         "cloud.npy": ps.points.sample(100) | ps.points.random_shuffle() | ps.points.random_dropout(),
         "seg.npy": ps.follow("cloud.npy"),
-        "mask": ps.field("cloud.npy") | ps.follow("cloud.npy") | ps.points.mask(),
+        "mask": ps.field("cloud.npy") | ps.follow("cloud.npy") | ps.points.valid_mask(),
     }
     with ps.Loader(clouds, batch_size=4, shuffle=True, transforms=fields) as loader:
         for batch in loader:

@@ -112,14 +112,14 @@ def test_every_packing_gives_the_same_rows(folder, tmp_path, format):
 
 PADDED = {
     "longest": ps.field("tokens.txt") | ps.array.decode("int64", ragged=True, shape=()) | ps.pad(value=-100),
-    "longest.mask": ps.follow("longest") | ps.mask(),
+    "longest.mask": ps.follow("longest") | ps.valid_mask(),
     "longest.lengths": ps.follow("longest") | ps.lengths(),
     "fours": ps.field("npy") | ps.array.decode(ragged=True) | ps.pad(multiple_of=4, value=-1.5),
-    "fours.mask": ps.follow("fours") | ps.mask(),
+    "fours.mask": ps.follow("fours") | ps.valid_mask(),
     "fixed": ps.field("npy") | ps.array.decode(ragged=True) | ps.array.cast("float16") | ps.pad(12),
-    "fixed.mask": ps.follow("fixed") | ps.mask(),
+    "fixed.mask": ps.follow("fixed") | ps.valid_mask(),
     "cut": ps.field("npy") | ps.array.decode(ragged=True) | ps.pad(3, value=7, longer="truncate"),
-    "cut.mask": ps.follow("cut") | ps.mask(),
+    "cut.mask": ps.follow("cut") | ps.valid_mask(),
     "cut.lengths": ps.follow("cut") | ps.lengths(),
     "text": ps.field("table.csv") | ps.raw() | ps.pad(multiple_of=16),
     "text.lengths": ps.follow("text") | ps.lengths(),
@@ -209,7 +209,7 @@ CROPPED = {
     | ps.array.decode("int64", ragged=True)
     | ps.pad(value=-1),
     "count": ps.follow("boxes.json") | ps.lengths(),
-    "mask": ps.follow("padded") | ps.mask(),
+    "mask": ps.follow("padded") | ps.valid_mask(),
 }
 
 
@@ -350,7 +350,7 @@ def test_rows_marked_bad_are_empty(tmp_path):
     fields = {name: chain for name, chain in PADDED.items() if name.startswith("longest")} | {
         "tokens.txt": FIELDS["tokens.txt"],
         "fixed": ps.field("tokens.txt") | FIELDS["tokens.txt"] | ps.pad(9, value=-1),
-        "fixed.mask": ps.follow("fixed") | ps.mask(),
+        "fixed.mask": ps.follow("fixed") | ps.valid_mask(),
     }
     for batch in ps.Loader(folder, batch_size=8, on_error="mark", max_errors=1.0, transforms=fields):
         for row, key in enumerate(batch["__key__"]):
@@ -481,8 +481,8 @@ def test_longer_rows_than_a_length_are_an_error_unless_they_are_cut(folder):
             },
             "does not fit uint8",
         ),
-        ({"npy": FIELDS["npy"], "mask": ps.follow("npy") | ps.mask()}, "does not end in it"),
-        ({"png": ps.image.random_crop(16), "mask": ps.follow("png") | ps.mask()}, "has no items"),
+        ({"npy": FIELDS["npy"], "mask": ps.follow("npy") | ps.valid_mask()}, "does not end in it"),
+        ({"png": ps.image.random_crop(16), "mask": ps.follow("png") | ps.valid_mask()}, "has no items"),
         (
             {"png": ps.image.random_crop(16), "labels.json": ps.follow("png") | ps.array.decode(ragged=True)},
             "has no items",
@@ -531,7 +531,7 @@ def test_wrong_arguments_are_told_where_they_are_written(make, cause):
         ps.pad(multiple_of=8),
         ps.follow("a") | ps.boxes(min_size=1, min_area=2.5, min_visibility=0.1),
         ps.follow("a") | ps.lengths(),
-        ps.follow("a") | ps.mask(),
+        ps.follow("a") | ps.valid_mask(),
         ps.image.decode(ragged=True),
     ],
 )
@@ -609,7 +609,7 @@ def test_mixing_leaves_ragged_and_padded_rows_alone_and_refuses_images_of_their_
     fields = {
         "npy": FIELDS["npy"],
         "padded": PADDED["fours"],
-        "mask": ps.follow("padded") | ps.mask(),
+        "mask": ps.follow("padded") | ps.valid_mask(),
         "cls": ps.label(),
     }
     options = dict(batch_size=6, shuffle=True, seed=2, mix=[ps.mixup(0.2, num_classes=3)])
@@ -653,7 +653,7 @@ def test_torch_gets_pairs_lists_and_nested_tensors(folder, monkeypatch):
         "tokens.txt": FIELDS["tokens.txt"],
         "png": OWN_SIZE["png"],
         "padded": PADDED["fours"],
-        "mask": ps.follow("padded") | ps.mask(),
+        "mask": ps.follow("padded") | ps.valid_mask(),
     }
     fields["padded"] = PADDED["fours"]
     for batch in ps.torch.Loader(folder, batch_size=5, transforms=fields):
@@ -686,7 +686,7 @@ def test_the_command_tells_of_ragged_rows(folder):
     chains = [
         "npy=array.decode(ragged=True)",
         "png=image.decode(ragged=True)",
-        "mask=follow(padded) | mask()",
+        "mask=follow(padded) | valid_mask()",
         "padded=field(npy) | array.decode(ragged=True) | pad(multiple_of=4)",
     ]
     words = [word for chain in chains for word in ("--fields", chain)]

@@ -66,7 +66,7 @@ def window(field="png", offsets=OFFSETS, group=BY_KEY, **more):
 
 
 def fields_of(clip=None):
-    return {"clip": clip or window(), "cls": ps.label(), "inside": ps.follow("clip") | ps.inside()}
+    return {"clip": clip or window(), "cls": ps.label(), "inside": ps.follow("clip") | ps.window_valid()}
 
 
 def rows_of(loader, epochs=1):
@@ -525,7 +525,7 @@ def test_windows_that_make_no_sense(make, said):
         ({"clip": window(order_by="json:episode")}, "no finite number"),
         ({"clip": window(offsets=range(-20, 1), edge="drop")}, "longest of 5 groups has 12 steps"),
         ({"clip": window("npy") | ps.raw()}, "must have one shape"),
-        ({"cls": ps.label(), "x": ps.follow("cls") | ps.inside()}, "has no window"),
+        ({"cls": ps.label(), "x": ps.follow("cls") | ps.window_valid()}, "has no window"),
         ({"clip": ps.image.decode() | window()}, "must come first"),
         ({"clip": window(), "m": ps.follow("clip") | window("seg.png")}, "leave out window"),
     ],

@@ -43,7 +43,7 @@ def options_of(kind, edge):
     crop = clip("png", edge=edge) | ps.image.random_crop(6)
     if kind == "transform":
         fields = {"npy": clip(edge=edge) | ps.transform(own_functions.noisy), "png": crop}
-        return {"transforms": {**fields, "inside": ps.follow("npy") | ps.inside()}}
+        return {"transforms": {**fields, "inside": ps.follow("npy") | ps.window_valid()}}
     function = ps.sample(own_functions.windows_put_together, ("npy", "png"))
     return {"transforms": {"npy": clip(edge=edge), "png": crop}, "sample_transform": function}
 
@@ -78,7 +78,7 @@ def test_an_image_step_behind_a_function_of_windows_is_told(folder):
 @pytest.mark.parametrize(("edge", "workers", "start"), [("pad", 0, None), ("pad", 2, "fork"), ("drop", 2, "spawn")])
 def test_dataloaders_deliver_windows(folder, edge, workers, start):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    fields = {"npy": clip(edge=edge), "inside": ps.follow("npy") | ps.inside(), "png": clip("png", edge=edge)}
+    fields = {"npy": clip(edge=edge), "inside": ps.follow("npy") | ps.window_valid(), "png": clip("png", edge=edge)}
     dataset = ps.torch.Loader(folder, batch_size=4, shuffle=True, seed=2, transforms=fields)
     loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=workers, multiprocessing_context=start)
     model = Window(GROUPS, OFFSETS, edge)

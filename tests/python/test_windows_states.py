@@ -129,7 +129,7 @@ class Rows:
         fields = {}
         for i, clip in enumerate(self.clips):
             fields[f"clip{i}"] = clip.output() | CHAINS[clip.field]
-            fields[f"inside{i}"] = ps.follow(f"clip{i}") | ps.inside()
+            fields[f"inside{i}"] = ps.follow(f"clip{i}") | ps.window_valid()
             if clip.follower:
                 fields[f"follows{i}"] = ps.follow(f"clip{i}") | ps.field(clip.follower) | CHAINS[clip.follower]
         if self.own:

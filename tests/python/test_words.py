@@ -103,6 +103,9 @@ OLD_STEPS = {
     "points.dropout(most=0.5)": "points.random_dropout(0.5)",
     "points.sample(8, method=fps, few=ragged)": "points.sample(8, method=fps, if_fewer=ragged)",
     "points.finite()": "points.drop_nonfinite()",
+    "points.mask()": "points.valid_mask()",
+    "mask()": "valid_mask()",
+    "inside()": "window_valid()",
     "label(classes=3)": "label(3)",
 }
 
@@ -511,7 +514,7 @@ def test_nothing_is_no_step_of_a_chain(labels):
     assert len(ps.Loader(labels, transforms={"cls": None})) == 1
 
 
-@pytest.mark.parametrize("step", [ps.mask(), ps.lengths(), ps.boxes(), ps.keypoints()], ids=str)
+@pytest.mark.parametrize("step", [ps.valid_mask(), ps.lengths(), ps.boxes(), ps.keypoints()], ids=str)
 def test_a_step_that_only_follows_says_so_whatever_its_outputs_name(labels, step):
     with pytest.raises(ps.Error, match=re.escape(f'output "m" = {step}: {step} needs follow("OUTPUT") before it')):
         ps.Loader(labels, transforms={"cls": ps.label(), "m": step})

@@ -226,7 +226,7 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
   refuses_writing([] { return field("jpg||png"); }, "has an empty name");
   refuses("npy", boxes(), "boxes() needs follow(\"OUTPUT\") before it");
   refuses("npy", keypoints(), "keypoints() needs follow(\"OUTPUT\") before it");
-  refuses("valid", mask(), "mask() needs follow(\"OUTPUT\") before it");
+  refuses("valid", valid_mask(), "valid_mask() needs follow(\"OUTPUT\") before it");
 }
 
 TEST_CASE("numbers that make no sense are refused where they are written, or before any sample is read") {

@@ -124,7 +124,7 @@ TEST_CASE("boxes that are dropped take the items with them that follow, through 
       {"count", follow("padded") | lengths()},
       {"padded", field("labels.txt") | follow("boxes.json") | array::decode({.dtype = kInt, .ragged = true}) |
                      pad(3, {.value = -1})},
-      {"mask", follow("padded") | mask()},
+      {"mask", follow("padded") | valid_mask()},
       {"labels.txt", follow("boxes.json") | array::decode({.ragged = true})},
       {"boxes.json", follow("png") | boxes({.min_size = 5})},
       {"png", image::center_crop(24)}};
@@ -151,7 +151,7 @@ TEST_CASE("rows that a batch pads say so, and those of one length are filled by 
   const Fields fields = detections();
   const std::vector<FieldChain> chains{
       {"tokens.json", array::decode({.ragged = true}) | pad(0, {.multiple_of = 4, .value = -100})},
-      {"mask", follow("tokens.json") | mask()},
+      {"mask", follow("tokens.json") | valid_mask()},
       {"cut", field("tokens.json") | array::decode({.ragged = true}) | pad(2, {.longer = "truncate"})},
       {"few", follow("cut") | lengths()}};
   const Program program(chains, fields.catalog());

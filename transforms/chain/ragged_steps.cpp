@@ -27,11 +27,11 @@ const StepTable& step::PadItems::table() {
   return table;
 }
 
-const StepTable& step::PadMask::table() {
-  static const TableOf<PadMask> table{
-      "mask",
-      "After follow(\"OUTPUT\"), which pad() ends: bool, True for a row's items, False where pad() filled up. Needs no "
-      "field of its own."};
+const StepTable& step::ValidMask::table() {
+  static const TableOf<ValidMask> table{
+      "valid_mask",
+      "After follow(\"OUTPUT\"), which pad() ends: bool, True for a row's items, False where pad() filled up. "
+      "key_padding_mask of torch's attention is the opposite: give it ~valid_mask. Needs no field of its own."};
   return table;
 }
 
@@ -49,8 +49,8 @@ Chain pad(std::int64_t length, const PadOptions& options) {
   return one_step(step);
 }
 
-Chain mask() {
-  return one_step(step::PadMask{});
+Chain valid_mask() {
+  return one_step(step::ValidMask{});
 }
 
 Chain lengths() {

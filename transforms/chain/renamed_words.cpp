@@ -19,6 +19,9 @@ struct RenamedParameter {
 constexpr RenamedStep kSteps[] = {
     {"image.random_flip", "image.random_horizontal_flip"},
     {"key_points", "keypoints"},
+    {"mask", "valid_mask"},
+    {"inside", "window_valid"},
+    {"points.mask", "points.valid_mask"},
     {"points.rotate", "points.random_rotate"},
     {"points.jitter", "points.random_jitter"},
     {"points.shift", "points.random_shift"},

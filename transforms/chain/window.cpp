@@ -93,7 +93,7 @@ std::vector<ChainWindow> windows_and_numbers(Chains chains, std::vector<std::uin
     if (found == windows.end()) windows.push_back({head->second.window, sources, {}, head->first});
     ChainWindow& window = windows[numbers[i] - 1];
     const bool needs_none = std::ranges::any_of(chains[i].second.steps, [](const Step& step) {
-      return step.is<step::Inside>() || step.is<step::PadMask>() || step.is<step::Lengths>();
+      return step.is<step::WindowValid>() || step.is<step::ValidMask>() || step.is<step::Lengths>();
     });
     if (needs_none && chains[i].second.sources.empty()) continue;
     std::vector<std::string> own = sources_of(chains[i]);
@@ -141,16 +141,17 @@ std::string to_string(const WindowSpec& spec, std::span<const std::string> sourc
   return line + ")";
 }
 
-const StepTable& step::Inside::table() {
-  static const TableOf<Inside> table{
-      "inside",
+const StepTable& step::WindowValid::table() {
+  static const TableOf<WindowValid> table{
+      "window_valid",
       "After follow(\"OUTPUT\"), whose chain begins with window(): bool (offsets,), True for steps of the row's group, "
-      "False where its nearest step is repeated. Needs no field of its own."};
+      "False where its nearest step is repeated. key_padding_mask of torch's attention is the opposite: give it "
+      "~window_valid. Needs no field of its own."};
   return table;
 }
 
-Chain inside() {
-  return one_step(step::Inside{});
+Chain window_valid() {
+  return one_step(step::WindowValid{});
 }
 
 std::vector<ChainWindow> windows_of(Chains chains) {

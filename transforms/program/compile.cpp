@@ -39,7 +39,7 @@ bool is_for(const Chain& chain, Domain domain) {
 std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   if (request.leader->points() != nullptr) return compile_point_follower(request);
   if (follows_items(request.chain)) return compile_array(request);
-  require(!has<step::Attribute>(request.chain) && !has<step::Mask>(request.chain), request,
+  require(!has<step::Attribute>(request.chain) && !has<step::PointsValidMask>(request.chain), request,
           "follows an image, which has no points");
   const bool boxes = has<step::Boxes>(request.chain), points = has<step::Keypoints>(request.chain);
   if (!boxes && !points) return compile_mask(request);
@@ -210,14 +210,14 @@ Output OutputRequest::output(DType dtype, Shape shape) const {
 
 bool follows_items(const Chain& chain) {
   const auto* elements = find_step<step::Elements>(chain);
-  return has<step::PadMask>(chain) || has<step::Lengths>(chain) || (elements != nullptr && elements->ragged);
+  return has<step::ValidMask>(chain) || has<step::Lengths>(chain) || (elements != nullptr && elements->ragged);
 }
 
 // Before a field is looked for: a step that only follows needs none of the output's name.
 void require_followed(const OutputRequest& request) {
   const Chain& chain = request.chain;
-  const bool follows = has<step::PadMask>(chain) || has<step::Lengths>(chain) || has<step::Boxes>(chain) ||
-                       has<step::Keypoints>(chain) || has<step::Inside>(chain);
+  const bool follows = has<step::ValidMask>(chain) || has<step::Lengths>(chain) || has<step::Boxes>(chain) ||
+                       has<step::Keypoints>(chain) || has<step::WindowValid>(chain);
   if (!follows || chain.followed) return;
   throw request.misuse(to_string(chain.steps.back()) + " needs follow(\"OUTPUT\") before it");
 }
@@ -247,7 +247,7 @@ void find_sources(OutputRequest& request) {
   }
   if (!request.sources.empty()) return require_alike(request);
   const bool counts =
-      has<step::PadMask>(request.chain) || has<step::Lengths>(request.chain) || has<step::Inside>(request.chain);
+      has<step::ValidMask>(request.chain) || has<step::Lengths>(request.chain) || has<step::WindowValid>(request.chain);
   if (counts && request.chain.sources.empty() && request.leader != nullptr) {
     request.sources = request.leader->output().sources;
     return;
@@ -281,8 +281,8 @@ std::unique_ptr<OutputProgram> compile_kind(const OutputRequest& request) {
   check_own_steps(request);
   if (has<step::OwnTransform>(chain)) return compile_own(request);
   if (has<step::PadItems>(chain)) return compile_padded(request);
-  if (has<step::PadMask>(chain) || has<step::Lengths>(chain)) return compile_item_counts(request);
-  if (has<step::Inside>(chain)) return compile_inside(request);
+  if (has<step::ValidMask>(chain) || has<step::Lengths>(chain)) return compile_item_counts(request);
+  if (has<step::WindowValid>(chain)) return compile_inside(request);
   if (has<step::Origin>(chain)) return compile_origin(request);
   if (chain.followed) return compile_follower(request);
   if (has<step::Label>(chain)) {
@@ -294,7 +294,7 @@ std::unique_ptr<OutputProgram> compile_kind(const OutputRequest& request) {
     return compile_bytes(request);
   }
   if (has<step::Attribute>(chain)) return compile_point_follower(request);
-  require(!has<step::Mask>(chain), request, "points.mask() needs follow(\"OUTPUT\") before it");
+  require(!has<step::PointsValidMask>(chain), request, "points.valid_mask() needs follow(\"OUTPUT\") before it");
   const bool array = is_for(chain, Domain::array), image = is_for(chain, Domain::image);
   const bool cloud = is_for(chain, Domain::points);
   require(array + image + cloud <= 1, request, "steps for images, for arrays and for points do not mix");

@@ -83,15 +83,15 @@ std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request);
-/// attribute(), mask() or rows of an array, of points or after follow("POINTS").
+/// attribute(), valid_mask() or rows of an array, of points or after follow("POINTS").
 std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_origin(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request);
 /// pad() behind a ragged output.
 std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request);
-/// mask() or lengths() after follow("ITEMS").
+/// valid_mask() or lengths() after follow("ITEMS").
 std::unique_ptr<OutputProgram> compile_item_counts(const OutputRequest& request);
-/// inside() after follow("OUTPUT"), of a window.
+/// window_valid() after follow("OUTPUT"), of a window.
 std::unique_ptr<OutputProgram> compile_inside(const OutputRequest& request);
 /// Whether a chain goes along with the items of the very output that it follows, and not with an image behind that one.
 bool follows_items(const Chain& chain);

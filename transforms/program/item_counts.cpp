@@ -1,4 +1,4 @@
-// Compiles what tells of a row's items how many they are: mask() and lengths().
+// Compiles what tells of a row's items how many they are: valid_mask() and lengths().
 #include <cstring>
 #include <utility>
 
@@ -70,7 +70,7 @@ std::unique_ptr<OutputProgram> compile_item_counts(const OutputRequest& request)
     return std::make_unique<CountsProgram<LengthsRunner>>(std::move(output), *request.leader);
   }
   if (!leader.padding) {
-    throw request.misuse("mask() tells what pad() filled up, but \"" + leader.name +
+    throw request.misuse("valid_mask() tells what pad() filled up, but \"" + leader.name +
                          "\" does not end in it; a mask of pixels that moves with its image is follow() alone");
   }
   Output output = counts_of(request, DType::boolean, leader.ragged ? Shape{} : Shape{leader.shape.front()});

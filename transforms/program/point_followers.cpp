@@ -206,7 +206,8 @@ void plan_attribute(const OutputRequest& request, ColumnPlan& plan) {
 void plan_rows(const OutputRequest& request, ColumnPlan& plan) {
   const FirstValue first = request.probe();
   if (!first.layout || first.layout->shape.empty() || first.layout->cloud || first.layout->image) {
-    throw request.misuse("what follows points is points.attribute(), points.mask(), or an array with a row for each");
+    throw request.misuse(
+        "what follows points is points.attribute(), points.valid_mask(), or an array with a row for each");
   }
   plan.stored = first.layout->dtype;
   plan.row.assign(first.layout->shape.begin() + 1, first.layout->shape.end());
@@ -226,14 +227,14 @@ std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& reque
   if (leader != nullptr && leader->plan().makes_points) {
     throw request.misuse("the points it follows are made, not stored: voxel=\"first\" or \"random\" keeps stored ones");
   }
-  const bool mask = find_step<step::Mask>(request.chain) != nullptr;
+  const bool mask = find_step<step::PointsValidMask>(request.chain) != nullptr;
   ColumnPlan plan{.attribute = {}, .follows = leader != nullptr};
   if (const auto* attribute = find_step<step::Attribute>(request.chain)) plan.attribute = attribute->name;
   const auto* cast = find_step<step::Cast>(request.chain);
   const std::size_t known = (cast != nullptr ? 1U : 0U) + (mask || !plan.attribute.empty() ? 1U : 0U) +
                             (find_step<step::Elements>(request.chain) != nullptr ? 1U : 0U);
   if (known != request.chain.steps.size() || (mask && request.chain.steps.size() != 1)) {
-    throw request.misuse("points.mask() stands alone; points.attribute() and arrays take a cast at most");
+    throw request.misuse("points.valid_mask() stands alone; points.attribute() and arrays take a cast at most");
   }
   plan.rows = leader == nullptr ? 0 : leader->plan().rows;
   Shape shape;

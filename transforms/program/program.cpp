@@ -153,7 +153,7 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
       request.leader = state.programs[*leader].get();
       const bool rows_of_points =
           request.leader->points() != nullptr && find_step<step::Elements>(request.chain) != nullptr;
-      if (find_step<step::Inside>(request.chain) != nullptr) {
+      if (find_step<step::WindowValid>(request.chain) != nullptr) {
         // of any window
       } else if (follows_items(request.chain) && !rows_of_points) {
         if (!request.leader->traces_items())

@@ -31,7 +31,7 @@ bool has_draws(const Chain& chain) {
 }  // namespace
 
 std::unique_ptr<OutputProgram> compile_inside(const OutputRequest& request) {
-  if (request.chain.steps.size() != 1) throw request.misuse("inside() stands alone after follow()");
+  if (request.chain.steps.size() != 1) throw request.misuse("window_valid() stands alone after follow()");
   Output output = request.output(DType::boolean, {});
   output.inside = true;
   return std::make_unique<InsideProgram>(std::move(output));
@@ -61,7 +61,7 @@ void WindowedChains::apply(std::uint32_t number, Output& output) const {
   if (numbers_[number] == 0) {
     if (output.inside)
       fail(ErrorKind::invalid_argument, "\"" + *chains_[number].second.followed +
-                                            "\" has no window(): inside() tells "
+                                            "\" has no window(): window_valid() tells "
                                             "which steps of one lie in the group");
     return;
   }

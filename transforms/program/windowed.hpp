@@ -18,8 +18,8 @@ class WindowedChains {
  public:
   explicit WindowedChains(std::span<const FieldChain> chains);
   std::uint32_t windows() const { return static_cast<std::uint32_t>(windows_.size()); }
-  /// `leaders`: by output. Throws Error: invalid_argument or shape, for inside() of no window, and for outputs whose
-  /// rows cannot be one behind the other.
+  /// `leaders`: by output. Throws Error: invalid_argument or shape, for window_valid() of no window, and for outputs
+  /// whose rows cannot be one behind the other.
   void apply(std::span<const std::optional<std::uint32_t>> leaders, std::span<Output> outputs) const;
 
  private:

@@ -49,11 +49,9 @@ from ._penstock import (
     field,
     follow,
     image,
-    inside,
     keypoints,
     label,
     lengths,
-    mask,
     mixture,
     mixup,
     open,
@@ -61,7 +59,9 @@ from ._penstock import (
     points,
     raw,
     token_blocks,
+    valid_mask,
     window,
+    window_valid,
 )
 from ._penstock import (
     close_all as _close_all,
@@ -125,11 +125,9 @@ __all__ = [
     "finish_pack",
     "follow",
     "image",
-    "inside",
     "keypoints",
     "label",
     "lengths",
-    "mask",
     "merge_traces",
     "mixture",
     "mixup",
@@ -149,7 +147,9 @@ __all__ = [
     "token_blocks",
     "transform",
     "tune",
+    "valid_mask",
     "window",
+    "window_valid",
 ]
 
 concat = _worded("penstock.concat", concat)

@@ -30,9 +30,11 @@ _ELSEWHERE = {
     "WebDataset": "ps.open(path), of tar files",
     "WebLoader": "ps.Loader, or ps.torch.Loader",
     "WeightedRandomSampler": "ps.sampler.weighted(weights), or give it to ps.Loader(sampler=...) as it is",
+    "inside": "ps.window_valid()",
     "key_points": "ps.keypoints()",
     "load": "ps.open(path)",
     "load_dataset": "ps.open(path)",
+    "mask": "ps.valid_mask(), True for items of a row; or ps.follow(output), for masks stored with images",
     "read": "ps.open(path)",
     "transforms": "ps.image, ps.points and ps.array",
 }

@@ -92,6 +92,7 @@ _STEPS_ELSEWHERE = {
     "dropout": "random_dropout",
     "shuffle": "random_shuffle",
     "finite": "drop_nonfinite",
+    "mask": "valid_mask",
 }
 
 _Type = TypeVar("_Type")

@@ -1,4 +1,4 @@
-// Steps for rows of different lengths: pad(), and mask() and lengths() of what was padded.
+// Steps for rows of different lengths: pad(), and valid_mask() and lengths() of what was padded.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct PadItems {
   static constexpr Traits kTraits{.draws = false};
   void check() const;
 };
-struct PadMask {
+struct ValidMask {
   static const StepTable& table();
   static constexpr Traits kTraits{.draws = false};
 };
@@ -48,7 +48,7 @@ struct PadOptions {
 /// Images have image::pad(), clouds points::pad().
 Chain pad(std::int64_t length = 0, const PadOptions& options = {});
 /// After follow("OUTPUT"), an output that pad() ends: bool, true for a row's items and false where pad() filled up.
-Chain mask();
+Chain valid_mask();
 /// After follow("OUTPUT"), one that is or was ragged: int64 scalar, the items of a row.
 Chain lengths();
 

@@ -55,7 +55,7 @@ std::string to_string(const WindowSpec& spec, std::span<const std::string> sourc
 
 namespace step {
 /// Of a row of a window, which steps lie in its group.
-struct Inside {
+struct WindowValid {
   static const StepTable& table();
   static constexpr Traits kTraits{.draws = false};
 };
@@ -63,7 +63,7 @@ struct Inside {
 
 /// After follow("OUTPUT"), whose chain begins with window(): bool (offsets,), true for steps of the row's group, false
 /// where its nearest step is repeated.
-Chain inside();
+Chain window_valid();
 
 /// The steps of one or several outputs of a loader.
 struct ChainWindow {

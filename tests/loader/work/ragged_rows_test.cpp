@@ -39,7 +39,7 @@ std::vector<FieldChain> chains() {
           {"boxes.json", follow("png") | boxes({.min_size = 1})},
           {"labels", field("labels.txt") | follow("boxes.json") | array::decode({.dtype = DType::i64, .ragged = true}) |
                          pad(0, {.multiple_of = 2, .value = -1})},
-          {"mask", follow("labels") | mask()},
+          {"mask", follow("labels") | valid_mask()},
           {"count", follow("boxes.json") | lengths()},
           {"npy", array::decode({.ragged = true, .shape = Shape{2}})},
           {"first", field("npy") | array::decode({.ragged = true, .shape = Shape{2}}) |

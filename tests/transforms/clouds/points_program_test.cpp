@@ -111,7 +111,7 @@ std::vector<Bytes> fill_from_parts(const Program& program, const Fields& fields,
 std::vector<FieldChain> labelled(const Chain& chain) {
   return {{"cloud", chain},
           {"tags", field("cloud") | follow("cloud") | points::attribute("tag")},
-          {"mask", field("cloud") | follow("cloud") | points::mask()},
+          {"mask", field("cloud") | follow("cloud") | points::valid_mask()},
           {"n", follow("cloud") | lengths()}};
 }
 
@@ -208,7 +208,8 @@ TEST_CASE("an array with a row for each point follows, too") {
   for (std::size_t i = 0; i < 20; ++i) CHECK(followed[2 * i] == 2 * static_cast<std::int32_t>(rows[3 * i]));
 }
 
-TEST_CASE("clouds with too few points are repeated, ragged or refused, as asked; pad() fills up and mask() tells") {
+TEST_CASE(
+    "clouds with too few points are repeated, ragged or refused, as asked; pad() fills up and valid_mask() tells") {
   const Fields fields = one(cloud(10));
   const Numbers repeated = column(row(fields, points::sample(25)), 3, 0);
   CHECK(repeated.size() == 25);
@@ -361,7 +362,7 @@ TEST_CASE("what does not fit points is refused with the output's name") {
   refused(points::decode({"colour"}), "have no attribute \"colour\"; they have: tag, nx");
   CHECK_THROWS_WITH_AS(points::sample(0), doctest::Contains("at least 1 point"), Error);
   refused(points::channels_first() | points::center(), "must come before");
-  refused(points::mask(), "needs follow");
+  refused(points::valid_mask(), "needs follow");
   const std::vector<FieldChain> made{{"cloud", points::voxel(1)},
                                      {"tags", field("cloud") | follow("cloud") | points::attribute("tag")}};
   CHECK_THROWS_WITH(Program(made, fields.catalog()), doctest::Contains("are made, not stored"));

@@ -11,8 +11,11 @@ const StepTable& step::Attribute::table() {
   return table;
 }
 
-const StepTable& step::Mask::table() {
-  static const TableOf<Mask> table{"points.mask", "After follow(\"OUTPUT\"): bool (K,), False where pad() filled up."};
+const StepTable& step::PointsValidMask::table() {
+  static const TableOf<PointsValidMask> table{
+      "points.valid_mask",
+      "After follow(\"OUTPUT\"): bool (K,), True for points, False where pad() filled up. key_padding_mask of torch's "
+      "attention is the opposite: give it ~valid_mask."};
   return table;
 }
 

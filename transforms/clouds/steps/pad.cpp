@@ -5,7 +5,7 @@ namespace penstock {
 
 const StepTable& step::Pad::table() {
   static const PointTable<Pad> table{
-      "points.pad", "Rows of zeros behind the points; see mask().",
+      "points.pad", "Rows of zeros behind the points; see valid_mask().",
       Parameter{"points", &Pad::points, required({.least = 1, .unit = "points"}), "rows then"}};
   return table;
 }

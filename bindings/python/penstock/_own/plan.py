@@ -181,12 +181,12 @@ def parted(
 
 
 def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: SampleCall | None) -> list[Count]:
-    """lengths() and mask() of what functions change."""
+    """lengths() and valid_mask() of what functions change."""
     counts = []
     for output, value in fields.items():
         chain = value.chain if isinstance(value, Transform) else value
         state = ChainState.of(chain) if isinstance(chain, Chain) else None
-        if state is None or state.steps not in (("lengths()",), ("mask()",)) or state.followed not in known:
+        if state is None or state.steps not in (("lengths()",), ("valid_mask()",)) or state.followed not in known:
             continue
         leader = state.followed
         assert leader is not None
@@ -202,7 +202,9 @@ def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: Sampl
             )
         if isinstance(value, Transform):
             raise misuse(output, f'counts items of "{leader}" behind a function, and can have no function of its own')
-        counts.append(_count(output, state.steps[0] == "mask()", leader, known[leader], sample if in_sample else None))
+        counts.append(
+            _count(output, state.steps[0] == "valid_mask()", leader, known[leader], sample if in_sample else None)
+        )
     return counts
 
 
@@ -223,7 +225,9 @@ def _count(output: str, mask: bool, leader: str, of: Resolved, sample: SampleCal
     if not ragged and padding is None:
         raise misuse(output, no_items(leader, step))
     if mask and padding is None:
-        raise misuse(output, f'mask() tells what pad() filled up, but no pad() stands behind {step} of "{leader}"')
+        raise misuse(
+            output, f'valid_mask() tells what pad() filled up, but no pad() stands behind {step} of "{leader}"'
+        )
     return Count(output, leader, padding if mask else None, False)
 
 

@@ -398,7 +398,7 @@ class SampleCall(NamedTuple):
 
 
 class Count(NamedTuple):
-    """lengths() or mask() of an output that functions have changed."""
+    """lengths() or valid_mask() of an output that functions have changed."""
 
     output: str
     leader: str

@@ -1,4 +1,4 @@
-// points.attribute(), points.mask() and points.origin(): what goes with points.
+// points.attribute(), points.valid_mask() and points.origin(): what goes with points.
 #pragma once
 
 #include <penstock/transforms/chain/step.hpp>
@@ -8,7 +8,7 @@ struct Attribute {
   std::string name;
   static const StepTable& table();
 };
-struct Mask {
+struct PointsValidMask {
   static const StepTable& table();
 };
 struct Origin {
@@ -22,8 +22,8 @@ inline Chain attribute(const std::string& name) {
   return one_step(step::Attribute{.name = name});
 }
 /// After follow("OUTPUT"): bool (K,), true where the row has a point, false where pad() filled up.
-inline Chain mask() {
-  return one_step(step::Mask{});
+inline Chain valid_mask() {
+  return one_step(step::PointsValidMask{});
 }
 /// After follow("OUTPUT"), or as a chain of its own: float64 (3,), what coordinates are relative to.
 inline Chain origin() {

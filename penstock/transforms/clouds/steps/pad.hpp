@@ -1,4 +1,4 @@
-// points.pad(): rows of zeros behind the points, up to so many; see mask().
+// points.pad(): rows of zeros behind the points, up to so many; see valid_mask().
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ struct Pad {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// Rows of zeros behind the points, so that there are `points` of them; see mask(). A cloud of more is an Error: shape.
+/// Rows of zeros behind the points, so that there are `points` of them; see valid_mask(). A cloud of more is an Error:
+/// shape.
 inline Chain pad(std::int64_t points) {
   return one_step(step::Pad{.points = points});
 }
