@@ -60,7 +60,7 @@ def main():
             shuffle=True,
             workers=given.workers,
             transforms=fields,
-            read_options=ps.ReadOptions(engine="gather"),
+            read_options=ps.ReadOptions(engine="mmap"),
             **options,
         )
         for name, (source, options) in orders_of(dataset).items()

@@ -106,8 +106,8 @@ Command stage_command(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--engine", options->engine,
-                   "auto (io_uring, else pread threads), io_uring, pread, direct or gather: what reads the source")
-      ->check(CLI::IsMember({"auto", "io_uring", "direct", "pread", "gather"}))
+                   "auto (io_uring, else pread threads), io_uring, pread, inline or mmap: what reads the source")
+      ->check(CLI::IsMember({"auto", "io_uring", "inline", "pread", "mmap"}))
       ->capture_default_str();
   CLI::Option* resume = command->add_flag(
       "--resume", options->resume, "Keep files that are staged already, and go on with large ones (the default)");

@@ -5,7 +5,7 @@
 
 namespace penstock {
 namespace {
-constexpr std::array<std::string_view, 6> kNames{"auto", "io_uring", "direct", "pread", "gather", "store"};
+constexpr std::array<std::string_view, 6> kNames{"auto", "io_uring", "inline", "pread", "mmap", "store"};
 }
 
 std::string_view name(EngineKind kind) {
@@ -15,8 +15,10 @@ std::string_view name(EngineKind kind) {
 EngineKind engine_named(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if (kNames[i] == name && kNames[i] != "store") return static_cast<EngineKind>(i);
-  throw Error::invalid_argument("no read engine is named \"" + std::string(name) +
-                                "\": auto, io_uring, direct, pread or gather");
+  const std::string refusal = "no read engine is named \"" + std::string(name) + "\": ";
+  if (name == "direct") throw Error::invalid_argument(refusal + "it is inline now");
+  if (name == "gather") throw Error::invalid_argument(refusal + "it is mmap now");
+  throw Error::invalid_argument(refusal + "auto, io_uring, inline, pread or mmap");
 }
 
 EngineStats& EngineStats::operator+=(const EngineStats& other) {

@@ -28,7 +28,7 @@ BenchReport sample_report() {
   report.consumer = "none";
   BenchRow row;
   row.setting = {2, 4, 64};
-  row.engine = "direct";
+  row.engine = "inline";
   row.engine_reason = "resident";
   row.samples_per_s = {1234.5, 1200, 1300};
   row.efficiency = penstock::Spread{0.93, 0.91, 0.95};
@@ -72,7 +72,7 @@ TEST_CASE("the JSON has every promised field under its name") {
 
 TEST_CASE("the text names the rate, the efficiency and the stages") {
   const std::string text = penstock::to_text(sample_report());
-  for (const char* part : {"1,234", "0.930 [0.910-0.950]", "0000000000000abc", "decode", "direct: resident"})
+  for (const char* part : {"1,234", "0.930 [0.910-0.950]", "0000000000000abc", "decode", "inline: resident"})
     CHECK_MESSAGE(text.find(part) != std::string::npos, part);
 }
 

@@ -125,8 +125,8 @@ LoaderOptions with_engine(EngineKind kind, unsigned threads = 0) {
 
 std::vector<Setup> setups() {
   std::vector<Setup> all{
-      {"direct", [] { return with_engine(EngineKind::in_worker); }},
-      {"gather", [] { return with_engine(EngineKind::gather); }},
+      {"inline", [] { return with_engine(EngineKind::in_worker); }},
+      {"mmap", [] { return with_engine(EngineKind::gather); }},
       {"pread", [] { return with_engine(EngineKind::pread, 3); }},
       {"on_batch",
        [] {

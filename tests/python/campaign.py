@@ -88,7 +88,7 @@ def act(path, covered, whole, expected, draws):
         batch_size=draws.randrange(1, 7),
         shuffle=draws.random() < 0.5,
         workers=draws.randrange(1, 4),
-        read_options=ps.ReadOptions(engine=draws.choice(["auto", "direct", "pread"])),
+        read_options=ps.ReadOptions(engine=draws.choice(["auto", "inline", "pread"])),
         on_error=draws.choice(["raise", "replace", "mark"]),
         max_errors=1.0,
         timeout=20,

@@ -13,7 +13,7 @@ from command import COMMAND, fails, handles, run
 def test_the_digest_is_equal_for_all_packings_workers_prefetch_and_engines(packed, icons):
     digests = set()
     for dataset in [icons, *packed.values()]:
-        for engine in ["auto", "direct", "pread", "gather"]:
+        for engine in ["auto", "inline", "pread", "mmap"]:
             text = run(
                 "bench",
                 dataset,

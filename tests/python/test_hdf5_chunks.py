@@ -12,7 +12,7 @@ import pytest
 import penstock as ps
 
 DATA = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "/nonexistent"))
-ENGINES = ("auto", "direct", "pread", "gather")
+ENGINES = ("auto", "inline", "pread", "mmap")
 
 
 def loaded(path, name, **options):

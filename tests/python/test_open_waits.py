@@ -65,7 +65,7 @@ import faulthandler, os, sys, threading
 import numpy as np, penstock as ps
 before, folder = sys.argv[1] == "before", sys.argv[2]
 if before: faulthandler.enable()
-loader = ps.Loader(folder, batch_size=1, read_options=ps.ReadOptions(engine="gather"), transforms={"bin": ps.raw()})
+loader = ps.Loader(folder, batch_size=1, read_options=ps.ReadOptions(engine="mmap"), transforms={"bin": ps.raw()})
 batch = next(iter(loader))
 if not before: faulthandler.enable()
 for name in os.listdir(folder):

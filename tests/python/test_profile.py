@@ -875,7 +875,7 @@ def test_a_loader_whose_files_come_late_waits_for_storage_that_answers_late(tmp_
         np.save(files / f"{number:03}.npy", np.zeros(100, np.float32))
     with (
         slow_files.mounted(files, tmp_path / "slow", 0.02) as slow,
-        ps.Loader(slow, batch_size=8, workers=2, read_options=ps.ReadOptions(engine="direct")) as loader,
+        ps.Loader(slow, batch_size=8, workers=2, read_options=ps.ReadOptions(engine="inline")) as loader,
     ):
         profiled = ps.profile(loader)
         for _ in profiled:

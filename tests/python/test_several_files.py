@@ -287,7 +287,7 @@ def test_each_way_to_read_has_the_widened_values(tmp_path):
     assert dataset.fields[0].dtype == "int32" and dataset.fields[0].shape == (4,)
     want = np.concatenate([files["a"], files["b"]]).astype("int32")
     assert [dataset[row]["x"] for row in range(6)] == [row.tobytes() for row in want]
-    for engine in ("pread", "mmap", "io_uring", "direct"):
+    for engine in ("pread", "mmap", "io_uring", "inline"):
         try:
             with ps.Loader(
                 dataset, batch_size=6, workers=2, publish=False, read_options=ps.ReadOptions(engine=engine)

@@ -105,7 +105,7 @@ LOADERS = {
     "in order": {},
     "shuffled": {**SHUFFLED, "prefetch": 5},
     "block shuffle": {**SHUFFLED, "shuffle": ps.shuffle.blocks(4)},
-    "one worker": {"workers": 1, "prefetch": 1, "read_options": ps.ReadOptions(engine="direct")},
+    "one worker": {"workers": 1, "prefetch": 1, "read_options": ps.ReadOptions(engine="inline")},
     "pread": {**SHUFFLED, "read_options": ps.ReadOptions(engine="pread")},
     "drop": {**SHUFFLED, "last_batch": "drop"},
     "pad": {**SHUFFLED, "last_batch": "pad"},

@@ -307,7 +307,7 @@ def test_blocks_in_mixtures_caches_and_chains(corpus):
     assert str(small["tokens"].dtype) == "int32" and small["tokens"].numpy().tolist() == plain["tokens"][:4]
     stored = next(iter(ps.Loader(blocks, batch_size=2, transforms={"tokens": ps.raw()})))
     assert np.asarray(stored["tokens"][0]).view(np.uint16).tolist() == plain["tokens"][0]
-    for engine in ("pread", "gather", "io_uring"):
+    for engine in ("pread", "mmap", "io_uring"):
         assert delivered(blocks, "tokens", read_options=ps.ReadOptions(engine=engine)) == plain
 
 

@@ -90,7 +90,7 @@ def sum_of(trace, name, pid=0):
 
 
 @pytest.mark.parametrize("cache", [None, "decoded"])
-@pytest.mark.parametrize("engine", ["direct", "io_uring", "pread", "gather"])
+@pytest.mark.parametrize("engine", ["inline", "io_uring", "pread", "mmap"])
 def test_a_trace_is_well_formed_and_its_spans_add_up_to_the_table(make, tmp_path, engine, cache):
     try:
         loader = make(

@@ -90,7 +90,7 @@ def check(rows, model, frames):
 
 
 @pytest.mark.parametrize("shuffle", [False, True])
-@pytest.mark.parametrize("engine", ["direct", "gather", "pread", "auto"])
+@pytest.mark.parametrize("engine", ["inline", "mmap", "pread", "auto"])
 @pytest.mark.parametrize("group", [BY_KEY, "json:episode"])
 def test_rows_are_the_steps_of_the_page(packed, frames, group, engine, shuffle):
     chain = window(group=group)
@@ -232,7 +232,7 @@ def test_several_windows_and_arrays(packed):
             assert np.asarray(batch["npy"])[row, 0] == NUMBER[key]
 
 
-@pytest.mark.parametrize("engine", ["direct", "gather", "pread", "auto"])
+@pytest.mark.parametrize("engine", ["inline", "mmap", "pread", "auto"])
 @pytest.mark.parametrize("field", ["png", "npy"])
 def test_a_value_is_read_once_for_a_batch(packed, field, engine):
     """Whatever rows, windows and steps ask for it: one batch of all samples reads all values once."""
@@ -300,8 +300,8 @@ def test_bytes_do_not_depend_on_how_they_are_made(packed, folder, chain):
         {"cache": "decoded"},
         {"read_options": ps.ReadOptions(engine="pread")},
         {"read_options": ps.ReadOptions(engine="pread", direct_io=True)},
-        {"read_options": ps.ReadOptions(engine="direct")},
-        {"read_options": ps.ReadOptions(engine="gather")},
+        {"read_options": ps.ReadOptions(engine="inline")},
+        {"read_options": ps.ReadOptions(engine="mmap")},
         {"checksums": "always"},
         {"checksums": "off"},
         {"read_options": ps.ReadOptions(read_ahead_bytes=4096, engine="pread")},
@@ -402,7 +402,7 @@ def test_rows_with_a_broken_step_are_marked_or_replaced(broken, frames, draws):
 
 
 @pytest.mark.parametrize("batch_size", [4, len(KEYS)])
-@pytest.mark.parametrize("engine", ["direct", "pread"])
+@pytest.mark.parametrize("engine", ["inline", "pread"])
 def test_a_broken_field_breaks_only_rows_that_have_it(folder, tmp_path, engine, batch_size):
     """Also where its sample is read at once for rows that have another field of it: its checksum tells."""
     ps.pack(folder, tmp_path / "packed", format="tar", progress=False)

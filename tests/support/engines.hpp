@@ -27,8 +27,8 @@ struct EngineUnderTest {
 
 inline std::vector<EngineUnderTest> engines_under_test() {
   std::vector<EngineUnderTest> engines{
-      {"direct", EngineKind::in_worker, {}},
-      {"gather", EngineKind::gather, {}},
+      {"inline", EngineKind::in_worker, {}},
+      {"mmap", EngineKind::gather, {}},
       {"pread, 4 threads", EngineKind::pread, {.threads = 4}},
       {"pread, nothing merged", EngineKind::pread, {.threads = 2, .merge_gap_bytes = 0, .merge_bytes = 0}},
   };

@@ -37,7 +37,7 @@ def stage(
     the folder `destination`.
 
     workers: threads that write and check. 0: usable cores, at most 8.
-    engine: the read engine, "auto", "io_uring", "pread", "direct" or "gather".
+    engine: the read engine, "auto", "io_uring", "pread", "inline" or "mmap".
     overwrite: copies everything again, and replaces what is at the destination.
     verify: True reads each copy again and compares its CRC-32C. None does so for files without a checksum in
       penstock.json. False compares nothing.

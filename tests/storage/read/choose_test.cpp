@@ -65,9 +65,9 @@ std::string chosen(const Dataset& dataset, const EngineOptions& options = {}) {
 TEST_CASE("data in memory is read by the workers, other data by io_uring, and by a pread pool where that is refused") {
   unsetenv("PENSTOCK_ENGINE");
   const Shard shard;
-  CHECK(chosen(shard.dataset) == "direct: resident: 64 of 64 probed extents in memory");
+  CHECK(chosen(shard.dataset) == "inline: resident: 64 of 64 probed extents in memory");
   CHECK(chosen(shard.dataset, {.rows = true}) ==
-        "gather: rows as they are stored, resident: 64 of 64 probed extents in memory");
+        "mmap: rows as they are stored, resident: 64 of 64 probed extents in memory");
   if (!shard.drop_from_memory()) {
     penstock::test::skip("this file system keeps dropped pages in memory");
     return;
@@ -95,11 +95,13 @@ TEST_CASE("an engine asked for by name is that one, or an error that says why no
 
 TEST_CASE("PENSTOCK_ENGINE overrides the automatic choice, and only that") {
   const Shard shard;
-  setenv("PENSTOCK_ENGINE", "gather", 1);
-  CHECK(chosen(shard.dataset) == "gather: PENSTOCK_ENGINE");
+  setenv("PENSTOCK_ENGINE", "mmap", 1);
+  CHECK(chosen(shard.dataset) == "mmap: PENSTOCK_ENGINE");
   CHECK(chosen(shard.dataset, {.kind = EngineKind::pread}) == "pread: as asked");
   setenv("PENSTOCK_ENGINE", "auto", 1);
   CHECK(chosen(shard.dataset).find("resident") != std::string::npos);
+  setenv("PENSTOCK_ENGINE", "gather", 1);
+  CHECK(chosen(shard.dataset).find("\"gather\": it is mmap now") != std::string::npos);
   setenv("PENSTOCK_ENGINE", "turbo", 1);
   CHECK(chosen(shard.dataset).find("no read engine is named \"turbo\"") != std::string::npos);
   unsetenv("PENSTOCK_ENGINE");

@@ -143,7 +143,7 @@ TEST_CASE("a mapped copy survives the file being cut under it, and other faults 
 TEST_CASE("a file that is cut while the gather engine reads it gives errors, never a crash") {
   const TemporaryFolder folder;
   const auto files = one_file(folder, 4 << 20);
-  const EngineUnderTest gather{"gather", EngineKind::gather, {}};
+  const EngineUnderTest gather{"mmap", EngineKind::gather, {}};
   Answers answers;
   auto engine = make_engine(gather, files, answers.collect());
   std::atomic<bool> over{false};
@@ -184,7 +184,7 @@ TEST_CASE("data that was just written is resident, data that was dropped is not"
 TEST_CASE("the faulty engine fails, loses and delays what it is told to") {
   const TemporaryFolder folder;
   const auto files = one_file(folder, 10000);
-  const EngineUnderTest direct{"direct", EngineKind::in_worker, {}};
+  const EngineUnderTest direct{"inline", EngineKind::in_worker, {}};
   const auto make = [&](OnRead on_read) { return make_engine(direct, files, std::move(on_read)); };
   std::byte memory[4][100];
   const std::vector<ReadRequest> requests{{{0, 0, 100}, memory[0], 10},
