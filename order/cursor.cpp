@@ -289,7 +289,7 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
   if (!other.empty()) {
     if (!options_.mixed->carry) require_rows_of(state, transforms, false);
     if (!options_.mixed->carry)
-      throw Error::invalid_argument(other + "; sources=\"carry\" goes on with each source where it was");
+      throw Error::invalid_argument(other + "; on_change=\"carry\" goes on with each source where it was");
     if (state.order) require_same(*state.order, order());
     Restored restored;
     carry(state, restored);

@@ -87,7 +87,7 @@ GROUPS: list[tuple[str, list[str]]] = [
             "valid_mask",
             "lengths",
         ]
-        + ["Chain", "transform", "Transform", "sample", "SampleFunction"],
+        + ["Chain", "transform", "Transform", "sample_transform", "SampleFunction"],
     ),
     ("Mixing rows", ["mixup", "cutmix", "Mix"]),
     ("Mixing datasets", ["mixture", "Mixture"]),

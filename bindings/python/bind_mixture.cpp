@@ -22,7 +22,7 @@ namespace penstock::python {
 namespace {
 
 MixtureOptions options_of(const std::variant<std::uint64_t, std::string>& stop, const std::string& sampling,
-                          const std::string& sources) {
+                          const std::string& on_change) {
   MixtureOptions options;
   if (const auto* samples = std::get_if<std::uint64_t>(&stop)) {
     options.stop = Stop::samples;
@@ -37,8 +37,8 @@ MixtureOptions options_of(const std::variant<std::uint64_t, std::string>& stop, 
   } else if (sampling != "shares") {
     refuse_word("sampling", sampling, "\"shares\" or \"random\"");
   }
-  options.carry = sources == "carry";
-  if (!options.carry && sources != "same") refuse_word("sources", sources, "\"same\" or \"carry\"");
+  options.carry = on_change == "carry";
+  if (!options.carry && on_change != "raise") refuse_word("on_change", on_change, "\"raise\" or \"carry\"");
   return options;
 }
 
@@ -102,15 +102,15 @@ Mixture mixture_of_file(const nb::object& path, bool alone) {
 
 Mixture mixture(const nb::object& given, const std::optional<nb::dict>& weights, std::optional<double> temperature,
                 const std::variant<std::uint64_t, std::string>& stop, const std::string& sampling,
-                const std::string& sources, nb::handle schedule) {
+                const std::string& on_change, nb::handle schedule) {
   if (!nb::isinstance<nb::dict>(given)) {
     const auto* word = std::get_if<std::string>(&stop);
     const bool alone = !weights && !temperature && schedule.is_none() && word != nullptr &&
-                       *word == "first_exhausted" && sampling == "shares" && sources == "same";
+                       *word == "first_exhausted" && sampling == "shares" && on_change == "raise";
     return mixture_of_file(given, alone);
   }
   const auto datasets = nb::borrow<nb::dict>(given);
-  MixtureOptions options = options_of(stop, sampling, sources);
+  MixtureOptions options = options_of(stop, sampling, on_change);
   if (weights && temperature) throw Error::invalid_argument("a mixture takes weights or a temperature, not both");
   std::vector<MixtureSource> all;
   std::vector<Dataset> opened;
@@ -210,12 +210,13 @@ void bind_mixture(nb::module_& module) {
   module.def(
       "mixture", mixture, nb::arg("datasets"), nb::arg("weights") = nb::none(), nb::kw_only(),
       nb::arg("temperature") = nb::none(), nb::arg("stop") = "first_exhausted", nb::arg("sampling") = "shares",
-      nb::arg("sources") = "same", nb::arg("schedule") = nb::none(),
+      nb::arg("on_change") = "raise", nb::arg("schedule") = nb::none(),
       nb::sig(
           "def mixture(datasets: dict[str, Dataset | str | os.PathLike] | str | os.PathLike, weights: dict[str, float] "
           "| None = None, *, "
           "temperature: float | None = None, stop: int | str = 'first_exhausted', sampling: str = 'shares', "
-          "sources: str = 'same', schedule: collections.abc.Iterable[tuple[int, dict[str, float]]] | None = None) -> "
+          "on_change: str = 'raise', schedule: collections.abc.Iterable[tuple[int, dict[str, float]]] | None = None) "
+          "-> "
           "Mixture"),
       "Mixes datasets of any packings, with the same fields, into one order, for penstock.Loader().\n\n"
       "datasets: names, and what they stand for: a Dataset, a view of one, or a path. Or the path of a file of JSON "
@@ -229,7 +230,7 @@ void bind_mixture(nb::module_& module) {
       "sampling: \"shares\": any first n samples hold each of two sources within one of its weight, of more within\n"
       "two, and so does what each rank gets; \"random\": sources come by chance, in blocks of 4096 that have the\n"
       "weights (takes shuffle=True).\n"
-      "sources: what restoring a state of other weights or sources does: \"same\": it is an error; \"carry\": the "
+      "on_change: what restoring a state of other weights or sources does: \"raise\": it is an error; \"carry\": the "
       "epoch\n"
       "ends, and each source that is still there goes on where it was.\n"
       "schedule: [(position, weights), ...], in rising order: other weights from that sample of the training on, "

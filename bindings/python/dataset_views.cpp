@@ -353,8 +353,8 @@ Dataset sorted_by(const Dataset& self, nb::handle by, nb::handle length, bool re
 
 Dataset joined_with(const Dataset& self, nb::handle other, nb::handle fields, const std::string& missing) {
   JoinOptions options;
-  if (missing != "error" && missing != "exclude")
-    throw Error::invalid_argument("missing is \"error\" or \"exclude\", not \"" + one_line(missing) + "\"");
+  if (missing != "raise" && missing != "exclude")
+    throw Error::invalid_argument("missing is \"raise\" or \"exclude\", not \"" + one_line(missing) + "\"");
   options.leave_out = missing == "exclude";
   if (nb::isinstance<nb::dict>(fields)) {
     for_each_named(fields, "fields", [&](const std::string& name, nb::handle here) {
@@ -487,15 +487,15 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
            "Sample,\n"
            "called once for each, whose results are compared. length: a field whose bytes are counted instead.")
       .def("join", joined_with, nb::arg("other"), nb::kw_only(), nb::arg("fields") = nb::none(),
-           nb::arg("missing") = "error",
+           nb::arg("missing") = "raise",
            nb::sig("def join(self, other: Dataset | str | os.PathLike, *, "
                    "fields: str | collections.abc.Iterable[str] | dict[str, str] | None = None, "
-                   "missing: str = \"error\") -> Dataset"),
+                   "missing: str = \"raise\") -> Dataset"),
            "A view of these samples with fields of those of `other` that have the same key (images here, masks "
            "there).\n\n"
            "fields: those to take, or {name there: name here}; all that this dataset has not, unless given. missing: "
            "of\n"
-           "samples without partner, \"error\" or \"exclude\". Raises Error.")
+           "samples without partner, \"raise\" or \"exclude\". Raises Error.")
       .def("__add__", one_behind_the_other, nb::arg("other").none(),
            nb::sig("def __add__(self, other: Dataset, /) -> Dataset"), "concat([self, other])");
   module.def("concat", concatenated_all, nb::arg("datasets"),

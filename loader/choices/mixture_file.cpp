@@ -17,8 +17,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<std::string_view, 7> kMembers{"sources",  "weights", "temperature", "stop",
-                                                   "sampling", "carry",   "schedule"};
+constexpr std::array<std::string_view, 7> kMembers{"sources",  "weights",   "temperature", "stop",
+                                                   "sampling", "on_change", "schedule"};
 
 [[noreturn]] void refuse_mixture(const std::string& cause) {
   throw Error::invalid_argument(cause);
@@ -108,9 +108,10 @@ MixtureOptions options_in(const nlohmann::json& json, const std::vector<MixtureS
     if (json["sampling"] != "random" && json["sampling"] != "shares")
       refuse_mixture("\"sampling\" is neither \"shares\" nor \"random\"");
   }
-  if (json.contains("carry")) {
-    if (!json["carry"].is_boolean()) refuse_mixture("\"carry\" is neither true nor false");
-    options.carry = json["carry"].get<bool>();
+  if (json.contains("on_change")) {
+    options.carry = json["on_change"] == "carry";
+    if (!options.carry && json["on_change"] != "raise")
+      refuse_mixture("\"on_change\" is neither \"raise\" nor \"carry\"");
   }
   if (json.contains("schedule")) {
     if (!json["schedule"].is_array()) refuse_mixture("\"schedule\" is no list of [position, weights]");
@@ -125,6 +126,8 @@ MixtureOptions options_in(const nlohmann::json& json, const std::vector<MixtureS
 
 Mixture mixture_in(const nlohmann::json& json, const std::filesystem::path& folder) {
   if (!json.is_object()) refuse_mixture("it is no JSON object");
+  if (json.contains("carry"))
+    refuse_mixture("it has \"carry\", which is \"on_change\" now: \"carry\" of true, \"raise\" of false");
   for (const auto& [name, value] : json.items())
     if (std::ranges::find(kMembers, name) == kMembers.end()) refuse_mixture("it has an unknown " + double_quoted(name));
   if (!json.contains("sources")) refuse_mixture("it has no \"sources\"");

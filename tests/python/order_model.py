@@ -361,7 +361,7 @@ class Mixture:
         return [self._given_before(epoch, s) + c for s, c in enumerate(counted)]
 
     def carried(self, epoch: int, position: int) -> Tuple[int, Dict[str, int]]:
-        """`since` and `before` of a mixture of other weights or sources that goes on here, with sources="carry"."""
+        """`since` and `before` of a mixture of other weights or sources that goes on here, with on_change="carry"."""
         return epoch if position == 0 else epoch + 1, dict(zip(self.names, self.taken(epoch, position)))
 
 

@@ -332,7 +332,7 @@ def test_mixtures_keep_each_sample_and_carry_at_the_end_of_epochs_alone(texts):
     parts = {"a": texts.take(60), "b": texts.skip(60)}
 
     def of(weights, by, **more):
-        mixture = ps.mixture(parts, weights, stop="all_exhausted", sources="carry")
+        mixture = ps.mixture(parts, weights, stop="all_exhausted", on_change="carry")
         return ps.Loader(mixture, batch_size=5, batching=ps.batching.by_length(by, pool=30), shuffle=True, **more)
 
     loader = of({"a": 1, "b": 1}, LENGTHS, transforms={"npy": ps.raw()})

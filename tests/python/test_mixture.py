@@ -139,7 +139,7 @@ def test_other_weights_and_sources_go_on_where_each_source_was(datasets, folder)
     weights = {"a": 1, "b": 5, "d": 2}
     with pytest.raises(ps.Error, match=r'saved with the sources "a", "b", "c", this mixture has .*"carry" goes on'):
         loader_of(ps.mixture(more, weights, stop=48), batch_size=5, shuffle=True, seed=2).load_state_dict(state)
-    carried = loader_of(ps.mixture(more, weights, stop=48, sources="carry"), batch_size=5, shuffle=True, seed=2)
+    carried = loader_of(ps.mixture(more, weights, stop=48, on_change="carry"), batch_size=5, shuffle=True, seed=2)
     with pytest.warns(UserWarning, match="other weights or sources: epoch 1 begins"):
         carried.load_state_dict(state)
     sizes = {"a": 37, "d": 11, "b": 11}
@@ -165,7 +165,7 @@ def test_other_weights_and_sources_go_on_where_each_source_was(datasets, folder)
         again.at(0, 0)
 
     replaced = {"a": datasets["b"], "b": datasets["a"]}
-    other = loader_of(ps.mixture(replaced, sources="carry"), batch_size=5, shuffle=True, seed=2)
+    other = loader_of(ps.mixture(replaced, on_change="carry"), batch_size=5, shuffle=True, seed=2)
     with pytest.raises(ps.Error, match='source "a" has other samples'):
         other.load_state_dict(state)
 
@@ -261,7 +261,7 @@ def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
         ({"stop": 0}, "would have no samples"),
         ({"stop": "never"}, '"all_exhausted" or a number of samples, not "never"'),
         ({"sampling": "any"}, 'sampling is "shares" or "random", not "any"'),
-        ({"sources": "any"}, 'sources is "same" or "carry", not "any"'),
+        ({"on_change": "any"}, 'on_change is "raise" or "carry", not "any"'),
         ({"temperature": 0}, "temperature of a mixture is a number above 0"),
         ({"temperature": 2, "weights": {"a": 1, "b": 1}}, "weights or a temperature, not both"),
     ):
@@ -304,7 +304,8 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
     for stop in (True, None, -1, 1.5):
         told(TypeError, 'stop is "first_exhausted", "all_exhausted" or a number of samples, not', both, stop=stop)
     told(TypeError, 'sampling is "shares" or "random", not None', both, sampling=None)
-    told(TypeError, 'sources is "same" or "carry", not True', both, sources=True)
+    told(TypeError, 'on_change is "raise" or "carry", not True', both, on_change=True)
+    told(TypeError, "has no keyword sources: here it is on_change", both, sources="carry")
     told(TypeError, "temperature is a number or None, not True", both, temperature=True)
     for schedule in (5, "text", {10: equal}, [10], [(10, [1, 2])], [(-10, equal)], [(2.5, equal)]):
         told(TypeError, r"schedule takes a list, \[\(position, ", both, stop=100, schedule=schedule)

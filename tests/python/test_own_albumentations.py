@@ -43,7 +43,7 @@ def test_a_compose_takes_image_and_boxes_of_a_sample(images, workers):
         [A.RandomCrop(16, 16), A.HorizontalFlip(p=0.5)],
         bbox_params=A.BboxParams(format="pascal_voc", min_visibility=0.2),
     )
-    sample = ps.sample(
+    sample = ps.sample_transform(
         compose,
         {"jpg": "image", "boxes": "bboxes"},
         shapes={"boxes": (None, 5)},
@@ -73,7 +73,7 @@ def test_a_compose_takes_image_and_boxes_of_a_sample(images, workers):
 def test_an_error_for_channels_that_come_first_names_layout(images, whole):
     compose = A.Compose([A.RandomCrop(16, 16)])
     fields = {"jpg": ps.image.random_resized_crop((32, 24))}
-    options = {"sample_transform": ps.sample(compose, {"jpg": "image"})}
+    options = {"sample_transform": ps.sample_transform(compose, {"jpg": "image"})}
     if not whole:
         fields["jpg"] |= ps.transform(lambda image: compose(image=image)["image"])
         options = {}

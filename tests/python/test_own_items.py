@@ -86,11 +86,11 @@ def test_what_on_sample_gives_is_counted_and_padded(folder, workers):
 
     pytest.importorskip("cloudpickle")
     for after, expected in ((ps.pad(), {}), (ps.pad(4), {"length": 4})):
-        sample = ps.sample(cut, {"tokens.txt": "ids"}, after={"tokens.txt": after})
+        sample = ps.sample_transform(cut, {"tokens.txt": "ids"}, after={"tokens.txt": after})
         fields = {"tokens.txt": TOKENS, "n": COUNT, "mask": MASK}
         for number, batch in enumerate(batches(folder, fields, sample_transform=sample, python_workers=workers)):
             check(batch, 4 * number, **expected)
-    sample = ps.sample(cut, {"tokens.txt": "ids"})
+    sample = ps.sample_transform(cut, {"tokens.txt": "ids"})
     for number, batch in enumerate(batches(folder, {"tokens.txt": TOKENS, "n": COUNT}, sample_transform=sample)):
         assert batch["n"].tolist() == [len(stored(4 * number + k)[::2]) for k in range(len(batch["__key__"]))]
 
@@ -100,7 +100,7 @@ def test_on_sample_gets_the_count_of_what_it_gets(folder):
         assert len(ids) == n
         return {"ids": ids[:1], "n": n}
 
-    sample = ps.sample(check_count, {"tokens.txt": "ids", "n": "n"})
+    sample = ps.sample_transform(check_count, {"tokens.txt": "ids", "n": "n"})
     made = batches(folder, {"tokens.txt": TOKENS, "n": COUNT}, sample_transform=sample)
     assert made[0]["n"].tolist() == [len(stored(k)) for k in range(4)]
 

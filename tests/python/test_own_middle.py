@@ -178,8 +178,8 @@ def test_what_does_not_fit_is_told_with_output_and_step(images, arrays):
         rows_of(images, CROP | ps.transform(lambda row: np.moveaxis(row, 2, 0), layout="HWC") | END)
     with pytest.raises(ps.Error, match=r"gave int64 \(\) to array.random_window\(3\): .* needs arrays of rows"):
         list(ps.Loader(arrays, transforms={"npy": ps.transform(lambda row: 3) | ps.array.random_window(3)}))
-    sample = ps.sample(lambda jpg: {"jpg": jpg.astype("float32")}, ["jpg"], after={"jpg": END})
-    with pytest.raises(ps.Error, match=r"sample\(.*lambda>\) gave float32 \(3, 24, 20\) to image.normalize"):
+    sample = ps.sample_transform(lambda jpg: {"jpg": jpg.astype("float32")}, ["jpg"], after={"jpg": END})
+    with pytest.raises(ps.Error, match=r"sample_transform\(.*lambda>\) gave float32 \(3, 24, 20\) to image.normalize"):
         list(ps.Loader(images, transforms={"jpg": CROP}, sample_transform=sample))
     with pytest.raises(ps.Error, match="no step takes complex64"):
         rows_of(images, CROP | ps.transform(lambda row: row * np.complex64(1), layout="HWC") | END)

@@ -63,7 +63,9 @@ def test_batches_are_those_without_processes(arrays, function, workers):
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_several_outputs_and_rows_of_different_length(arrays, workers):
     def options():
-        sample = ps.sample(own_functions.of_sample, ["npy", "cls"], shapes={"cls": (None,)}, dtypes={"cls": "int32"})
+        sample = ps.sample_transform(
+            own_functions.of_sample, ["npy", "cls"], shapes={"cls": (None,)}, dtypes={"cls": "int32"}
+        )
         return {
             "transforms": {**chains(own_functions.noisy), "raw": ps.field("cls") | ps.raw()},
             "sample_transform": sample,
@@ -82,7 +84,7 @@ def test_outputs_may_be_views_of_each_others_rows(arrays, function):
         fields = {name: ps.field("npy") | ps.array.decode() for name in ("one", "other")}
         return {
             "transforms": fields,
-            "sample_transform": ps.sample(getattr(own_functions, function), ["one", "other"]),
+            "sample_transform": ps.sample_transform(getattr(own_functions, function), ["one", "other"]),
             **OPTIONS,
         }
 
@@ -94,7 +96,7 @@ def test_steps_behind_one_output_leave_anothers_view_of_it_alone(images):
     def options():
         fields = {name: ps.field("jpg") | ps.image.resize((32, 24)) for name in ("one", "other")}
         after = {"one": ps.image.color_jitter(0.5) | ps.image.channels_last()}
-        sample = ps.sample(own_functions.mirrored, ["one", "other"], layout="HWC", after=after)
+        sample = ps.sample_transform(own_functions.mirrored, ["one", "other"], layout="HWC", after=after)
         return {"transforms": fields, "sample_transform": sample, **OPTIONS}
 
     with ps.Loader(images, **options(), python_workers=2) as loader:

@@ -1,4 +1,4 @@
-"""ps.sample(): one function of several outputs of each sample."""
+"""ps.sample_transform(): one function of several outputs of each sample."""
 
 import io
 
@@ -49,7 +49,7 @@ def test_a_function_gets_and_gives_several_outputs_of_a_sample(scenes):
         scenes,
         batch_size=4,
         transforms=fields(),
-        sample_transform=ps.sample(
+        sample_transform=ps.sample_transform(
             flipped, ("image", "mask", "boxes"), layout="HWC", after={"image": ps.image.normalize(MEAN, STDDEV)}
         ),
     )
@@ -79,7 +79,7 @@ def test_outputs_have_the_keywords_and_shapes_that_are_said(scenes):
         scenes,
         batch_size=5,
         transforms=fields(),
-        sample_transform=ps.sample(
+        sample_transform=ps.sample_transform(
             function,
             {"image": "picture", "boxes": "bboxes", "cls": "label"},
             shapes={"image": (6, 6), "boxes": (None, 2), "cls": (2,)},
@@ -99,7 +99,7 @@ def test_nothing_fits_rows_of_any_length(scenes, nothing):
     def drops(boxes):
         return {"boxes": boxes if len(boxes) == 2 else nothing}
 
-    sample = ps.sample(drops, ["boxes"], shapes={"boxes": (None, 4)}, dtypes={"boxes": "float32"})
+    sample = ps.sample_transform(drops, ["boxes"], shapes={"boxes": (None, 4)}, dtypes={"boxes": "float32"})
     rows = [
         len(row) for batch in ps.Loader(scenes, transforms=fields(), sample_transform=sample) for row in batch["boxes"]
     ]
@@ -115,7 +115,7 @@ def test_draws_behind_it_and_in_it_are_functions_of_the_sample(scenes):
             "batch_size": 3,
             "shuffle": True,
             "transforms": fields(),
-            "sample_transform": ps.sample(
+            "sample_transform": ps.sample_transform(
                 noisy, ["image"], layout="HWC", after={"image": ps.image.random_horizontal_flip()}
             ),
             **more,
@@ -135,18 +135,20 @@ def test_it_comes_after_the_functions_of_chains_and_before_on_batch(scenes, arra
         scenes,
         batch_size=5,
         transforms={"cls": ps.label() | ps.transform(lambda label: label + 1)},
-        sample_transform=ps.sample(lambda cls: {"cls": cls * 10}, ["cls"]),
+        sample_transform=ps.sample_transform(lambda cls: {"cls": cls * 10}, ["cls"]),
         batch_transform=lambda batch: batch["cls"].tolist(),
     )
     assert list(loader) == [[10, 20, 30, 40, 50], [60, 70, 80, 90, 100]]
-    every = ps.Loader(arrays, batch_size=3, sample_transform=ps.sample(lambda cls: {"cls": cls + 1}, ["cls"]))
+    every = ps.Loader(arrays, batch_size=3, sample_transform=ps.sample_transform(lambda cls: {"cls": cls + 1}, ["cls"]))
     assert next(iter(every))["cls"].tolist() == [1, 2, 3]
 
 
 def test_faults_of_a_function_are_told_with_the_sample(scenes):
     def run(function, **options):
         return list(
-            ps.Loader(scenes, transforms=fields(), sample_transform=ps.sample(function, ["image", "cls"], **options))
+            ps.Loader(
+                scenes, transforms=fields(), sample_transform=ps.sample_transform(function, ["image", "cls"], **options)
+            )
         )
 
     def fails(image, cls):
@@ -170,13 +172,13 @@ def test_faults_of_a_function_are_told_with_the_sample(scenes):
 
 
 def test_what_does_not_fit_is_told_when_the_loader_is_made(scenes, arrays):
-    same = ps.sample(lambda **given: given, ["image"])
+    same = ps.sample_transform(lambda **given: given, ["image"])
     with pytest.raises(TypeError, match="sequence of names"):
-        ps.sample(len, "image")
+        ps.sample_transform(len, "image")
     with pytest.raises(TypeError, match="none of its outputs"):
-        ps.sample(len, ["image"], shapes={"mask": (1,)})
+        ps.sample_transform(len, ["image"], shapes={"mask": (1,)})
     with pytest.raises(TypeError, match="takes a function"):
-        ps.sample(None, ["image"])
+        ps.sample_transform(None, ["image"])
     with pytest.raises(TypeError, match="sample_transform is ps.sample"):
         ps.Loader(scenes, transforms=fields(), sample_transform=len)
     with pytest.raises(ps.Error, match='"image": sample_transform asks for it, and transforms has cls'):
@@ -184,7 +186,7 @@ def test_what_does_not_fit_is_told_when_the_loader_is_made(scenes, arrays):
     with pytest.raises(ps.Error, match="sample_transform asks for it, and the batch has"):
         list(ps.Loader(arrays, sample_transform=same))
     with pytest.raises(ps.Error, match="name a step, as image.decode"):
-        layout = ps.sample(lambda **given: given, ["image"], layout="HWC")
+        layout = ps.sample_transform(lambda **given: given, ["image"], layout="HWC")
         ps.Loader(scenes, transforms={"image": ps.field("jpg.png")}, sample_transform=layout)
 
 
@@ -199,7 +201,7 @@ def test_generators_of_the_process_are_seeded_for_each_sample_and_put_back(scene
             "batch_size": 4,
             "shuffle": True,
             "transforms": {"cls": ps.label()},
-            "sample_transform": ps.sample(draw, ["cls"], dtypes={"cls": "float64"}),
+            "sample_transform": ps.sample_transform(draw, ["cls"], dtypes={"cls": "float64"}),
         }
 
     random.seed(1)

@@ -591,7 +591,7 @@ def test_own_functions_get_images_of_their_own_sizes_and_make_them_alike(folder,
         "pair": ps.field("png") | ps.image.decode(ragged=True),
         "seg.png": ps.follow("pair"),
     }
-    both = ps.sample(corners, {"pair": "image", "seg.png": "mask"})
+    both = ps.sample_transform(corners, {"pair": "image", "seg.png": "mask"})
     for batch in ps.Loader(folder, batch_size=4, transforms=fields, sample_transform=both, python_workers=processes):
         for row, key in enumerate(batch["__key__"]):
             pixels = np.asarray(Image.open(folder / f"{key}.png"))[:20, :24]

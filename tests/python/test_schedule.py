@@ -27,9 +27,9 @@ def datasets_fixture(tmp_path_factory):
     return {name: ps.open(folder / name) for name in SIZES}
 
 
-def loader_of(datasets, stop=50, schedule=None, carry="same", **options):
+def loader_of(datasets, stop=50, schedule=None, carry="raise", **options):
     schedule = SCHEDULE if schedule is None else schedule
-    mixture = ps.mixture(datasets, FIRST, stop=stop, schedule=schedule, sources=carry)
+    mixture = ps.mixture(datasets, FIRST, stop=stop, schedule=schedule, on_change=carry)
     return ps.Loader(mixture, transforms={"cls": ps.label()}, workers=1, shuffle=True, **options)
 
 

@@ -249,7 +249,7 @@ def test_a_mixture_is_pickled(documents):
     a, b = ps.open(documents / "a"), ps.open(documents / "b").take(7)
     changes = [(20, {"a": 0.5, "b": 0.5}), (30, {"a": 1, "b": 0})]
     for options in ({}, {"stop": 50, "schedule": changes}, {"stop": "all_exhausted", "sampling": "random"}):
-        mixture = ps.mixture({"a": a, "b": b}, {"a": 0.3, "b": 0.7}, sources="carry", **options)
+        mixture = ps.mixture({"a": a, "b": b}, {"a": 0.3, "b": 0.7}, on_change="carry", **options)
         copy = pickle.loads(pickle.dumps(mixture))
         assert repr(copy) == repr(mixture)
         ours, theirs = (

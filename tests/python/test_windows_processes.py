@@ -44,7 +44,7 @@ def options_of(kind, edge):
     if kind == "transform":
         fields = {"npy": clip(edge=edge) | ps.transform(own_functions.noisy), "png": crop}
         return {"transforms": {**fields, "inside": ps.follow("npy") | ps.window_valid()}}
-    function = ps.sample(own_functions.windows_put_together, ("npy", "png"))
+    function = ps.sample_transform(own_functions.windows_put_together, ("npy", "png"))
     return {"transforms": {"npy": clip(edge=edge), "png": crop}, "sample_transform": function}
 
 

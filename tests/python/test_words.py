@@ -454,7 +454,7 @@ def test_dtypes_of_torch_and_its_tensors_are_taken_by_steps(labels):
     wanted = repr(ps.image.normalize((0.5, 0.25, 0.5), (1, 2, 4)))
     assert repr(ps.image.normalize(torch.tensor([0.5, 0.25, 0.5]), torch.tensor([1, 2, 4]))) == wanted
     chain = ps.label() | ps.transform(lambda row: row, dtype=torch.float64)
-    sample = ps.sample(lambda cls: {"cls": cls}, ["cls"], dtypes={"cls": torch.int32})
+    sample = ps.sample_transform(lambda cls: {"cls": cls}, ["cls"], dtypes={"cls": torch.int32})
     assert next(iter(ps.Loader(labels, transforms={"cls": chain})))["cls"].dtype == "float64"
     assert (
         next(iter(ps.Loader(labels, transforms={"cls": ps.label()}, sample_transform=sample)))["cls"].dtype == "int32"
@@ -491,7 +491,10 @@ NO_STEPS = {
     "tuple": ((ps.image.decode(),), "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"),
     "text": ("image.resize(3)", "a step is a call, as ps.image.resize(256), not its text"),
     "mix": (ps.mixup(num_classes=3), "ps.mixup() and ps.cutmix() are for Loader(mix=...)"),
-    "sample": (ps.sample(lambda jpg: jpg, ["jpg"]), "ps.sample() is for Loader(sample_transform=...)"),
+    "sample": (
+        ps.sample_transform(lambda jpg: jpg, ["jpg"]),
+        "ps.sample_transform() is for Loader(sample_transform=...)",
+    ),
     "module": (ps.image, "a step is a call, as ps.image.resize(256)"),
     "number": (3, "a step is a call, as ps.image.resize(256)"),
 }

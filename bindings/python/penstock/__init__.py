@@ -24,7 +24,7 @@ from ._encode import encode
 from ._error import Error
 from ._habits import here as _here
 from ._loader import Loader
-from ._own.functions import SampleFunction, Transform, sample, transform
+from ._own.functions import SampleFunction, Transform, sample_transform, transform
 from ._pack import finish_pack, pack
 from ._penstock import (
     CacheOptions,
@@ -138,7 +138,7 @@ __all__ = [
     "profile",
     "rank_table",
     "raw",
-    "sample",
+    "sample_transform",
     "sampler",
     "schedule",
     "shuffle",

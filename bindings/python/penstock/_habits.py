@@ -36,6 +36,7 @@ _ELSEWHERE = {
     "load_dataset": "ps.open(path)",
     "mask": "ps.valid_mask(), True for items of a row; or ps.follow(output), for masks stored with images",
     "read": "ps.open(path)",
+    "sample": "ps.sample_transform(function, outputs)",
     "transforms": "ps.image, ps.points and ps.array",
 }
 

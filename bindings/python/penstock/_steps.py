@@ -72,7 +72,7 @@ def no_step(value: Any) -> str:
     if isinstance(value, Mix):
         return "ps.mixup() and ps.cutmix() are for Loader(mix=...)"
     if type(value).__name__ == "SampleFunction":
-        return "ps.sample() is for Loader(sample_transform=...)"
+        return "ps.sample_transform() is for Loader(sample_transform=...)"
     module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
     if callable(value) and module.partition(".")[0] == "penstock" and name:
         return f"a step is a call, {module.partition('._')[0].replace('penstock', 'ps', 1)}.{name}(...)"

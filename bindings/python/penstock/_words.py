@@ -43,7 +43,7 @@ _ELSEWHERE: dict[str, tuple[str | None, str]] = {
     "gpu_direct": ("device_options", "ps.DeviceOptions(gpu_direct=True)"),
     "where": ("device_options", "ps.DeviceOptions(finish_on=...)"),
     "on_batch": ("batch_transform", "a function of the whole batch"),
-    "on_sample": ("sample_transform", "ps.sample(function, outputs)"),
+    "on_sample": ("sample_transform", "ps.sample_transform(function, outputs)"),
     "world": ("world_size", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
     "max_error_rate": ("max_errors", "a share, 0.05, or a count, 10"),
     "last": ("last_batch", '"keep", "drop" or "pad"'),
@@ -70,6 +70,7 @@ _PARAMETERS_ELSEWHERE = {
     "few": "if_fewer",
     "kernel": "kernel_size",
     "most": "max_ratio",
+    "sources": "on_change",
     "p": "probability",
     "stddev": "std",
 }
@@ -234,7 +235,7 @@ _VALUES = {
     "mixture.weights": "a dict of a number for each source, {source: weight}",
     "mixture.stop": '"first_exhausted", "all_exhausted" or a number of samples',
     "mixture.sampling": '"shares" or "random"',
-    "mixture.sources": '"same" or "carry"',
+    "mixture.on_change": '"raise" or "carry"',
     "token_blocks.shuffle_documents": "a seed, a whole number of 0 or more, or None",
     "window.offsets": "a list, a number for each step of a row, such as range(-3, 1)",
 }

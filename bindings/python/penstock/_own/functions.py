@@ -1,4 +1,4 @@
-"""What a program puts into a loader: ps.transform(), a step of a chain, and ps.sample(), of several outputs."""
+"""What a program puts into a loader: ps.transform(), a step of a chain, and ps.sample_transform(), of several outputs."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def transform(
 
 
 class SampleFunction:
-    """A function of several outputs of a sample; made by sample()."""
+    """A function of several outputs of a sample; made by sample_transform()."""
 
     __slots__ = ("after", "dtypes", "function", "keywords", "layout", "shapes")
 
@@ -158,10 +158,10 @@ class SampleFunction:
         self.after, self.layout = after, layout
 
     def __repr__(self) -> str:
-        return f"sample({name_of(self.function)})"
+        return f"sample_transform({name_of(self.function)})"
 
 
-def sample(
+def sample_transform(
     function: Callable[..., Any],
     outputs: Sequence[str] | Mapping[str, str],
     *,
@@ -174,7 +174,7 @@ def sample(
 
         augment = A.Compose([A.RandomCrop(224, 224), A.HorizontalFlip()])
         loader = ps.Loader(..., transforms={"image": ps.field("jpg") | ps.image.resize((256, 256)), "mask": ...},
-                           sample_transform=ps.sample(augment, ("image", "mask"), layout="HWC",
+                           sample_transform=ps.sample_transform(augment, ("image", "mask"), layout="HWC",
                                                after={"image": ps.image.normalize(mean, std)}))
 
     outputs: names of outputs. The function gets them as keyword arguments, as NumPy arrays. A dict gives other keywords:
@@ -193,24 +193,24 @@ def sample(
     Loader(python_workers=N).
     """
     if not callable(function):
-        raise TypeError(f"sample() takes a function, not {function!r}")
+        raise TypeError(f"sample_transform() takes a function, not {function!r}")
     if isinstance(outputs, str):
-        raise TypeError(f'sample(): outputs is a sequence of names: ("{outputs}",)')
-    _layout("sample", layout)
+        raise TypeError(f'sample_transform(): outputs is a sequence of names: ("{outputs}",)')
+    _layout("sample_transform", layout)
     keywords = dict(outputs) if isinstance(outputs, Mapping) else {name: name for name in outputs}
     if not keywords:
-        raise TypeError("sample() needs the outputs that the function gets")
+        raise TypeError("sample_transform() needs the outputs that the function gets")
     if len(set(keywords.values())) != len(keywords):
-        raise TypeError("sample(): two outputs have the same keyword")
+        raise TypeError("sample_transform(): two outputs have the same keyword")
     for option, given in (("shapes", shapes), ("dtypes", dtypes), ("after", after)):
         for name in given or {}:
             if name not in keywords:
-                raise TypeError(f'sample(): {option} names "{name}", which is none of its outputs')
+                raise TypeError(f'sample_transform(): {option} names "{name}", which is none of its outputs')
     for name, chain in (after or {}).items():
         if not isinstance(chain, Chain):
-            raise TypeError(f'sample(): after["{name}"] is a chain of steps, not {chain!r}')
+            raise TypeError(f'sample_transform(): after["{name}"] is a chain of steps, not {chain!r}')
         if ChainState.of(chain).begins:
-            raise TypeError(f'sample(): after["{name}"]: field() and follow() belong into transforms')
+            raise TypeError(f'sample_transform(): after["{name}"]: field() and follow() belong into transforms')
     checked = {name: _shape(shape) or () for name, shape in (shapes or {}).items()}
     named = {name: torch_dtype_name(dtype) or dtype for name, dtype in (dtypes or {}).items()}
     return SampleFunction(function, keywords, checked, named, dict(after or {}), layout)

@@ -248,7 +248,7 @@ def _sample_call(on_sample: SampleFunction, fields: Mapping[str, Any] | None, kn
         shape = on_sample.shapes.get(output)
         differ = shape is not None and None in shape and _keeps_items(chain)
         items = (pads and not _is_image(chain)) or (not is_image and differ)
-        behind = f"sample({name_of(on_sample.function)})"
+        behind = f"sample_transform({name_of(on_sample.function)})"
         after[output] = Steps(output, chain, of.places + 1, is_image, is_image and layout == "CHW", items, behind)
     draws = not set(needed_places(on_sample.function)) <= set(on_sample.keywords.values())
     number = transform_number("", "on_sample") if draws else None

@@ -327,7 +327,7 @@ class Column:
 
 
 class SampleCall(NamedTuple):
-    """The function of ps.sample()."""
+    """The function of ps.sample_transform()."""
 
     function: Callable[..., Any]
     keywords: dict[str, str]
@@ -338,7 +338,7 @@ class SampleCall(NamedTuple):
     after: dict[str, Steps]
 
     def __repr__(self) -> str:
-        return f"sample({name_of(self.function)})"
+        return f"sample_transform({name_of(self.function)})"
 
     def ragged(self, output: str, was: bool) -> bool:
         if output in self.after:

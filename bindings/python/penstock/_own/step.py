@@ -106,12 +106,12 @@ def own_step(
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"batch_transform is a function, not {on_batch!r}")
     if on_sample is not None and not isinstance(on_sample, SampleFunction):
-        raise TypeError(f"sample_transform is ps.sample(function, outputs), not {on_sample!r}")
+        raise TypeError(f"sample_transform is ps.sample_transform(function, outputs), not {on_sample!r}")
     chains, work = parted(fields, on_sample)
     processes = None
     if python_workers > 0:
         if work is None:
-            warn("penstock: python_workers run ps.transform() and ps.sample(), of which this loader has none")
+            warn("penstock: python_workers run ps.transform() and ps.sample_transform(), of which this loader has none")
         else:
             from .processes import Processes
 
