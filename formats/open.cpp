@@ -61,7 +61,7 @@ std::string unfinished(const fs::path& partial) {
   std::error_code ignored;
   if (fs::exists(partial / kStageJournal, ignored)) return partial.string() + " " + kIncompleteCopy;
   return partial.string() + " " +
-         (holds_parts(partial) ? "holds the parts of an unfinished dataset: run pack --finish (ps.finish_pack)"
+         (holds_parts(partial) ? "holds the parts of an unfinished dataset: run pack-join (ps.finish_pack)"
                                : kUnfinished);
 }
 

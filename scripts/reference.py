@@ -355,7 +355,7 @@ def cpp_options() -> dict[str, str]:
 def command_options(command: pathlib.Path) -> dict[str, dict[str, str]]:
     """Of the commands that make a loader: option -> {command: as its help writes it}."""
     options: dict[str, dict[str, str]] = {}
-    for name in ("bench", "show", "tune"):
+    for name in ("bench", "inspect", "tune"):
         for line in re.findall(r"^  (?:-\w,)?--([a-z][a-z-]*)", help_of(command, name), re.MULTILINE):
             options.setdefault(line.replace("-", "_"), {})[name] = f"--{line}"
     return options

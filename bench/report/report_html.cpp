@@ -98,7 +98,7 @@ std::string gains_section(const BenchReport& report, const BenchRow& row) {
   return section(titled(report, row, "gains"),
                  nothing ? "<p>No knob alone gains 3 %, as a model of the pipeline predicts.</p>"
                          : "<table>" + table + "</table><p>Predicted by a model of the pipeline from this run; " +
-                               html_escaped("penstock bench --check") + " runs them.</p>");
+                               html_escaped("penstock bench --verify-predictions") + " runs them.</p>");
 }
 
 std::string stall_split_section(const BenchReport& report, const BenchRow& row) {

@@ -254,7 +254,7 @@ Advice advise(const Forecast& forecast, const std::optional<OtherMachine>& other
 std::string to_text(const Advice& advice) {
   if (!advice.known) return {};
   std::string text =
-      "gains beside " + advice.base + ", as a model of the pipeline predicts them (--check runs them):\n";
+      "gains beside " + advice.base + ", as a model of the pipeline predicts them (--verify-predictions runs them):\n";
   if (advice.gains.empty()) text = "no knob alone gains 3 %, as a model of the pipeline predicts\n";
   for (std::size_t i = 0; i < std::min(kShown, advice.gains.size()); ++i) text += "  " + advice.gains[i].text + "\n";
   for (const std::string& line : advice.untold) text += "  " + line + "\n";

@@ -122,21 +122,23 @@ Command bench_command(CLI::App& app) {
   options->declare(*command);
   command->add_option("--rounds", options->rounds, "Windows for each setting; 0: one for each half second, at least 3")
       ->capture_default_str();
-  const auto mock =
-      command->add_flag("--mock-loader", options->mock_loader, "The consumer alone, with a loader that takes no time");
-  command->add_flag("--stall-split", options->stall_split,
-                    "With a consumer: split its step into computing, waiting for the cores and waiting for storage, by "
-                    "three more runs: no loader, the dataset in memory, and its pages dropped");
+  const auto mock = command->add_flag("--mock-loader", options->mock_loader,
+                                      "The training step alone, with a loader that takes no time");
+  command->add_flag(
+      "--stall-split", options->stall_split,
+      "With --train-step: break the step down into computing, waiting for the cores and waiting for storage, by "
+      "three more runs: no loader, the dataset in memory, and its pages dropped");
   const auto check = command->add_flag(
-      "--check", options->check,
+      "--verify-predictions", options->check,
       "Predict what other settings give from runs of the first one, run them too, and print both: those of "
       "the lists, or, without lists, the three that gain most");
-  const auto machine =
-      command->add_option("--machine", options->machine,
-                          "Predict the rate on another machine: cores=32,disk=3GB/s,step=40ms, or some of them");
-  const auto plain = command->add_flag("--no-efficiency", options->plain,
-                                       "Leave out the plain loop that every window is paired with, and with it the "
-                                       "gains, which are predicted with the cores' speed that it has");
+  const auto machine = command->add_option(
+      "--machine", options->machine,
+      "What-if prediction of the rate on another machine: cores=32,disk=3GB/s,step=40ms, or some of them");
+  const auto plain =
+      command->add_flag("--no-efficiency", options->plain,
+                        "No reference loop: leave out the plain loop that every window is paired with, and with it the "
+                        "gains, which are predicted with the cores' speed that it has");
   const auto digest = command->add_flag("--digest", options->digest,
                                         "Exactly one epoch for each setting, and a hash of all that it delivered");
   const auto trace = command->add_option(
@@ -151,15 +153,16 @@ Command bench_command(CLI::App& app) {
       "  penstock bench train.tar.d\n"
       "  penstock bench train.tar.d --workers 1,2,4 --prefetch 1,2 --batch-size 64,256 --html report.html\n"
       "  penstock bench photos train.tar.d train.lmdb.d     one table that compares them\n"
-      "  penstock bench train.tar.d --consumer sleep:25     does the loader keep up with a 25 ms step?\n"
-      "  penstock bench train.tar.d --consumer sleep:25 --stall-split      what would a faster disk, or more cores, "
+      "  penstock bench train.tar.d --train-step sleep:25     does the loader keep up with a 25 ms step?\n"
+      "  penstock bench train.tar.d --train-step sleep:25 --stall-split      what would a faster disk, or more cores, "
       "bring?\n"
-      "  penstock bench train.tar.d --consumer mlperf:resnet50-h100        how many such accelerators does it feed?\n"
+      "  penstock bench train.tar.d --train-step mlperf:resnet50-h100        how many such accelerators does it feed?\n"
       "  penstock bench train.tar.d --device cuda           with copies to the GPU, beside a plain loop of them\n"
       "  penstock bench train.tar.d --trace trace.json      what every thread did, for https://ui.perfetto.dev\n"
-      "  penstock bench train.tar.d --check                 what is worth changing, predicted and measured\n"
+      "  penstock bench train.tar.d --verify-predictions    what is worth changing, predicted and measured\n"
       "  penstock bench train.tar.d --machine cores=32,disk=3GB/s,step=40ms      what another machine would give\n"
       "  penstock bench train.tar.d --digest --json -       one epoch; equal whatever workers, engine or packing");
+  refuse_old_option(*command, "--check", "--verify-predictions");
   return {command, [options] { return run(*options); }};
 }
 

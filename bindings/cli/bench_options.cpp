@@ -6,6 +6,7 @@
 #include <bench/measure/units.hpp>
 #include <penstock/device/device.hpp>
 
+#include "command.hpp"
 #include "loader_flags.hpp"
 #include "open.hpp"
 #include "output.hpp"
@@ -47,8 +48,8 @@ void BenchOptions::declare(CLI::App& command) {
   for (const char* option : {"cache_limit", "checksums"}) add_loader_flag(command, loader, option);
   command
       .add_option(
-          "--consumer", consumer,
-          "Stand-in for training, for each batch: none, busy:MS, sleep:MS, or mlperf:NAME, an accelerator of MLPerf "
+          "--train-step", consumer,
+          "Simulated training step, for each batch: none, busy:MS, sleep:MS, or mlperf:NAME, an accelerator of MLPerf "
           "Storage, whose batch size is taken unless one is given: " +
               accelerators)
       ->capture_default_str();
@@ -57,6 +58,7 @@ void BenchOptions::declare(CLI::App& command) {
   for (const char* option : {"where", "gpu_direct"}) add_loader_flag(command, loader, option);
   add_loader_flag(command, loader, "gpu_jpeg")->check(CLI::Range(0.0, 1.0));
   add_loader_flag(command, loader, "seed");
+  refuse_old_option(command, "--consumer", "--train-step");
   command.parse_complete_callback([this, batch_size] {
     constexpr std::string_view kKind = "mlperf:";
     if (batch_size->count() > 0 || !consumer.starts_with(kKind)) return;

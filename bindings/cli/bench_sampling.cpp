@@ -73,7 +73,7 @@ Command bench_sampling_command(CLI::App& app) {
   command->add_option("--points", options->sampling.points, "Taken of each cloud")->capture_default_str();
   command->add_option("--field", options->sampling.field, "That holds the clouds; by default the first that does");
   command->add_option("--seconds", options->sampling.seconds, "Measured for each way")->capture_default_str();
-  command->add_option("--compared", options->sampling.compared, "Clouds whose coverage is computed")
+  command->add_option("--coverage-clouds", options->sampling.compared, "Clouds whose coverage is computed")
       ->capture_default_str();
   command->add_option("--seed", options->sampling.seed, "Of the samples")->capture_default_str();
   command->add_option("--scratch", options->scratch,
@@ -84,6 +84,7 @@ Command bench_sampling_command(CLI::App& app) {
   command->footer(
       "Examples:\n  penstock synth clouds trees && penstock bench-sampling trees --html sampling.html\n"
       "  penstock bench-sampling plots.tar.d --points 16384 --seconds 10");
+  refuse_old_option(*command, "--compared", "--coverage-clouds");
   return {command, [options] { return run(*options); }};
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 namespace penstock::cli {
 
@@ -15,11 +16,12 @@ struct Command {
 
 Command synth_command(CLI::App& app);
 Command pack_command(CLI::App& app);
+Command pack_join_command(CLI::App& app);
 Command info_command(CLI::App& app);
 Command ls_command(CLI::App& app);
 Command cache_command(CLI::App& app);
 Command cat_command(CLI::App& app);
-Command show_command(CLI::App& app);
+Command inspect_command(CLI::App& app);
 Command verify_command(CLI::App& app);
 Command audit_command(CLI::App& app);
 Command stage_command(CLI::App& app);
@@ -28,5 +30,9 @@ Command bench_sampling_command(CLI::App& app);
 Command tune_command(CLI::App& app);
 Command top_command(CLI::App& app);
 Command doctor_command(CLI::App& app);
+
+/// An option or a subcommand that was renamed: hidden, and an error that tells the present one, "--train-step".
+void refuse_old_option(CLI::App& command, const std::string& old, const std::string& present);
+void refuse_old_command(CLI::App& app, const std::string& old, const std::string& present);
 
 }  // namespace penstock::cli

@@ -30,8 +30,7 @@ struct PackArguments {
   std::int64_t max_side = 0;
   CLI::Option* decode = nullptr;
   std::string decode_size;
-  std::string spool;   // a folder for what is unpacked first
-  std::string finish;  // the destination whose parts are to be joined
+  std::string temp_dir;  // a folder for what is unpacked first
   ConvertOptions convert;
   OpenOptions open;
 };
@@ -89,10 +88,14 @@ std::string set_rank(ConvertOptions& convert, const std::string& rank) {
   return "packing rank " + std::to_string(convert.rank) + " of " + std::to_string(convert.world);
 }
 
-int finish(const PackArguments& options) {
-  const JoinedDataset joined =
-      finish_convert(options.finish, {.overwrite = options.convert.overwrite, .report = options.convert.report});
-  std::string text = "penstock: " + options.finish + ": " + with_commas(joined.samples) + " samples, " +
+struct JoinArguments {
+  std::string destination;
+  FinishOptions finish;
+};
+
+int join(const JoinArguments& options) {
+  const JoinedDataset joined = finish_convert(options.destination, options.finish);
+  std::string text = "penstock: " + options.destination + ": " + with_commas(joined.samples) + " samples, " +
                      bytes_text(joined.bytes) + ", " + with_commas(joined.shards) + " shards";
   if (joined.skipped > 0) text += ", " + with_commas(joined.skipped) + " bad ones skipped";
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -112,7 +115,7 @@ PixelRecoding pixels_of(const PackArguments& options) {
 PackSource unpack(const PackArguments& arguments, const ConvertOptions& options) {
   Progress progress("unpacking", Progress::kBytes);
   const auto tell = [&](std::uint64_t done, std::uint64_t total) { return progress(done, total, done); };
-  return PackSource(arguments.source, arguments.destination, options, arguments.spool, tell);
+  return PackSource(arguments.source, arguments.destination, options, arguments.temp_dir, tell);
 }
 
 // An interruption says, in the words of this command, what goes on with it.
@@ -129,14 +132,13 @@ ConvertResult convert_telling(const PackSource& source, const Dataset& dataset, 
 }
 
 int run(const PackArguments& options) {
-  if (!options.finish.empty()) return finish(options);
   require(options.source, "SRC");
   require(options.destination, "DST");
   ConvertOptions convert_options = options.convert;
   const std::string doing = set_rank(convert_options, options.rank);
   convert_options.shard_size = parse_size(options.shard_size);
   convert_options.align = parse_size(options.align);
-  convert_options.spool = options.spool;
+  convert_options.spool = options.temp_dir;
   convert_options.recoding = {.jpeg = jpeg_recoding(options.jpeg, options.max_side),
                               .clouds = cloud_recoding(options.presample, options.order, options.attributes),
                               .pixels = pixels_of(options)};
@@ -173,13 +175,12 @@ int run(const PackArguments& options) {
 Command pack_command(CLI::App& app) {
   const auto options = std::make_shared<PackArguments>();
   CLI::App* command = app.add_subcommand("pack", "Pack a dataset into shards that load fast and open everywhere");
-  CLI::Option* source = command->add_option("SRC", options->source,
-                                            "Dataset of any packing, also of whole-file gzip, or a folder of files");
+  command->add_option("SRC", options->source, "Dataset of any packing, also of whole-file gzip, or a folder of files");
   command->add_option("DST", options->destination,
                       "Folder to make, or address (s3://, gs://, az://); it appears once complete");
-  CLI::Option* format = command->add_option("--format", options->convert.format, "Packing to write")
-                            ->check(written_format())
-                            ->capture_default_str();
+  command->add_option("--format", options->convert.format, "Packing to write")
+      ->check(written_format())
+      ->capture_default_str();
   add_open_options(*command, options->open);
   command->add_option("--labels", options->convert.labels, "FILE or FILE:COLUMN: labels kept apart, csv, txt or json");
   command->add_option("--classes", options->classes, "FILE of class names, one a line, or a DATASET, to number by");
@@ -226,21 +227,14 @@ Command pack_command(CLI::App& app) {
       ->add_option("--on-error", options->on_error, "raise ends at the first bad sample, skip names and leaves it out")
       ->check(CLI::IsMember({"raise", "skip"}))
       ->capture_default_str();
-  command->add_option("--spool", options->spool,
+  command->add_option("--temp-dir", options->temp_dir,
                       "Folder for the unpacked bytes of files compressed as a whole (x.tar.gz), default: beside DST; "
                       "and for shards on\n"
                       "their way to a store, default: $TMPDIR");
   command->add_option("--report", options->convert.report, "FILE for the skipped samples, a line of JSON each");
-  CLI::Option* rank =
-      command->add_option("--rank", options->rank,
-                          "Pack one of several parts: a number from 0 on, or env: as torchrun, mpirun or srun tells");
+  command->add_option("--rank", options->rank,
+                      "Pack one of several parts: a number from 0 on, or env: as torchrun, mpirun or srun tells");
   command->add_option("--world", options->convert.world, "Number of parts");
-  command
-      ->add_option("--finish", options->finish, "Join the parts of all ranks: DST appears (without SRC and --format)")
-      ->option_text("DST")
-      ->excludes(source)
-      ->excludes(format)
-      ->excludes(rank);
   command->add_flag("--resume", options->convert.resume, "Continue an interrupted run after its last whole shard");
   command->add_flag("--overwrite", options->convert.overwrite,
                     "Replace DST once the new dataset is complete; at an address at once");
@@ -254,8 +248,23 @@ Command pack_command(CLI::App& app) {
       "  penstock pack photos train.d --format hdf5 --decode 256        pixels, to be cropped to 224 in training\n"
       "  penstock pack trees train.tar.d --order progressive --attributes classification\n"
       "  mpirun penstock pack photos train.tar.d --rank env --resume && \\\n"
-      "    penstock pack --finish train.tar.d       packed by several processes, on one or many machines");
+      "    penstock pack-join train.tar.d           packed by several processes, on one or many machines");
+  refuse_old_option(*command, "--finish", "penstock pack-join");
+  refuse_old_option(*command, "--spool", "--temp-dir");
   return {command, [options] { return run(*options); }};
+}
+
+Command pack_join_command(CLI::App& app) {
+  const auto options = std::make_shared<JoinArguments>();
+  CLI::App* command = app.add_subcommand("pack-join", "Join the parts that several ranks packed: DST appears");
+  command->add_option("DST", options->destination, "Destination of `penstock pack --rank`")->required();
+  command->add_option("--report", options->finish.report,
+                      "FILE for the skipped samples of all parts, a line of JSON each");
+  command->add_flag("--overwrite", options->finish.overwrite, "Replace DST once the new dataset is complete");
+  command->footer(
+      "Example:\n"
+      "  penstock pack-join train.tar.d       after every rank of `penstock pack --rank` has ended");
+  return {command, [options] { return join(*options); }};
 }
 
 }  // namespace penstock::cli

@@ -182,7 +182,7 @@ Command top_command(CLI::App& app) {
   });
   command->add_flag("--once", options->once, "Print one snapshot and end, as without a terminal");
   command->add_flag("--json", options->json, "Print one snapshot as JSON");
-  command->add_option("--every", options->every, "Seconds between two looks (1; for metrics files 15)")
+  command->add_option("--interval", options->every, "Seconds between two looks (1; for metrics files 15)")
       ->check(CLI::Range(0.1, 86400.0));
   command->add_option("--metrics", options->metrics,
                       "Serve OpenMetrics text at http://127.0.0.1:PORT/metrics; 0: any port");
@@ -194,6 +194,7 @@ Command top_command(CLI::App& app) {
       "  penstock top\n"
       "  penstock top --json 4711 | jq .loaders[0].samples_per_s\n"
       "  penstock top --metrics-file /var/lib/node_exporter/textfile/penstock.prom");
+  refuse_old_option(*command, "--every", "--interval");
   return {command, [options] { return run(*options); }};
 }
 

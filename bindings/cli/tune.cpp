@@ -82,7 +82,7 @@ Command tune_command(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  penstock tune train.tar.d\n"
-      "  penstock tune train.tar.d --consumer sleep:25 --batch-size 128     the cheapest setting that keeps up");
+      "  penstock tune train.tar.d --train-step sleep:25 --batch-size 128     the cheapest setting that keeps up");
   return {command, [options] { return run(*options); }};
 }
 

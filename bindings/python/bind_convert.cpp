@@ -134,7 +134,7 @@ void bind_convert(nb::module_& module) {
   module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::arg("options"), nb::kw_only(),
              nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(), nb::arg("rank") = nb::none(),
              nb::arg("world") = nb::none(), nb::arg("progress") = nb::none(),
-             nb::arg("spool") = std::filesystem::path(), nb::arg("unpacking") = nb::none());
+             nb::arg("temp_dir") = std::filesystem::path(), nb::arg("unpacking") = nb::none());
   module.def("finish_pack", finish_pack, nb::arg("destination"), nb::kw_only(), nb::arg("overwrite") = false,
              nb::arg("report") = std::filesystem::path());
 }

@@ -406,7 +406,7 @@ void bind_loader_class(nb::module_& module) {
       .def("explain", explain, nb::arg("epoch"), nb::arg("batch"), nb::arg("row"),
            nb::sig("def explain(self, epoch: int, batch: int, row: int) -> dict[str, typing.Any]"),
            "Where a row comes from: key, seed, mix, and for each output its chain, codec, file, offset and the\n"
-           "draws of every transform. `penstock show` prints the same, and the pixels.")
+           "draws of every transform. `penstock inspect` prints the same, and the pixels.")
       .def("stats", stats_of, nb::sig("def stats(self) -> penstock._stats.Stats"),
            "Counters and times, as a dict; str() of it is the stage table. From any thread, at any time.")
       .def(

@@ -83,7 +83,7 @@ nb::dict finish(Writer& self, const nb::object& progress) {
 void bind_writer(nb::module_& module) {
   nb::class_<Writer>(module, "Writer", "Takes encoded samples; use penstock.Writer.")
       .def("__init__", make, nb::arg("destination"), nb::arg("options"), nb::kw_only(),
-           nb::arg("classes") = std::vector<std::string>(), nb::arg("spool") = std::filesystem::path())
+           nb::arg("classes") = std::vector<std::string>(), nb::arg("temp_dir") = std::filesystem::path())
       .def("add", add, nb::arg("key"), nb::arg("fields"))
       .def("finish", finish, nb::arg("progress") = nb::none())
       .def_prop_ro("samples", &Writer::samples)

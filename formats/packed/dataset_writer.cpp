@@ -74,7 +74,7 @@ void require_free_destination(const fs::path& destination, const fs::path& parti
   if (exists) require_ours(destination);
   if (holds_parts(partial)) {
     throw Error::invalid_argument(
-        "holds parts that several processes packed: pack --finish (ps.finish_pack) joins them; remove the folder to "
+        "holds parts that several processes packed: pack-join (ps.finish_pack) joins them; remove the folder to "
         "begin anew");
   }
   if (fs::exists(partial / Journal::kFileName) && !resume && !overwrite) {

@@ -76,8 +76,7 @@ fs::path place_of_part(const fs::path& destination, std::uint32_t rank, std::uin
     throw Error::invalid_argument(why, {.dataset = partial.string()});
   };
   require_own_folder(partial);
-  if (fs::exists(partial / kJoining))
-    refuse("its parts are being joined: pack --finish (ps.finish_pack) goes on with it");
+  if (fs::exists(partial / kJoining)) refuse("its parts are being joined: pack-join (ps.finish_pack) goes on with it");
   if (fs::exists(partial / Journal::kFileName) || fs::exists(partial / Manifest::kFileName)) {
     refuse("is left from a run of one process; remove it, or finish that run with resume and without a rank");
   }

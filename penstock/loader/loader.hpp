@@ -94,8 +94,9 @@ class Loader {
   TraceSummary end_trace();
   /// What other options would bring, the most worth first, as a simulation of what was recorded since reset_stats()
   /// predicts; empty where nothing brings 3 % and more, or too little was recorded. Cores are taken to be as fast
-  /// together as alone, so more workers bring that at most (`penstock bench --check` measures it). Decodes some images,
-  /// to try a cache of them: some tenths of a second; without images tens of milliseconds. From any thread.
+  /// together as alone, so more workers bring that at most (`penstock bench --verify-predictions` measures it). Decodes
+  /// some images, to try a cache of them: some tenths of a second; without images tens of milliseconds. From any
+  /// thread.
   std::vector<Gain> gains() const;
   const Dataset& dataset() const;
   const LoaderOptions& options() const;  ///< with defaults resolved, and without the numbers of `draws`

@@ -180,12 +180,12 @@ TEST_CASE("until it is finished there is no dataset, and opening it says what to
   const TemporaryFolder folder;
   const Dataset source = open(write_source(folder / "source"));
   pack_parts(source, folder / "set", "tar", 2);
-  CHECK(says(error_of([&] { open(folder / "set"); }), {"set.partial", "pack --finish"}));
-  CHECK(says(error_of([&] { open(folder / "set.partial"); }), {"pack --finish"}));
-  CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("tar", 0, 0)); }), {"pack --finish"}));
+  CHECK(says(error_of([&] { open(folder / "set"); }), {"set.partial", "pack-join"}));
+  CHECK(says(error_of([&] { open(folder / "set.partial"); }), {"pack-join"}));
+  CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("tar", 0, 0)); }), {"pack-join"}));
   ConvertOptions overwrite = small_shards("tar", 0, 0);
   overwrite.overwrite = true;
-  CHECK(says(error_of([&] { convert(source, folder / "set", overwrite); }), {"pack --finish"}));
+  CHECK(says(error_of([&] { convert(source, folder / "set", overwrite); }), {"pack-join"}));
   CHECK(open(folder / "set.partial" / "part-00001-of-00002").size() > 0);
 }
 

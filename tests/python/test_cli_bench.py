@@ -99,7 +99,7 @@ def test_bench_compares_datasets_and_writes_its_reports(packed, icons, tmp_path)
 
 
 def test_bench_predicts_and_checks(icons, tmp_path):
-    words = ["bench", icons, "--check", "--seconds", "0.5", "--rounds", "2", "--json", tmp_path / "c.json"]
+    words = ["bench", icons, "--verify-predictions", "--seconds", "0.5", "--rounds", "2", "--json", tmp_path / "c.json"]
     text = run(*words, "--workers", "1,2", "--prefetch", "2,4").stdout.decode()
     assert "predicted" in text and "workers=2, prefetch=4" in text
     told = json.loads((tmp_path / "c.json").read_text())["checks"][0]
@@ -108,7 +108,7 @@ def test_bench_predicts_and_checks(icons, tmp_path):
     for row in told["rows"]:
         assert row["predicted_samples_per_s"] > 0 and row["samples_per_s"] > 0
         assert row["error"] == pytest.approx(row["predicted_samples_per_s"] / row["samples_per_s"] - 1)
-    assert "excludes" in fails("bench", icons, "--check", "--mock-loader", code=2)
+    assert "excludes" in fails("bench", icons, "--verify-predictions", "--mock-loader", code=2)
 
 
 def test_bench_predicts_for_another_machine(icons, tmp_path):
@@ -123,7 +123,7 @@ def test_bench_predicts_for_another_machine(icons, tmp_path):
 
 
 def test_bench_splits_the_stalls_of_a_step(icons, tmp_path):
-    words = ["--consumer", "sleep:3", "--stall-split", "--seconds", "0.3", "--workers", "1", "--no-efficiency"]
+    words = ["--train-step", "sleep:3", "--stall-split", "--seconds", "0.3", "--workers", "1", "--no-efficiency"]
     text = run("bench", icons, *words, "--json", tmp_path / "r.json").stdout.decode()
     assert "compute " in text and "prep stall (cores)" in text and "no loader" in text
     split = json.loads((tmp_path / "r.json").read_text())["rows"][0]["stall_split"]
@@ -136,18 +136,18 @@ def test_bench_splits_the_stalls_of_a_step(icons, tmp_path):
 
 def test_bench_stands_for_the_accelerators_of_mlperf_storage(icons, tmp_path):
     words = ["bench", icons, "--workers", "2", "--no-efficiency", "--seconds", "0.3", "--json", tmp_path / "r.json"]
-    text = run(*words, "--consumer", "mlperf:unet3d-a100", "--mock-loader").stdout.decode()
+    text = run(*words, "--train-step", "mlperf:unet3d-a100", "--mock-loader").stdout.decode()
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["rows"][0]["batch_size"] == 7 and report["accelerator"]["least_utilisation"] == 0.9
     assert "mlperf:unet3d-a100: 7 samples in 636 ms" in text and "not that configuration" not in text
-    text = run(*words, "--consumer", "mlperf:cosmoflow-h100", "--batch-size", "4").stdout.decode()
+    text = run(*words, "--train-step", "mlperf:cosmoflow-h100", "--batch-size", "4").stdout.decode()
     report = json.loads((tmp_path / "r.json").read_text())
     row, accelerator = report["rows"][0], report["accelerator"]
     assert row["batch_size"] == 4 and "measured with 4 samples" in text
     alone = report["limits"]["loader_alone_samples_per_s"]
     assert accelerator["fed_by_loader_alone"] == int(alone * 0.0035 / 0.7)
     assert 0 < row["accelerator_utilisation"] <= 1
-    assert "there are mlperf:resnet50-h100" in fails("bench", icons, "--consumer", "mlperf:x", code=2)
+    assert "there are mlperf:resnet50-h100" in fails("bench", icons, "--train-step", "mlperf:x", code=2)
 
 
 def test_tune_prints_the_lines_to_copy(icons):
@@ -186,5 +186,5 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_measured(ico
 
 
 def test_another_machine_needs_what_gains_need(icons):
-    for option in ("--no-efficiency", "--check", "--digest"):
+    for option in ("--no-efficiency", "--verify-predictions", "--digest"):
         assert "excludes" in fails("bench", icons, "--machine", "cores=8", option, code=2)

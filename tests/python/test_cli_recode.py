@@ -49,7 +49,7 @@ def test_pack_makes_progressive_files_baseline_and_loses_nothing(photographs, tm
         run("pack", photographs, tmp_path / "r", "--format", "tar", "--jpeg", "baseline", "--rank", r, "--world", 2)
         for r in range(2)
     ]
-    assert ranks and run("pack", "--finish", tmp_path / "r")
+    assert ranks and run("pack-join", tmp_path / "r")
     run("verify", tmp_path / "r", "--against", photographs)
 
 
@@ -165,7 +165,7 @@ def test_pack_of_pixels_is_alike_for_any_workers_and_ranks(photographs, tmp_path
     assert bytes_of(tmp_path / "1") == bytes_of(tmp_path / "3")
     for rank in range(2):
         run("pack", photographs, tmp_path / "r", *words, "--rank", rank, "--world", 2)
-    run("pack", "--finish", tmp_path / "r")
+    run("pack-join", tmp_path / "r")
     run("verify", tmp_path / "r", "--against", photographs)
     keys = [f"class_{i % 2}/{i:02}" for i in range(12)]
     for key in keys:

@@ -64,7 +64,7 @@ def test_mpirun_packs_what_one_process_packs(icons, tmp_path, format):
                  *options, "--rank", "env")
     assert all(f"rank {rank} of 3" in result.stderr.decode() for rank in range(3))
     assert not (tmp_path / "mpi").exists()
-    assert "500 samples" in penstock("pack", "--finish", tmp_path / "mpi").stderr.decode()
+    assert "500 samples" in penstock("pack-join", tmp_path / "mpi").stderr.decode()
     assert not partial(tmp_path / "mpi").exists()
     penstock("verify", tmp_path / "mpi", "--against", icons)
     penstock("pack", icons, tmp_path / "alone", *options)
@@ -73,7 +73,7 @@ def test_mpirun_packs_what_one_process_packs(icons, tmp_path, format):
     # The same shards with another number of ranks, one after the other.
     for rank in (1, 0):
         penstock("pack", icons, tmp_path / "two", *options, "--rank", rank, "--world", 2, "--workers", 2)
-    penstock("pack", "--finish", tmp_path / "two")
+    penstock("pack-join", tmp_path / "two")
     assert bytes_of(tmp_path / "two") == bytes_of(tmp_path / "mpi")
 
 
@@ -86,7 +86,7 @@ def test_ranks_of_srun_run_at_the_same_time(icons, tmp_path):
     for rank, process in enumerate(ranks):
         text = process.communicate(timeout=300)[1].decode()
         assert process.returncode == 0 and f"rank {rank} of 4" in text
-    penstock("pack", "--finish", tmp_path / "set")
+    penstock("pack-join", tmp_path / "set")
     penstock("verify", tmp_path / "set", "--against", icons)
 
 
@@ -111,33 +111,33 @@ def test_a_rank_killed_midway_resumes_and_the_rest_joins(images, tmp_path, forma
             break
     if process.wait(60) == 0:
         pytest.skip("packing ended before the signal came")
-    assert "unfinished are ranks 0" in fails("pack", "--finish", destination)
-    assert "pack --finish" in fails("info", destination, code=1)
+    assert "unfinished are ranks 0" in fails("pack-join", destination)
+    assert "pack-join" in fails("info", destination, code=1)
     assert "resume" in fails(*words, "--rank", "0")
     for rank in ("0", "1"):
         assert "from the interrupted run" in penstock(*words, "--rank", rank, "--resume").stderr.decode()
-    penstock("pack", "--finish", destination)
+    penstock("pack-join", destination)
     penstock("verify", destination, "--against", images)
     for rank in ("0", "1"):
         penstock("pack", images, tmp_path / "whole", *words[3:], "--rank", rank)
-    penstock("pack", "--finish", tmp_path / "whole")
+    penstock("pack-join", tmp_path / "whole")
     assert bytes_of(destination) == bytes_of(tmp_path / "whole")
-    penstock("pack", "--finish", destination)  # once more does no harm
+    penstock("pack-join", destination)  # once more does no harm
     assert bytes_of(destination) == bytes_of(tmp_path / "whole")
 
 
 def test_finish_names_missing_ranks_and_other_options(icons, tmp_path):
     destination = tmp_path / "set"
     words = ["pack", icons, destination, "--format", "tar", "--world", "3", "--shard-size", "100KB"]
-    assert "nothing to finish" in fails("pack", "--finish", destination)
+    assert "nothing to finish" in fails("pack-join", destination)
     penstock(*words, "--rank", "1")
-    assert "missing are ranks 0 and 2" in fails("pack", "--finish", destination)
+    assert "missing are ranks 0 and 2" in fails("pack-join", destination)
     penstock(*words, "--rank", "0")
     penstock(*words, "--rank", "2", "--on-error", "skip")
-    text = fails("pack", "--finish", destination)
+    text = fails("pack-join", destination)
     assert "rank 2" in text and "skip_bad was false, now true" in text
     penstock(*words, "--rank", "2", "--overwrite")
-    penstock("pack", "--finish", destination)
+    penstock("pack-join", destination)
     assert "exists already" in fails(*words, "--rank", "2")
     penstock("verify", destination, "--against", icons)
 
@@ -151,7 +151,7 @@ def test_wrong_usage_is_2(icons, tmp_path):
     assert "no launcher" in fails(*words, "--rank", "env")
     assert "world from the environment" in fails(*words, "--rank", "env", "--world", "2")
     assert "when finishing" in fails(*words, "--rank", "0", "--world", "2", "--report", tmp_path / "report")
-    fails("pack", "--finish", tmp_path / "x", "--format", "tar")
+    fails("pack-join", tmp_path / "x", "--format", "tar")
     assert os.listdir(tmp_path) == []
 
 
@@ -173,7 +173,7 @@ def test_skipped_samples_of_all_ranks_are_in_one_report(icons, tmp_path):
     words = ["pack", tmp_path / "source", tmp_path / "set", "--format", "hdf5", "--shard-size", "100KB", "--world", "3"]
     for rank in range(3):
         penstock(*words, "--rank", rank, "--on-error", "skip")
-    text = penstock("pack", "--finish", tmp_path / "set", "--report", tmp_path / "report.jsonl").stderr.decode()
+    text = penstock("pack-join", tmp_path / "set", "--report", tmp_path / "report.jsonl").stderr.decode()
     assert "490 samples" in text and "10 bad ones skipped" in text
     lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
     assert [line["key"] for line in lines] == keys

@@ -435,9 +435,9 @@ def test_the_command_draws_as_the_loader_does(dataset, tmp_path):
         state = tmp_path / f"{kind}.json"
         state.write_text(json.dumps(loader.state_dict()))
         key = next(batches)["__key__"][3]
-        plain = ["show", path, "--seed", 5, "--batch-size", 8, "--batch", 1, "--row", 3, "--shuffle", *words]
+        plain = ["inspect", path, "--seed", 5, "--batch-size", 8, "--batch", 1, "--row", 3, "--shuffle", *words]
         assert f"{key} (number" in run(*plain, "--fields", "cls=label()").stdout.decode()
-        by_state = ["show", path, "--state", state, "--row", 3]
+        by_state = ["inspect", path, "--state", state, "--row", 3]
         if kind == "window":
             assert f"{key} (number" in run(*by_state).stdout.decode()
         else:

@@ -460,8 +460,8 @@ def test_options_survive_pickling_views_packing_and_staging(tmp_path):
     ps.stage(data, tmp_path / "copy")
     assert ps.open(tmp_path / "copy", format="folder", key="last_dot").keys == data.keys
     (tmp_path / "view.record").write_bytes(data.take(2).__getstate__())
-    assert len(run("show", tmp_path / "view.record", "--batch-size", "2").stdout) > 0
-    assert "options" in fails("show", tmp_path / "view.record", "--source-format", "tar", code=2)
+    assert len(run("inspect", tmp_path / "view.record", "--batch-size", "2").stdout) > 0
+    assert "options" in fails("inspect", tmp_path / "view.record", "--source-format", "tar", code=2)
 
 
 def test_records_without_options_are_as_before(tmp_path):
@@ -506,7 +506,7 @@ def test_commands_take_the_options(tmp_path):
     run("pack", top, tmp_path / "out.d", *folder, "--format", "zip")
     assert ps.open(tmp_path / "out.d").classes == ["cat", "dog"]
     run("stage", top, tmp_path / "copy", *folder)
-    run("show", top, *folder, "--batch-size", "2")
+    run("inspect", top, *folder, "--batch-size", "2")
     run("tune", top, *folder, "--seconds", "0.05", "--batch-size", "2")
     run("bench", top, *folder, "--seconds", "0.05", "--batch-size", "2", "--no-efficiency")
     fails("ls", top, "--split-names", "perhaps", code=2)

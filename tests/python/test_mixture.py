@@ -337,7 +337,7 @@ def test_a_bench_takes_the_fields_that_all_sources_have(folder):
         (folder / "fields.json").write_text(json.dumps({"sources": {name: name for name in sources}}))
         told = run("bench", folder / "fields.json", "--seconds", 0.05, "--workers", 1).stdout.decode()
         assert f'{left} is left out: source "{lacking}" has none' in told
-        assert f"{said} " in run("show", folder / "fields.json").stdout.decode()
+        assert f"{said} " in run("inspect", folder / "fields.json").stdout.decode()
     (folder / "fields.json").write_text(json.dumps({"sources": {"0": "f", "a": "a"}}))
     assert 'source "a" of the mixture has no field "png"; --task raw' in fails("bench", folder / "fields.json", code=2)
     run("bench", folder / "fields.json", "--seconds", 0.05, "--workers", 1, "--task", "raw")
@@ -457,13 +457,13 @@ def test_the_command_takes_the_file_of_a_mixture(folder, tmp_path):
     (tmp_path / "state.json").write_text(json.dumps(loader.state_dict()))
     keys = next(batches)["__key__"]
     for row in (0, 7):
-        told = run("show", folder / "ab.json", "--state", tmp_path / "state.json", "--row", row).stdout.decode()
+        told = run("inspect", folder / "ab.json", "--state", tmp_path / "state.json", "--row", row).stdout.decode()
         assert f"{keys[row]} (number" in told and f"source      {keys[row][0]}\n" in told
-    assert "show takes its file" in fails("show", folder / "a", "--state", tmp_path / "state.json", code=2)
+    assert "inspect takes its file" in fails("inspect", folder / "a", "--state", tmp_path / "state.json", code=2)
     one = loader_of(folder / "a", batch_size=8)
     (tmp_path / "one.json").write_text(json.dumps(one.state_dict()))
     assert "of one dataset, not of a mixture" in fails(
-        "show", folder / "ab.json", "--state", tmp_path / "one.json", code=2
+        "inspect", folder / "ab.json", "--state", tmp_path / "one.json", code=2
     )
     rows = json.loads(run("bench", folder / "ab.json", "--task", "raw", "--seconds", 0.2, "--json", "-").stdout)["rows"]
     assert rows and rows[0]["samples_per_s"] > 0

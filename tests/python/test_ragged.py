@@ -690,5 +690,5 @@ def test_the_command_tells_of_ragged_rows(folder):
         "padded=field(npy) | array.decode(ragged=True) | pad(multiple_of=4)",
     ]
     words = [word for chain in chains for word in ("--fields", chain)]
-    told = run("show", folder, "--batch", "1", "--row", "2", "--batch-size", "4", *words).stdout.decode()
+    told = run("inspect", folder, "--batch", "1", "--row", "2", "--batch-size", "4", *words).stdout.decode()
     assert "(9, 3)" in told and "(3, 26, 28)" in told and "(12, 3)" in told, told

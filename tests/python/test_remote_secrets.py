@@ -69,7 +69,7 @@ def test_commands_show_and_leave_no_secret(server, tmp_path):
     lines = [
         ["info", packed], ["info", "--json", packed], ["info", others], ["ls", packed], ["cat", packed, "0003.cls"],
         ["verify", packed], ["verify", packed, "--against", packed],
-        ["show", packed, "--task", "raw", "--batch", "0", "--row", "0"],
+        ["inspect", packed, "--task", "raw", "--batch", "0", "--row", "0"],
         ["bench", packed, "--task", "raw", "--seconds", "0.2", "--json", tmp_path / "b.json", "--html", tmp_path / "b.html"],
         ["cache", "warm", packed, "--dir", cache], ["cache", "ls", "--dir", cache], ["doctor", packed],
         ["pack", packed, tmp_path / "copy", "--format", "zip"], ["stage", packed, tmp_path / "staged"],

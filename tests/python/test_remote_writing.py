@@ -63,7 +63,7 @@ def no_uploads(client):
 def test_what_is_packed_into_a_store_is_what_is_packed_on_a_disk(client, icons, tmp_path, format):
     spool = tmp_path / "spool"
     ps.pack(icons, tmp_path / "local", format=format, shard_size=100_000, progress=False)
-    told = ps.pack(icons, f"s3://bucket/{format}", format=format, shard_size=100_000, spool=spool, progress=False)
+    told = ps.pack(icons, f"s3://bucket/{format}", format=format, shard_size=100_000, temp_dir=spool, progress=False)
     assert told["samples"] == 500
     assert objects(client, format) == files(tmp_path / "local")
     assert no_uploads(client) and list(spool.iterdir()) == []
@@ -106,7 +106,7 @@ def test_shards_that_are_written_in_order_need_no_disk(client, tmp_path, format)
         f"s3://bucket/no-disk-{format}",
         "--format",
         format,
-        "--spool",
+        "--temp-dir",
         tmp_path,
     ]
     subprocess.run([sys.executable, "-c", textwrap.dedent(program), *words], check=True)
@@ -154,7 +154,7 @@ def test_a_killed_pack_is_resumed(client, icons, tmp_path):
         "mds",
         "--shard-size",
         "30000",
-        "--spool",
+        "--temp-dir",
         tmp_path / "spool",
     ]
     for run in range(3):
@@ -174,7 +174,7 @@ def test_a_killed_pack_is_resumed(client, icons, tmp_path):
         format="mds",
         shard_size=30_000,
         resume=True,
-        spool=tmp_path / "spool",
+        temp_dir=tmp_path / "spool",
         progress=False,
     )
     assert told["resumed"] > 0 and told["resumed"] + told["samples"] == 500

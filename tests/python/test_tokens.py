@@ -347,7 +347,7 @@ def test_the_command_tells_the_dtype_that_is_stored(corpus):
     told = json.loads(run("info", path, "--json").stdout)
     assert [(field["codec"], field["dtype"]) for field in told["fields"]] == [("tokens", "uint16")]
     assert re.search(r"codec +tokens uint16\n", run("info", path).stdout.decode())
-    shown = run("show", path).stdout.decode()
+    shown = run("inspect", path).stdout.decode()
     assert re.search(r"stored .*, tokens uint16 \(\d+,\)", shown)
 
 

@@ -71,7 +71,7 @@ def data_fixture(tmp_path):
 
 
 def top(*words, **options):
-    return json.loads(run("top", "--json", "--every", "0.1", *words, **options).stdout)
+    return json.loads(run("top", "--json", "--interval", "0.1", *words, **options).stdout)
 
 
 def loaders_of(pid, **options):
@@ -102,7 +102,7 @@ def test_the_figures_are_those_of_a_program_that_knows_nothing_of_it(data):
         assert shown["program"].startswith("python") and shown["user"] == os.geteuid() and shown["here"]
         assert shown["state"] in ("running", "idle")
         assert shown["samples_per_s"] >= 0
-        text = run("top", "--once", "--every", "0.1", program.pid).stdout.decode()
+        text = run("top", "--once", "--interval", "0.1", program.pid).stdout.decode()
         assert str(program.pid) in text and "1/2" in text and "decode [" in text and "cores" in text
 
 
@@ -111,8 +111,8 @@ def test_ranks_of_one_training_are_compared(data):
     with ranks[0], ranks[1]:
         for program in ranks:
             program.step()
-        assert "ranks of 3: " in run("top", "--once", "--every", "0.1").stdout.decode()
-        assert "ranks of" not in run("top", "--once", "--every", "0.1", ranks[0].pid).stdout.decode()
+        assert "ranks of 3: " in run("top", "--once", "--interval", "0.1").stdout.decode()
+        assert "ranks of" not in run("top", "--once", "--interval", "0.1", ranks[0].pid).stdout.decode()
 
 
 def stats_of(rank, waited, world=3):
@@ -368,7 +368,7 @@ def read_until(terminal, wanted):
 def test_in_a_terminal_it_goes_on_until_it_is_ended(data, end):
     with Program(data) as program:
         program.step()
-        pid, terminal = in_terminal("--every", "0.1")
+        pid, terminal = in_terminal("--interval", "0.1")
         text = read_until(terminal, b"PID")
         assert "\x1b[?1049h" in text
         os.write(terminal, end)
@@ -390,7 +390,7 @@ def test_gpus_are_shown_where_nvml_is():
     environment = {**os.environ, "PENSTOCK_NVML": fake}
     gpus = top(env=environment)["gpus"]
     assert [(gpu["busy"], gpu["memory_busy"], gpu["memory_used"]) for gpu in gpus] == [(0.7, 0.25, 3 << 30)]
-    text = run("top", "--once", "--every", "0.1", env=environment).stdout.decode()
+    text = run("top", "--once", "--interval", "0.1", env=environment).stdout.decode()
     assert "GPU 0     [#######   ] 70 % busy" in text and "\x1b" not in text
     assert top(env={**os.environ, "PENSTOCK_NVML": "/nonexistent.so"})["gpus"] == []
 

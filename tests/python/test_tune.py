@@ -28,7 +28,7 @@ def test_it_finds_a_setting_that_was_tried(icons):
 
 
 def test_a_dataset_and_one_batch_size_will_do(icons):
-    told = ps.tune(ps.open(icons), **{**QUICK, "workers": [1], "prefetch": [2], "batch_size": 8}, consumer="sleep:1")
+    told = ps.tune(ps.open(icons), **{**QUICK, "workers": [1], "prefetch": [2], "batch_size": 8}, train_step="sleep:1")
     assert [row["batch_size"] for row in told["rows"]] == [8]
     assert told["rows"][0]["consumer"] == "sleep:1"
 

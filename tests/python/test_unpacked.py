@@ -188,7 +188,7 @@ def test_the_spool_is_where_it_is_unpacked(tmp_path):
     seen = []
     spool = tmp_path / "spool" / "deep"
     source = archive(tmp_path / "train.tar.gz", "w:gz")
-    ps.pack(source, tmp_path / "out", format="tar", spool=spool, progress=lambda *_: seen.append(os.listdir(spool)))
+    ps.pack(source, tmp_path / "out", format="tar", temp_dir=spool, progress=lambda *_: seen.append(os.listdir(spool)))
     assert seen and all(len(names) == 1 for names in seen) and os.listdir(spool) == []
 
 
@@ -205,7 +205,7 @@ def test_the_command_packs_what_python_packs(tmp_path):
     assert samples(by_command(source, tmp_path)[0]) == EXPECTED
     assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "python")
     spool = tmp_path / "spool" / "deep"
-    by_command(source, tmp_path, "second", "--spool", spool)
+    by_command(source, tmp_path, "second", "--temp-dir", spool)
     assert bytes_of(tmp_path / "second") == bytes_of(tmp_path / "python") and os.listdir(spool) == []
     assert left_in(tmp_path) == ["out", "python", "second", "spool", "train.tar.gz"]
 

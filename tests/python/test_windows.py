@@ -486,7 +486,7 @@ def test_show_lists_the_frames_also_from_a_state(packed, folder, tmp_path):
     (tmp_path / "state.json").write_text(json.dumps({**loader.state_dict(), "epoch": 0, "batch": 1}))
     options = ["--seed", 3, "--shuffle", "--batch", 1, "--batch-size", 4, "--fields", f"clip={chain}"]
     for given in (options, ["--state", tmp_path / "state.json"]):
-        shown = run("show", folder.parent / "packed", "--row", 2, *given).stdout.decode()
+        shown = run("inspect", folder.parent / "packed", "--row", 2, *given).stdout.decode()
         frames = re.findall(r"^ +frame \d+ +(\S+), png", shown, re.M)
         assert frames == [frame["key"] for frame in told["outputs"]["clip"]["frames"]]
 

@@ -170,6 +170,9 @@ def test_another_unknown_keyword_is_told_with_the_closest(labels):
     assert refusal(ps.pack, labels, labels / "x", workers=-1).endswith("workers is a whole number of 0 or more, not -1")
     for call in (ps.pack, ps.stage, ps.tune):
         assert "has no keyword num_workers: here it is workers (" in refusal(call, labels, num_workers=3)
+    assert refusal(ps.tune, labels, consumer="sleep:1").endswith("has no keyword consumer: here it is train_step")
+    for call in (ps.pack, ps.Writer):
+        assert "has no keyword spool: here it is temp_dir" in refusal(call, labels, spool="x")
     assert "is format meant?" in refusal(ps.pack, labels, labels / "x", formt="tar")
     assert "is labels meant?" in refusal(ps.Writer, labels / "x", format="tar", label="tar")
 
@@ -308,7 +311,7 @@ def test_advice_is_given_in_the_words_of_python_too(tmp_path):
     source.mkdir()
     (source / "a.cls").write_text("1")
     ps.pack(source, packed, format="tar", rank=0, world=2, progress=False)
-    with pytest.raises(ps.Error, match=r"run pack --finish \(ps.finish_pack\)"):
+    with pytest.raises(ps.Error, match=r"run pack-join \(ps.finish_pack\)"):
         ps.open(packed)
     with pytest.raises(ps.Error, match=r"--resume \(ps.pack with rank=R, world=2, resume=True\)"):
         ps.finish_pack(packed)

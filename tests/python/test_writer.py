@@ -351,10 +351,10 @@ def test_200000_small_samples_need_bounded_memory(tmp_path):
 
 
 def test_samples_wait_in_the_folder_asked_for(tmp_path):
-    assert written(tmp_path, {"a": {"txt": "x"}}, spool=tmp_path / "scratch")[0]["txt"] == b"x"
+    assert written(tmp_path, {"a": {"txt": "x"}}, temp_dir=tmp_path / "scratch")[0]["txt"] == b"x"
     assert sorted(os.listdir(tmp_path)) == ["out", "scratch"] and os.listdir(tmp_path / "scratch") == []
     with pytest.raises(ps.Error, match="/proc/here") as raised:
-        ps.Writer(tmp_path / "other", format="tar", spool="/proc/here")
+        ps.Writer(tmp_path / "other", format="tar", temp_dir="/proc/here")
     assert raised.value.kind == "io"
 
 

@@ -45,7 +45,7 @@ def pack(
     progress: bool | Callable[[int, int, int], object] = True,
     fields: Sequence[str] | Mapping[str, str] | None = None,
     quality: int = 95,
-    spool: str | os.PathLike[str] | None = None,
+    temp_dir: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Converts a dataset, a folder of files, or samples from another source to shards.
 
@@ -84,7 +84,7 @@ def pack(
     progress: True for a bar on stderr, or a function of (samples, total, bytes).
     fields: names of the parts of tuples ("jpg", "cls"), or the field of each column {"image": "jpg"}.
     quality: quality of images that are encoded as jpg or webp.
-    spool: the folder of temporary files. The default is beside the destination, for a store $TMPDIR.
+    temp_dir: the folder of temporary files. The default is beside the destination, for a store $TMPDIR.
 
     Returns {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}, "renamed"}. `kept` counts
     the JPEG files that "recode" left as they are. If two shards share a key, each key gets the name of its shard in
@@ -99,7 +99,7 @@ def pack(
                 "only what is packed from files can be resumed, be packed by several ranks, or has a report",
                 dataset=_penstock.shown_place(destination),
             )
-        return pack_items(items, destination, progress=progress, quality=quality, spool=spool, **options)
+        return pack_items(items, destination, progress=progress, quality=quality, temp_dir=temp_dir, **options)
     bars = [Bar("unpacking", "bytes")]
 
     def tell(samples: int, total: int, nbytes: int) -> None:
@@ -118,7 +118,7 @@ def pack(
             rank=rank,
             world=world,
             progress=tell if progress is True else progress or None,
-            spool=spool or "",
+            temp_dir=temp_dir or "",
             unpacking=bars[0] if progress is True else None,
         )
     finally:

@@ -34,18 +34,18 @@ def tune(
     direct_io: bool = False,
     cold: bool = False,
     checksums: str = "first",
-    consumer: str = "none",
+    train_step: str = "none",
     seed: int = 0,
     progress: bool | Callable[[str], object] = True,
 ) -> dict[str, Any]:
     """Finds the workers and the prefetch that load a dataset fastest, by trying: what `penstock tune` does.
 
-        best = ps.tune("train.tar.d", batch_size=256, consumer="sleep:25")["best"]
+        best = ps.tune("train.tar.d", batch_size=256, train_step="sleep:25")["best"]
         loader = ps.Loader("train.tar.d", batch_size=256, workers=best["workers"], prefetch=best["prefetch"], ...)
 
     It runs in a process of its own and takes some seconds to minutes. task: "image-train", "image-eval", "points" or
     "raw"; guessed from the fields when empty. workers, prefetch, batch_size: what to choose from; empty: as fits this
-    machine. seconds: measured for each setting. cold: without the page cache. checksums: as in Loader. consumer: what stands in for the training
+    machine. seconds: measured for each setting. cold: without the page cache. checksums: as in Loader. train_step: what stands in for the training
     step of each batch: "none", "busy:MS" or "sleep:MS". progress: True for a line on stderr about each setting that was
     tried, or a function of that line.
 
@@ -60,7 +60,7 @@ def tune(
         listed = [values] if isinstance(values, int) else list(values)
         if listed:
             arguments += [option, ",".join(map(str, listed))]
-    arguments += ["--seconds", str(seconds), "--engine", engine, "--consumer", consumer, "--seed", str(seed)]
+    arguments += ["--seconds", str(seconds), "--engine", engine, "--train-step", train_step, "--seed", str(seed)]
     arguments += ["--checksums", checksums]
     arguments += [*(["--task", task] if task else []), *["--direct-io"] * direct_io, *["--cold"] * cold]
     tell = _on_stderr if progress is True else progress or None

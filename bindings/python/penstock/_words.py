@@ -67,10 +67,12 @@ _ELSEWHERE: dict[str, tuple[str | None, str]] = {
 # Old names of parameters, and those of steps of torchvision and Albumentations.
 _PARAMETERS_ELSEWHERE = {
     "classes": "num_classes",
+    "consumer": "train_step",
     "few": "if_fewer",
     "kernel": "kernel_size",
     "most": "max_ratio",
     "sources": "on_change",
+    "spool": "temp_dir",
     "p": "probability",
     "stddev": "std",
 }

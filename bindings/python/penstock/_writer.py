@@ -25,12 +25,12 @@ class Writer:
 
     The dataset appears when the block ends, with its samples in bytewise order of their keys. After an exception in the
     block, or Ctrl-C, nothing is left. The bytes depend only on the samples, not on the order in which they came. Until
-    the end, samples are in an unnamed file in the folder `spool`, so that twice the space is in use. The memory in use is
+    the end, samples are in an unnamed file in the folder `temp_dir`, so that twice the space is in use. The memory in use is
     24 bytes per field, and about 20 bytes and the key per sample.
 
     classes: names of the classes. `cls` may then be given by name.
     quality: quality of images that are encoded as jpg or webp.
-    spool: the folder of the temporary file. The default is beside the destination.
+    temp_dir: the folder of the temporary file. The default is beside the destination.
     progress: True for a bar while the dataset is packed, or a function of (samples, total, bytes).
 
     The other options are those of penstock.pack. Raises Error: invalid_argument, if the destination exists; io.
@@ -53,7 +53,7 @@ class Writer:
         attributes: str = "none",
         workers: int = 0,
         overwrite: bool = False,
-        spool: str | os.PathLike[str] | None = None,
+        temp_dir: str | os.PathLike[str] | None = None,
         quality: int = 95,
         progress: bool | Callable[[int, int, int], object] = True,
         **packing: Any,
@@ -66,7 +66,7 @@ class Writer:
         self._progress = progress
         self._result: dict[str, Any] | None = None
         self._writer: _penstock.Writer | None = _penstock.Writer(
-            destination, _PackOptions(**options), classes=list(classes), spool=spool or ""
+            destination, _PackOptions(**options), classes=list(classes), temp_dir=temp_dir or ""
         )
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:

@@ -28,11 +28,10 @@ namespace {
 
 constexpr std::uint32_t kTerminalColumns = 64;
 
-struct ShowArguments {
+struct InspectArguments {
   std::string dataset, task, state, picture, last = "keep";
   OpenOptions open;
   std::vector<std::string> fields, mixes;
-  std::vector<std::string> old_fields;  // of --field, which is now spelled --fields
   std::uint64_t seed = 0, epoch = 0, batch = 0, shuffle_block = 0;
   std::uint32_t row = 0, batch_size = 64, rank = 0, world = 1;
   bool shuffle = LoaderOptions().shuffle, block_given = false;
@@ -80,7 +79,7 @@ struct Wanted {
   std::optional<std::uint64_t> subset = std::nullopt;  // of a state: what its samples that have rows of windows come to
 };
 
-Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared_ptr<const Mixture> mixture) {
+Wanted wanted_of(const InspectArguments& given, const Dataset& dataset, std::shared_ptr<const Mixture> mixture) {
   Wanted wanted{.options = {.batch_size = given.batch_size,
                             .shuffle = given.shuffle,
                             .seed = given.seed,
@@ -99,8 +98,9 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared
   if (!given.state.empty()) {
     const LoaderState state = LoaderState::from_json(file_text(given.state));
     if (state.mixture.has_value() != (mixture != nullptr))
-      throw Error::invalid_argument(given.state + (mixture != nullptr ? ": it is of one dataset, not of a mixture"
-                                                                      : ": it is of a mixture: show takes its file"));
+      throw Error::invalid_argument(given.state + (mixture != nullptr
+                                                       ? ": it is of one dataset, not of a mixture"
+                                                       : ": it is of a mixture: inspect takes its file"));
     if (state.mixture && state.mixture->since != 0)
       throw Error::invalid_argument(given.state + ": its mixture was carried on from another one");
     if (state.start != 0)
@@ -137,8 +137,7 @@ Wanted wanted_of(const ShowArguments& given, const Dataset& dataset, std::shared
     }
   }
   wanted.options.buckets = buckets.made(dataset);
-  for (const auto& chains : {given.fields, given.old_fields})
-    for (const std::string& field : chains) wanted.options.fields.push_back(parse_field(field));
+  for (const std::string& field : given.fields) wanted.options.fields.push_back(parse_field(field));
   for (const std::string& mix : given.mixes) wanted.options.mix.push_back(parse_mix(mix));
   if (wanted.options.fields.empty()) {
     Task task = given.task.empty() ? guess_task(dataset) : task_named(given.task, dataset);
@@ -237,7 +236,7 @@ const Chain& chain_of(const LoaderOptions& options, std::string_view output) {
   return kPlain;
 }
 
-int run(const ShowArguments& given) {
+int run(const InspectArguments& given) {
   const Source source = open_source(given.dataset, given.open);
   const Dataset& dataset = source.dataset;
   const Wanted wanted = wanted_of(given, dataset, source.mixture);
@@ -278,9 +277,9 @@ int run(const ShowArguments& given) {
 
 }  // namespace
 
-Command show_command(CLI::App& app) {
-  const auto options = std::make_shared<ShowArguments>();
-  CLI::App* command = app.add_subcommand("show", "Show what is behind one row of one batch: sample, draws, pixels");
+Command inspect_command(CLI::App& app) {
+  const auto options = std::make_shared<InspectArguments>();
+  CLI::App* command = app.add_subcommand("inspect", "Show what is behind one row of one batch: sample, draws, pixels");
   command
       ->add_option("DATASET", options->dataset, "Dataset of any packing, a folder of files, or the file of a mixture")
       ->required();
@@ -304,7 +303,7 @@ Command show_command(CLI::App& app) {
           ->check(CLI::IsMember(std::vector<std::string>(tasks.begin(), tasks.end())));
   command->add_option("--fields", options->fields, "NAME=CHAIN, as the loader has it; one option for each output")
       ->excludes(task);
-  command->add_option("--field", options->old_fields)->group("")->excludes(task);  // accepted for one version more
+  refuse_old_option(*command, "--field", "--fields");
   command->add_option("--mix", options->mixes,
                       "mixup(ALPHA, num_classes=N) or cutmix(ALPHA, num_classes=N), as the loader has it");
   command->add_option("--state", options->state,
@@ -314,11 +313,11 @@ Command show_command(CLI::App& app) {
   command->footer(
       "A terminal also shows the picture itself.\n"
       "Examples:\n"
-      "  penstock show train.tar.d --shuffle --seed 7 --epoch 3 --batch 812 --row 5 --batch-size 256\n"
-      "  penstock show train.tar.d --fields 'jpg=image.random_resized_crop(224) | image.random_horizontal_flip()' "
+      "  penstock inspect train.tar.d --shuffle --seed 7 --epoch 3 --batch 812 --row 5 --batch-size 256\n"
+      "  penstock inspect train.tar.d --fields 'jpg=image.random_resized_crop(224) | image.random_horizontal_flip()' "
       "--picture "
       "row.png\n"
-      "  penstock show train.tar.d --state state.json --row 0      the batch that this state's loader gives next");
+      "  penstock inspect train.tar.d --state state.json --row 0      the batch that this state's loader gives next");
   return {command, [options, block] {
             options->block_given = block->count() > 0;
             return run(*options);
