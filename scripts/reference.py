@@ -415,7 +415,7 @@ COUNTER_GROUPS = {
     "": "The loader",
     "reads": 'Reads: `stats()["reads"]`',
     "store": 'A dataset in a store: `stats()["store"]`',
-    "node_cache": 'The disk cache: `stats()["node_cache"]`',
+    "disk_cache": 'The disk cache: `stats()["disk_cache"]`',
     "cache": 'The cache of samples: `stats()["cache"]`',
 }
 COUNTER_RULES = {"counts": "starts at 0", "peaks": "keeps its value", "stands": "keeps its value"}

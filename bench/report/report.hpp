@@ -48,7 +48,7 @@ std::string to_text(const BenchReport& report);
 /// device, "device", "staging", "copied_mb", "copy_gb_per_s" and "plain_copy_gb_per_s"; with a consumer of MLPerf
 /// Storage's "accelerator" and, of a row, "accelerator_utilisation"; with a stall split "stall_split" of the fastest
 /// row of each task; of rows whose dataset lies in a store "store" ({"requests", "bytes", "retries", "hedges",
-/// "connections", "waited_s", "requests_per_s", "mb_per_s"}) and, with a cache on the node's disk, "node_cache"
+/// "connections", "waited_s", "requests_per_s", "mb_per_s"}) and, with a cache on the node's disk, "disk_cache"
 /// ({"dir", "hits", "misses", "bad", "bypassed", "read_bytes", "reading_s", ...}); and more fields in every part; none
 /// of those named here is ever renamed. What was not measured is null. "dataset" is the first of "datasets"; a row's
 /// "dataset" is the path of its own.

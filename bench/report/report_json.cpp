@@ -64,7 +64,7 @@ Json store_json(const Stats& stats) {
 
 Json node_cache_json(const Stats& stats) {
   Json json{{"dir", stats.node_cache_dir}};
-  json.update(counters_json("node_cache", stats));
+  json.update(counters_json("disk_cache", stats));
   return json;
 }
 
@@ -94,7 +94,7 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
                           {"threads", stage.threads}};
   json["stages"] = std::move(stages);
   if (reads_store(row.stats)) json["store"] = store_json(row.stats);
-  if (has_node_cache(row.stats)) json["node_cache"] = node_cache_json(row.stats);
+  if (has_node_cache(row.stats)) json["disk_cache"] = node_cache_json(row.stats);
   Json waits = Json::object();
   for (const auto& [stage, time] : row.stats.waited_for) waits[stage] = seconds(time);
   json["waited_for_s"] = std::move(waits);

@@ -80,7 +80,7 @@ int fill(const CacheArguments& options) {
 Command cache_command(CLI::App& app) {
   const auto options = std::make_shared<CacheArguments>();
   CLI::App* command =
-      app.add_subcommand("cache", "Look at, empty or fill the node's cache of datasets that lie in stores");
+      app.add_subcommand("cache", "Look at, empty or fill the disk cache of datasets that lie in stores");
   command->require_subcommand(1);
   const auto with_dir = [&](CLI::App* sub) {
     sub->add_option("--dir", options->dir, "Its folder, as disk_cache names it")->capture_default_str();

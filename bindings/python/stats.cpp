@@ -74,7 +74,7 @@ nb::dict store(const Stats& stats) {
 nb::dict node_cache(const Stats& stats) {
   nb::dict all;
   all["dir"] = text(stats.node_cache_dir);
-  set_counters(all, "node_cache", stats);
+  set_counters(all, "disk_cache", stats);
   return all;
 }
 
@@ -217,7 +217,7 @@ nb::object to_python(const Stats& stats) {
   all["engine_reason"] = text(stats.engine_reason);
   all["reads"] = counters_of("reads", stats);
   if (reads_store(stats)) all["store"] = store(stats);
-  if (has_node_cache(stats)) all["node_cache"] = node_cache(stats);
+  if (has_node_cache(stats)) all["disk_cache"] = node_cache(stats);
   all["cache"] = cache(stats);
   all["staging"] = text(stats.staging);
   all["device"] = text(stats.device);

@@ -312,7 +312,7 @@ std::string SampleCache::note() const {
   std::string note = shared_->memory.note();
   if (const std::uint64_t damaged = shared_->damaged.load(std::memory_order_relaxed); damaged != 0)
     note += (note.empty() ? "" : "; ") + std::to_string(damaged) +
-            " values in the node's cache were not as they had been kept, and are read again";
+            " values in the sample cache were not as they had been kept, and are read again";
   return note;
 }
 

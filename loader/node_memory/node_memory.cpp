@@ -242,7 +242,7 @@ unsigned NodeMemory::members() const {
 std::string NodeMemory::note() const {
   const int refusal = refused_.load(std::memory_order_relaxed);
   if (refusal == 0) return {};
-  return "memory for the node's cache is refused (" + reason(refusal) +
+  return "memory for the sample cache is refused (" + reason(refusal) +
          "): this process keeps no more of what the cache does not have";
 }
 

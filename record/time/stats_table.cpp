@@ -24,7 +24,7 @@ void print_behind_read(std::ostream& out, const Stats& stats) {
     out << store_text(stats) << "\n";
   }
   if (!has_node_cache(stats)) return;
-  row("node cache", stats.node_cache.reading + stats.node_cache.writing);
+  row("disk cache", stats.node_cache.reading + stats.node_cache.writing);
   out << node_cache_text(stats) << "\n";
 }
 

@@ -139,7 +139,7 @@ void CacheFolder::set_up(std::uint64_t limit, const std::function<std::uint64_t(
   if (const int failed =
           found.st_size < static_cast<off_t>(kCountsBytes) || alone ? allocate_file(state, kCountsBytes) : 0;
       failed != 0)
-    throw Error::io(failed, "no room for the node's cache in " + path_.string());
+    throw Error::io(failed, "no room for the disk cache in " + path_.string());
   map_ = SharedMap(state, kCountsBytes, true);
   counts_ = reinterpret_cast<SharedCounts*>(map_.data());
   const std::uint64_t taken = alone ? recount(*this) : 0;

@@ -1,4 +1,4 @@
-// The folder of a node's cache: what is in it, who uses it, and how many bytes it takes.
+// The folder of a disk cache: what is in it, who uses it, and how many bytes it takes.
 #pragma once
 
 #include <atomic>

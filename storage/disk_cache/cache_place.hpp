@@ -1,4 +1,4 @@
-// Where a node's cache may lie, and whose it must be.
+// Where a disk cache may lie, and whose it must be.
 #pragma once
 
 #include <cstdint>

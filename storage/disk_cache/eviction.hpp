@@ -1,4 +1,4 @@
-// Chooses what leaves a node's cache: what all who live want last (Belady's rule).
+// Chooses what leaves a disk cache: what all who live want last (Belady's rule).
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// An object's files in a node's cache: a sparse one of its bytes, and a table that says which blocks are there.
+// An object's files in a disk cache: a sparse one of its bytes, and a table that says which blocks are there.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// One loader's use of the node's cache: files of its dataset as objects of the cache, and what its plan says of them.
+// One loader's use of the disk cache: files of its dataset as objects of the cache, and what its plan says of them.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class PlannedCache : public NodeCacheUse {
   std::shared_ptr<State> state_;
 };
 
-/// The node's cache that a loader asks for: LoaderOptions::cache_dir and cache_limit.
+/// The disk cache that a loader asks for: LoaderOptions::cache_dir and cache_limit.
 struct DiskCacheOptions {
   std::filesystem::path folder = {};  ///< empty: none
   std::uint64_t limit = 0;            ///< bytes; 0: as the folder was made with, or nine tenths of what was free then

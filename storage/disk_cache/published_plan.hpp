@@ -1,4 +1,4 @@
-// When a loader next wants which block, told to all who use a node's cache.
+// When a loader next wants which block, told to all who use a disk cache.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace penstock {
 SharedMap::SharedMap(int fd, std::uint64_t bytes, bool writable) {
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED)
-    throw Error::resource("cannot map " + std::to_string(bytes) + " bytes of the node's cache (" +
+    throw Error::resource("cannot map " + std::to_string(bytes) + " bytes of the disk cache (" +
                           error_number_name(errno) + ")");
   data_ = static_cast<std::byte*>(mapped);
   bytes_ = bytes;

@@ -1,4 +1,4 @@
-// Fills a node's cache before a training begins.
+// Fills a disk cache before a training begins.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the engine of stores asks of the node's cache.
+// What the engine of stores asks of the disk cache.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Reads extents of objects in stores: neighbours in one request, with what the node's cache has taken from its disk.
+// Reads extents of objects in stores: neighbours in one request, with what the disk cache has taken from its disk.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""Datasets of a web server, in every packing, with every state of the node's cache and several ranks at once: each rank's batches
+"""Datasets of a web server, in every packing, with every state of the disk cache and several ranks at once: each rank's batches
 are those of the local copy."""
 
 import json

@@ -27,7 +27,7 @@ def arrays(tmp_path_factory):
 
 
 def shared_bytes(kind):
-    """Bytes of a node's caches in this process, by /proc/self/smaps: Pss counts a page by its share of who maps it."""
+    """Bytes of sample caches in this process, by /proc/self/smaps: Pss counts a page by its share of who maps it."""
     total, ours = 0, False
     with open("/proc/self/smaps") as maps:
         for line in maps:

@@ -1,4 +1,4 @@
-"""What a loader tells of a web server and of the node's cache, to Python and in the reports of the command; and that a loader of a
+"""What a loader tells of a web server and of the disk cache, to Python and in the reports of the command; and that a loader of a
 disk tells nothing of either."""
 
 import json
@@ -49,8 +49,8 @@ def test_requests_bytes_and_rates_of_the_store(server):
     assert store["waited_s"] > 0
     assert store["requests_per_s"] == pytest.approx(store["requests"] / stats["wall_s"])
     assert store["mb_per_s"] == pytest.approx(store["bytes"] / 1e6 / stats["wall_s"])
-    assert "node_cache" not in stats
-    assert "\nstore " in str(stats) and "node cache" not in str(stats)
+    assert "disk_cache" not in stats
+    assert "\nstore " in str(stats) and "disk cache" not in str(stats)
     assert "store" not in stats["stages"] and "store" not in stats["waited_for"]
     parts = sum(stats["waited_for"].values())
     assert parts == pytest.approx(stats["consumer_wait_s"], abs=1e-3)
@@ -63,30 +63,30 @@ def test_requests_bytes_and_rates_of_the_store(server):
 
 def test_hits_misses_and_room_of_the_nodes_cache(server, tmp_path):
     loader = ps.Loader(f"{server.root}/tar", batch_size=32, shuffle=True, disk_cache=tmp_path / "cache")
-    cold = epochs_of(loader, 2)["node_cache"]
+    cold = epochs_of(loader, 2)["disk_cache"]
     assert cold["misses"] > 0 and cold["written_bytes"] > 0 and cold["writing_s"] > 0
     assert cold["dir"] == str(tmp_path / "cache")
     assert 0 < cold["used_bytes"] <= cold["limit_bytes"]
     assert cold["bad"] == cold["bypassed"] == cold["evicted_bytes"] == 0
     loader.reset_stats()
     stats = epochs_of(loader, 2)
-    warm = stats["node_cache"]
+    warm = stats["disk_cache"]
     assert warm["misses"] == 0 and warm["hits"] > 0
     # What was fetched ahead before the reset is not read again.
     assert warm["read_bytes"] >= stats["stored_bytes"] / 4 and warm["reading_s"] > 0
     assert stats["store"]["requests"] == 0
-    assert "\nnode cache " in str(stats)
+    assert "\ndisk cache " in str(stats)
     metrics = loader.metrics()
-    assert metrics["penstock/node_cache/hits"] == 1
-    assert metrics["penstock/node_cache/read_mb_per_s"] > 0
+    assert metrics["penstock/disk_cache/hits"] == 1
+    assert metrics["penstock/disk_cache/read_mb_per_s"] > 0
 
 
 def test_a_loader_of_a_disk_tells_of_neither(served, tmp_path):
     loader = ps.Loader(served / "tar", batch_size=32, disk_cache=tmp_path / "cache")
     stats = epochs_of(loader)
-    assert "store" not in stats and "node_cache" not in stats
-    assert "\nstore " not in str(stats) and "\nnode cache " not in str(stats)
-    assert not [name for name in loader.metrics() if "/store/" in name or "/node_cache/" in name]
+    assert "store" not in stats and "disk_cache" not in stats
+    assert "\nstore " not in str(stats) and "\ndisk cache " not in str(stats)
+    assert not [name for name in loader.metrics() if "/store/" in name or "/disk_cache/" in name]
 
 
 def bench(*words):
@@ -97,21 +97,21 @@ def test_bench_fills_the_cache_that_it_is_given_and_reports_it(server, served, t
     address, cache = f"{server.root}/tar", tmp_path / "cache"
     (row,) = bench(address, "--workers", "1")["rows"]
     assert row["store"]["requests"] > 0 and row["store"]["mb_per_s"] > 0
-    assert "node_cache" not in row
+    assert "disk_cache" not in row
     (row,) = bench(address, "--workers", "1", "--cache-dir", cache, "--cache-limit", "100MiB")["rows"]
-    assert row["node_cache"]["dir"] == str(cache)
-    assert row["node_cache"]["limit_bytes"] == 100 << 20
-    assert row["node_cache"]["hits"] > 0 and row["node_cache"]["misses"] == 0
+    assert row["disk_cache"]["dir"] == str(cache)
+    assert row["disk_cache"]["limit_bytes"] == 100 << 20
+    assert row["disk_cache"]["hits"] > 0 and row["disk_cache"]["misses"] == 0
     assert row["store"]["requests"] == 0
     (row,) = bench(served / "tar", "--workers", "1", "--cache-dir", cache)["rows"]
-    assert "store" not in row and "node_cache" not in row
+    assert "store" not in row and "disk_cache" not in row
     text = run("bench", address, "--seconds", "0.4", "--workers", "1", "--cache-dir", cache).stdout.decode()
-    assert "  store: " in text and "  node cache: 100 % of " in text
+    assert "  store: " in text and "  disk cache: 100 % of " in text
     cold = tmp_path / "cold"
     bench(address, "--workers", "1", "--cache-dir", cold, "--cold")
     (row,) = json.loads(run("tune", address, "--seconds", "0.2", "--workers", "1", "--prefetch", "2", "--cache-dir",
                             cold, "--json", "-").stdout)["rows"]  # fmt: skip
-    assert row["node_cache"]["misses"] == 0
+    assert row["disk_cache"]["misses"] == 0
 
 
 def test_the_verdict_names_a_block_shuffle_and_the_cache(server, tmp_path):

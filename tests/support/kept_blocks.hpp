@@ -1,4 +1,4 @@
-// Objects whose blocks tests put into a node's cache, and what its folder takes of the disk.
+// Objects whose blocks tests put into a disk cache, and what its folder takes of the disk.
 #pragma once
 
 #include <algorithm>

@@ -99,7 +99,7 @@ inline bool comes(const std::function<bool()>& reached) {
   return true;
 }
 
-/// Inodes of the files in memory that are a node's cache, among the descriptors of a process ("self", or its number).
+/// Inodes of the files in memory that are a sample cache, among the descriptors of a process ("self", or its number).
 inline std::vector<std::uint64_t> node_memories(const std::string& process = "self") {
   std::vector<std::uint64_t> found;
   std::error_code failed;

@@ -16,7 +16,7 @@ class Stats(dict[str, Any]):
     samples that took a worker longest; "levels" how full the queues were over the last minutes.
 
     A dataset in an object store adds "store": requests, received bytes, retries, hedges, connections, "waited_s" (summed
-    over requests), "requests_per_s" and "mb_per_s". With disk_cache there is also "node_cache". It counts blocks: "hits"
+    over requests), "requests_per_s" and "mb_per_s". With disk_cache there is also "disk_cache". It counts blocks: "hits"
     (read from the disk), "misses" (read from the store), "bad" (damaged ones among the misses) and "bypassed" (not
     kept). It has the bytes and seconds of reads, writes and evictions, the folder as "dir", and its "used_bytes" and
     "limit_bytes".
@@ -35,8 +35,8 @@ class Stats(dict[str, Any]):
         stage's threads; "wait_s/p50" and alike percentiles in seconds, also of "step_s", "sample_s" and "request_s";
         "ready" is the share of batches that were finished before they were asked for; memory is in bytes; "workers" is how
         many may be at work at this moment. Of a dataset in a store also "store/requests_per_s", "store/mb_per_s" and
-        "store/retries"; with cache_dir "node_cache/hits" (share of the blocks), "node_cache/read_mb_per_s" and
-        "node_cache/used" (bytes).
+        "store/retries"; with cache_dir "disk_cache/hits" (share of the blocks), "disk_cache/read_mb_per_s" and
+        "disk_cache/used" (bytes).
         """
         wall, waited = self["wall_s"], self["consumer_wait_s"]
         flat: dict[str, float] = {
@@ -56,11 +56,11 @@ class Stats(dict[str, Any]):
         }
         if "store" in self:
             flat.update({f"store/{name}": self["store"][name] for name in ("requests_per_s", "mb_per_s", "retries")})
-        if "node_cache" in self:
-            cache = self["node_cache"]
-            flat["node_cache/hits"] = _share(cache["hits"], cache["hits"] + cache["misses"])
-            flat["node_cache/read_mb_per_s"] = _share(cache["read_bytes"] / 1e6, wall)
-            flat["node_cache/used"] = cache["used_bytes"]
+        if "disk_cache" in self:
+            cache = self["disk_cache"]
+            flat["disk_cache/hits"] = _share(cache["hits"], cache["hits"] + cache["misses"])
+            flat["disk_cache/read_mb_per_s"] = _share(cache["read_bytes"] / 1e6, wall)
+            flat["disk_cache/used"] = cache["used_bytes"]
         for stage, spent in self["waited_for"].items():
             flat[f"waited_for/{stage}"] = _share(spent, wall)
         for stage, times in self["stages"].items():

@@ -1,4 +1,4 @@
-// Counts of what was done with a node's cache.
+// Counts of what was done with a disk cache.
 #pragma once
 
 #include <chrono>

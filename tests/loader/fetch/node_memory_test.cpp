@@ -398,7 +398,7 @@ TEST_CASE("memory that is refused ends the keeping, or the sharing, and the stat
     CHECK(stats.cache.members == 1);
     CHECK(stats.cache.values < kKept);
     CHECK_MESSAGE(
-        stats.notes.find("memory for the node's cache is refused (No space left on device)") != std::string::npos,
+        stats.notes.find("memory for the sample cache is refused (No space left on device)") != std::string::npos,
         stats.notes);
   }
   {

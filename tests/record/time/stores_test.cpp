@@ -1,4 +1,4 @@
-// Tests what a loader tells of a store and of the node's cache, and which block shuffle it names.
+// Tests what a loader tells of a store and of the disk cache, and which block shuffle it names.
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -103,7 +103,7 @@ TEST_CASE("a store's requests are counted from the last reset on, and have a row
   CHECK(counts.waited.count() > 0);
   CHECK(store_rates(first).latency > 0);
   CHECK(has(table_of(first), "\nstore "));
-  CHECK_FALSE(has(table_of(first), "node cache"));
+  CHECK_FALSE(has(table_of(first), "disk cache"));
   CHECK(first.epochs == 1);
   loader.reset_stats();
   CHECK(loader.stats().reads.store.requests < counts.requests);
@@ -119,7 +119,7 @@ TEST_CASE("a store's requests are counted from the last reset on, and have a row
   CHECK(sum.block_offer.requests == first.block_offer.requests);
 }
 
-TEST_CASE("of the node's cache it is told what came from where") {
+TEST_CASE("of the disk cache it is told what came from where") {
   const Stored stored(300, 20'000, 30'000);
   const TemporaryFolder folder;
   LoaderOptions options = shuffled(16);
@@ -131,7 +131,7 @@ TEST_CASE("of the node's cache it is told what came from where") {
   CHECK(cold.node_cache.misses > 0);
   CHECK(cold.node_cache.bytes_written > 0);
   CHECK(cold.node_cache_dir == (folder / "cache").string());
-  CHECK(has(table_of(cold), "\nnode cache "));
+  CHECK(has(table_of(cold), "\ndisk cache "));
   loader.reset_stats();
   CHECK(loader.stats().node_cache.misses == 0);
   for (int epoch = 0; epoch < 2; ++epoch) run_epoch(loader);
@@ -159,7 +159,7 @@ TEST_CASE("of a dataset on a disk nothing of this is told") {
   CHECK_FALSE(has_node_cache(stats));
   CHECK(stats.block_offer.requests == 0);
   CHECK_FALSE(has(table_of(stats), "\nstore "));
-  CHECK_FALSE(has(table_of(stats), "\nnode cache "));
+  CHECK_FALSE(has(table_of(stats), "\ndisk cache "));
 }
 
 TEST_CASE("the block shuffle that is named asks for as few requests as was said") {

@@ -1,4 +1,4 @@
-// Tests what leaves a node's cache: as few blocks are fetched as by Belady's rule.
+// Tests what leaves a disk cache: as few blocks are fetched as by Belady's rule.
 #include <algorithm>
 #include <bit>
 #include <chrono>

@@ -1,4 +1,4 @@
-// Tests the folder of a node's cache: whose it may be, its limit, and that no damage makes a wrong byte.
+// Tests the folder of a disk cache: whose it may be, its limit, and that no damage makes a wrong byte.
 #include <algorithm>
 #include <chrono>
 #include <fstream>

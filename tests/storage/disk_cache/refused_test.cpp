@@ -1,4 +1,4 @@
-// Tests what a node's cache does where memory is refused, and where a disk takes no room back. Both replace what all of
+// Tests what a disk cache does where memory is refused, and where a disk takes no room back. Both replace what all of
 // a program uses, so this is one of its own.
 #include <algorithm>
 #include <atomic>

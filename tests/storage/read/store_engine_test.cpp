@@ -1,4 +1,4 @@
-// Tests the engine of objects in stores: bytes, joined ranges, failures, what the node's cache has, and ending.
+// Tests the engine of objects in stores: bytes, joined ranges, failures, what the disk cache has, and ending.
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -231,7 +231,7 @@ TEST_CASE("what cannot be read is told of its extent alone, or of those that wer
   CHECK(answers.failure(3) == "");
 }
 
-TEST_CASE("blocks are taken from the node's cache, which gets whole ones, and nobody notices what it forgets") {
+TEST_CASE("blocks are taken from the disk cache, which gets whole ones, and nobody notices what it forgets") {
   for (const unsigned forgets_every : {0U, 7U, 2U}) {
     CAPTURE(forgets_every);
     Objects objects;
