@@ -40,7 +40,7 @@ std::string rows_text(const BenchReport& report) {
   const bool utilised =
       std::ranges::any_of(rows, [](const BenchRow& row) { return row.accelerator_utilisation.has_value(); });
   std::vector<std::string> headings;
-  if (several) headings = {"dataset", "packing", "task"};
+  if (several) headings = {"dataset", "format", "task"};
   for (const char* heading :
        {"workers", "prefetch", "pinned", "batch", "loading s", "training s", "samples/s", "stall %", "peak MB",
         "quartiles", "MB/s", "first batch ms", "cache", "engine", "efficiency"})

@@ -304,7 +304,7 @@ std::string rows_section(const BenchReport& report) {
   const bool utilised = any([](const BenchRow& row) { return row.accelerator_utilisation.has_value(); });
   const bool digests = any([](const BenchRow& row) { return row.digest.has_value(); });
   std::string html = "<table><tr>";
-  if (several) html += "<th>dataset</th><th class=\"word\">packing</th><th class=\"word\">task</th>";
+  if (several) html += "<th>dataset</th><th class=\"word\">format</th><th class=\"word\">task</th>";
   html +=
       "<th>workers</th><th>prefetch</th><th>pinned</th><th>batch</th><th>loading s</th><th>training s</th>"
       "<th>samples/s</th><th>stall %</th><th>peak MB</th><th>quartiles</th><th>MB/s</th><th>first batch ms</th>"

@@ -117,7 +117,7 @@ int run(const BenchArguments& options) {
 Command bench_command(CLI::App& app) {
   const auto options = std::make_shared<BenchArguments>();
   CLI::App* command = app.add_subcommand("bench", "Measure loading, over settings, and say where the time goes");
-  command->add_option("DATASET", options->datasets, "Datasets of any packing, or folders of files, measured in turns")
+  command->add_option("DATASET", options->datasets, "Datasets of any format, or folders of files, measured in turns")
       ->required();
   options->declare(*command);
   command->add_option("--rounds", options->rounds, "Windows for each setting; 0: one for each half second, at least 3")

@@ -69,7 +69,7 @@ Command cat_command(CLI::App& app) {
   const auto options = std::make_shared<CatArguments>();
   CLI::App* command =
       app.add_subcommand("cat", "Write one stored value to stdout; of recoded photographs the JPEG file");
-  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  command->add_option("DATASET", options->dataset, "Dataset of any format, or a folder of files")->required();
   command->add_option("KEY.FIELD", options->value, "As `penstock ls` names it")->required();
   command->add_flag("--stored", options->stored, "The bytes as they are stored, also of recoded photographs");
   add_open_options(*command, options->open);

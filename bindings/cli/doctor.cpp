@@ -80,7 +80,7 @@ std::string indexes_text() {
   return "nowhere but beside their data: set PENSTOCK_INDEX_DIR for datasets on read-only storage";
 }
 
-std::string packings() {
+std::string format_names() {
   std::string text;
   for (const Format& format : formats())
     text += (text.empty() ? "" : ", ") + std::string(format.name) + (format.write == nullptr ? " (read only)" : "");
@@ -134,7 +134,7 @@ int run(const std::string& path) {
   line("GPU", gpu_text());
   line("nvJPEG", library_text(nvjpeg_facts()));
   line("cuFile", library_text(cufile_facts()));
-  line("packings", packings());
+  line("formats", format_names());
   line("libraries", libraries_text(machine));
   line("stores", stores_text());
   if (!address) line("disk", disk_text(path));

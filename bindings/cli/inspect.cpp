@@ -280,8 +280,7 @@ int run(const InspectArguments& given) {
 Command inspect_command(CLI::App& app) {
   const auto options = std::make_shared<InspectArguments>();
   CLI::App* command = app.add_subcommand("inspect", "Show what is behind one row of one batch: sample, draws, pixels");
-  command
-      ->add_option("DATASET", options->dataset, "Dataset of any packing, a folder of files, or the file of a mixture")
+  command->add_option("DATASET", options->dataset, "Dataset of any format, a folder of files, or the file of a mixture")
       ->required();
   command->add_option("--seed", options->seed, "The loader's")->capture_default_str();
   command->add_option("--epoch", options->epoch, "Number of the epoch, from 0")->capture_default_str();

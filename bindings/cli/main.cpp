@@ -76,7 +76,7 @@ int run(const std::vector<Command>& commands) {
 int main(int argc, char** argv) {
   penstock::cli::catch_signals();
   const penstock::Interruptible waits(penstock::cli::interrupted);
-  CLI::App app("Feed training from any packing, and see where the time goes.", "penstock");
+  CLI::App app("Feed training from any format, and see where the time goes.", "penstock");
   app.set_version_flag("--version", "penstock " PENSTOCK_VERSION);
   app.require_subcommand(1);
   app.footer(

@@ -175,10 +175,10 @@ int run(const PackArguments& options) {
 Command pack_command(CLI::App& app) {
   const auto options = std::make_shared<PackArguments>();
   CLI::App* command = app.add_subcommand("pack", "Pack a dataset into shards that load fast and open everywhere");
-  command->add_option("SRC", options->source, "Dataset of any packing, also of whole-file gzip, or a folder of files");
+  command->add_option("SRC", options->source, "Dataset of any format, also of whole-file gzip, or a folder of files");
   command->add_option("DST", options->destination,
                       "Folder to make, or address (s3://, gs://, az://); it appears once complete");
-  command->add_option("--format", options->convert.format, "Packing to write")
+  command->add_option("--format", options->convert.format, "Format to write")
       ->check(written_format())
       ->capture_default_str();
   add_open_options(*command, options->open);

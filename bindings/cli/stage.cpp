@@ -96,7 +96,7 @@ int run(StageArguments& options) {
 Command stage_command(CLI::App& app) {
   const auto options = std::make_shared<StageArguments>();
   CLI::App* command = app.add_subcommand("stage", "Copy a dataset to node-local storage: resumable, checked");
-  command->add_option("DATASET", options->dataset, "Dataset of any packing, a folder of files, or an address")
+  command->add_option("DATASET", options->dataset, "Dataset of any format, a folder of files, or an address")
       ->required();
   command
       ->add_option("DST", options->destination,

@@ -74,8 +74,7 @@ Command tune_command(CLI::App& app) {
   const auto options = std::make_shared<TuneArguments>();
   options->seconds = 2;
   CLI::App* command = app.add_subcommand("tune", "Find the best setting without trying all of them");
-  command
-      ->add_option("DATASET", options->dataset, "Dataset of any packing, a folder of files, or the file of a mixture")
+  command->add_option("DATASET", options->dataset, "Dataset of any format, a folder of files, or the file of a mixture")
       ->required();
   options->declare(*command);
   command->add_option("--json", options->json, "Write the result here; - for stdout");

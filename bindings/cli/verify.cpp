@@ -63,7 +63,7 @@ int run(const VerifyArguments& options) {
 Command verify_command(CLI::App& app) {
   const auto options = std::make_shared<VerifyArguments>();
   CLI::App* command = app.add_subcommand("verify", "Read everything, compare checksums, and values with their source");
-  command->add_option("DATASET", options->dataset, "Dataset of any packing, or a folder of files")->required();
+  command->add_option("DATASET", options->dataset, "Dataset of any format, or a folder of files")->required();
   command->add_option("--against", options->against, "Source that every value must equal, sample by key");
   command->add_option("--workers", options->workers, "Threads; 0: usable cores, and 16 at least of what is in a store")
       ->capture_default_str();

@@ -246,7 +246,7 @@ void bind_dataset(nb::module_& module) {
   bind_sample(module);
   nb::class_<Dataset> dataset(
       module, "Dataset",
-      "Numbered samples of any packing, or of a folder of files, as penstock.open() gives it. Immutable.\n\n"
+      "Numbered samples of any format, or of a folder of files, as penstock.open() gives it. Immutable.\n\n"
       "take() and the like give views: datasets of some of its samples, in an order of their own. A view is a "
       "Dataset,\n"
       "shares the indexes, and copies no sample.");

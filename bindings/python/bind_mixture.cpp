@@ -218,7 +218,7 @@ void bind_mixture(nb::module_& module) {
           "on_change: str = 'raise', schedule: collections.abc.Iterable[tuple[int, dict[str, float]]] | None = None) "
           "-> "
           "Mixture"),
-      "Mixes datasets of any packings, with the same fields, into one order, for penstock.Loader().\n\n"
+      "Mixes datasets of any formats, with the same fields, into one order, for penstock.Loader().\n\n"
       "datasets: names, and what they stand for: a Dataset, a view of one, or a path. Or the path of a file of JSON "
       "that\n"
       "says all of this, for programs and the command alike.\n"

@@ -500,7 +500,7 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
            nb::sig("def __add__(self, other: Dataset, /) -> Dataset"), "concat([self, other])");
   module.def("concat", concatenated_all, nb::arg("datasets"),
              nb::sig("def concat(datasets: collections.abc.Iterable[Dataset | str | os.PathLike]) -> Dataset"),
-             "A view of the samples of all datasets (or paths of some), one behind the other; of any packings.\n\n"
+             "A view of the samples of all datasets (or paths of some), one behind the other; of any formats.\n\n"
              "Fields of one name become one, and a sample has those that it had. A dataset may come twice, and so may\n"
              "keys. Raises Error where class names differ: of those datasets that have any, all must have the same.");
   module.def(

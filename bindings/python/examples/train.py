@@ -16,7 +16,7 @@ import training
 
 
 def parsed() -> argparse.Namespace:
-    source = "any packing, or a folder of class folders; fields jpg or png, and cls"
+    source = "any format, or a folder of class folders; fields jpg or png, and cls"
     parser = training.parser(__doc__ or "", source, epochs=5, batch_size=64, learning_rate=0.05)
     parser.add_argument("--size", type=int, default=32, help="pixels; images are square")
     return parser.parse_args()

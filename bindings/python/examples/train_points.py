@@ -23,7 +23,7 @@ FILES = "las|laz|ply|pcd|off|npy"
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
-    source = f"any packing, or a folder of class folders; a field of {FILES.replace('|', ', ')}, and cls"
+    source = f"any format, or a folder of class folders; a field of {FILES.replace('|', ', ')}, and cls"
     parser = training.parser(__doc__ or "", source, epochs=20, batch_size=32, learning_rate=0.001)
     parser.add_argument("--points", type=int, default=1024, help="of each cloud, in each epoch")
     parser.add_argument(

@@ -49,7 +49,7 @@ def parser(about: str, dataset: str, *, epochs: int, batch_size: int, learning_r
 
 
 def is_held_out(key: str, share: float) -> bool:
-    """By a hash of the key (FNV-1a, 64 bits): a sample stands on the same side in every packing and every program."""
+    """By a hash of the key (FNV-1a, 64 bits): a sample stands on the same side in every format and every program."""
     number = 0xCBF29CE484222325
     for byte in key.encode(errors="surrogateescape"):
         number = (number ^ byte) * 0x100000001B3 % 2**64

@@ -32,7 +32,7 @@ void stop_at_interrupt() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-// By a hash of the key (FNV-1a, 64 bits): a sample stands on the same side in every packing and every program.
+// By a hash of the key (FNV-1a, 64 bits): a sample stands on the same side in every format and every program.
 bool is_held_out(std::string_view key, double share) {
   std::uint64_t number = 0xcbf29ce484222325;
   for (const char byte : key) number = (number ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
