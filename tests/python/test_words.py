@@ -70,7 +70,7 @@ def test_a_keyword_of_another_loader_is_told_with_the_option_here(labels, keywor
 
 def test_a_step_and_its_arguments_are_told_with_the_closest():
     assert refusal(ps.image.resize, siz=3) == "penstock.image.resize() has no keyword siz: is size meant?"
-    assert refusal(ps.image.normalize, sdt=(1,)) == "penstock.image.normalize() has no keyword sdt, only mean or std"
+    assert refusal(ps.image.normalize, sdt=(1,)) == "penstock.image.normalize() has no keyword sdt: is std meant?"
     assert refusal(ps.label, clases=3) == "penstock.label() has no keyword clases: is num_classes meant?"
     for steps in (ps.image, ps.array, ps.points):
         for step in (name for name in vars(steps) if name[0] != "_"):
@@ -171,8 +171,7 @@ def test_another_unknown_keyword_is_told_with_the_closest(labels):
     for call in (ps.pack, ps.stage, ps.tune):
         assert "has no keyword num_workers: here it is workers (" in refusal(call, labels, num_workers=3)
     assert refusal(ps.tune, labels, consumer="sleep:1").endswith("has no keyword consumer: here it is train_step")
-    for call in (ps.pack, ps.Writer):
-        assert "has no keyword spool: here it is temp_dir" in refusal(call, labels, spool="x")
+    assert "has no keyword spool: here it is temp_dir" in refusal(ps.pack, labels, labels / "x", spool="x")
     assert "is format meant?" in refusal(ps.pack, labels, labels / "x", formt="tar")
     assert "is labels meant?" in refusal(ps.Writer, labels / "x", format="tar", label="tar")
 
@@ -431,7 +430,7 @@ def test_signatures_can_be_asked_for():
         str(inspect.signature(ps.open))
         == "(path, *, progress=None, format=None, split=None, split_names=True, key=None, classes=None, rows=None)"
     )
-    assert str(inspect.signature(ps.mixup)) == "(alpha=1.0, *, classes)"
+    assert str(inspect.signature(ps.mixup)) == "(alpha=1.0, *, num_classes)"
 
 
 def test_dtypes_of_numpy_and_torch_are_taken_by_steps(labels):

@@ -256,7 +256,7 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses_writing([] { return points::random_rotate("x"); }, "turns about");
   refuses_writing([] { return points::decode({}, 2); }, "columns from 3");
   refuses_writing([] { return parse_chain("image.random_horizontal_flip(2)"); },
-                  "character 21: image.random_horizontal_flip() needs");
+                  "character 32: image.random_horizontal_flip() needs");
   Chain by_hand;
   by_hand.steps.emplace_back(step::RandomHorizontalFlip{.probability = 2});
   refuses(
