@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <base/amounts.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

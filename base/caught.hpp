@@ -6,7 +6,7 @@
 
 #include <cxxabi.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

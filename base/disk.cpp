@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include <base/machine.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

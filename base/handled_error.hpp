@@ -1,7 +1,7 @@
 // Turns any exception that reaches the library's boundary into an Error.
 #pragma once
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

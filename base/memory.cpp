@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
+#include <base/memory.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

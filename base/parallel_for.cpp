@@ -10,7 +10,7 @@
 #include <base/parallel_for.hpp>
 #include <base/shared_loop.hpp>
 #include <base/waits/interruption.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <base/unforked.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

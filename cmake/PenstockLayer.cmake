@@ -1,6 +1,6 @@
-# Adds one target for each layer. A layer's include root shows two folders: its own, as <LAYER/...>, and its public
-# headers, as <penstock/LAYER/...>. Those of lower layers come with the targets that it USES, so an include of a higher
-# layer finds no file.
+# Adds one target for each layer. A layer's include root contains two folders: its own, as <LAYER/...>, and its public
+# headers, as <penstock/NAME.hpp>; penstock/layers.txt lists them. Roots of lower layers come with the targets that it
+# USES, so an include of a higher layer finds no file.
 
 # -Wno-restrict: GCC 12 reports string concatenation at -O3 where nothing overlaps (GCC bug 105651).
 add_library(penstock_options INTERFACE)
@@ -30,15 +30,19 @@ if(PENSTOCK_BUILD_FUZZERS)
   target_compile_definitions(penstock_options INTERFACE FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION)
 endif()
 
-# penstock_include_root(NAME PATH): <NAME/...> shows PATH, <penstock/NAME/...> the public headers of that layer, and
-# nothing else of the tree. PATH lies at the root of the tree. Sets NAME_include_root.
+# penstock_include_root(NAME PATH): makes an include root in which <NAME/...> is PATH, and <penstock/...> the public
+# headers of that layer. PATH lies at the root of the tree. Sets NAME_include_root.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/penstock/layers.txt)
 function(penstock_include_root name path)
   set(root ${PROJECT_BINARY_DIR}/include_roots/${name})
+  file(REMOVE_RECURSE ${root}/penstock)
   file(MAKE_DIRECTORY ${root}/penstock)
   file(CREATE_LINK ${path} ${root}/${name} SYMBOLIC)
-  if(IS_DIRECTORY ${path}/../penstock/${name})
-    file(CREATE_LINK ${path}/../penstock/${name} ${root}/penstock/${name} SYMBOLIC)
-  endif()
+  file(STRINGS ${PROJECT_SOURCE_DIR}/penstock/layers.txt headers REGEX "^[a-z_]+ ${name}(/|$)")
+  foreach(line IN LISTS headers)
+    string(REGEX REPLACE " .*" ".hpp" header ${line})
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/penstock/${header} ${root}/penstock/${header} SYMBOLIC)
+  endforeach()
   set(${name}_include_root ${root} PARENT_SCOPE)
 endfunction()
 

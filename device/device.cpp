@@ -1,8 +1,8 @@
 #include <charconv>
 #include <string>
 
-#include <penstock/base/error.hpp>
-#include <penstock/device/device.hpp>
+#include <penstock/device.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include <device/device_memory.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

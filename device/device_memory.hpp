@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include <penstock/device/device.hpp>
+#include <device/device.hpp>
 
 namespace penstock {
 

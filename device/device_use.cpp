@@ -2,7 +2,7 @@
 #include <utility>
 
 #include <device/device_use.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

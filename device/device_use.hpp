@@ -6,7 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include <penstock/device/device.hpp>
+#include <device/device.hpp>
+#include <penstock/device.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,9 @@
 #include <mutex>
 
 #include <device/cuda/cuda.hpp>
+#include <device/device.hpp>
 #include <device/host/host_device.hpp>
-#include <penstock/device/device.hpp>
+#include <penstock/device.hpp>
 
 namespace penstock {
 namespace {

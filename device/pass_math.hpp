@@ -1,6 +1,6 @@
 // The arithmetic of the passes, for the processor's compiler and for nvcc: products and sums rounded each, so that
 // neither may join them (-ffp-contract=off, --fmad=false), and no function of libm but those whose result is exact or
-// correctly rounded. Draws are those of chains on the host, bit by bit: penstock/transforms/random.hpp and
+// correctly rounded. Draws are those of chains on the host, bit by bit: penstock/random.hpp and
 // transforms/normal_draws.hpp are their descriptions.
 #pragma once
 

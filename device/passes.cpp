@@ -1,8 +1,8 @@
 #include <string>
 
 #include <device/pass_math.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/device/passes.hpp>
+#include <device/passes.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <device/pass_math.hpp>
-#include <penstock/device/passes.hpp>
+#include <device/passes.hpp>
 
 #ifdef __CUDACC__
 #define PENSTOCK_TEAM __device__ inline

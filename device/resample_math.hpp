@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include <device/pass_math.hpp>
-#include <penstock/device/passes.hpp>
+#include <device/passes.hpp>
 
 namespace penstock::resample_math {
 

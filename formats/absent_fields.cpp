@@ -1,6 +1,8 @@
 #include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
+#include <formats/dataset.hpp>
 #include <formats/index/attributes.hpp>
+#include <formats/index/index.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

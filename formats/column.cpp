@@ -9,9 +9,10 @@
 #include <base/numbers/decimal.hpp>
 #include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
+#include <formats/column.hpp>
 #include <formats/text/json_document.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/column.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -10,12 +10,16 @@
 
 #include <base/handled_error.hpp>
 #include <base/printable.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/field_types.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/shard_pins.hpp>
 #include <formats/lists/listed_samples.hpp>
+#include <formats/lists/sample_list.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include <formats/dataset.hpp>
 #include <formats/error_location.hpp>
 
 namespace penstock {

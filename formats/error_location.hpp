@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/io/byte_source.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -7,12 +7,14 @@
 #include <utility>
 
 #include <formats/encodings.hpp>
+#include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/filters/widen.hpp>
 #include <formats/index/inline_piece.hpp>
 #include <formats/index/rewritten.hpp>
+#include <formats/mosaic.hpp>
 #include <formats/text/numpy_text.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/schema.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

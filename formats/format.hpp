@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/writer.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/open_options.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/open_options.hpp>
 
 namespace penstock {
 

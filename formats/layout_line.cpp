@@ -3,10 +3,11 @@
 #include <utility>
 
 #include <base/printable.hpp>
+#include <formats/dataset.hpp>
 #include <formats/format.hpp>
 #include <formats/index/attributes.hpp>
 #include <formats/layout_line.hpp>
-#include <penstock/formats/open_options.hpp>
+#include <penstock/open_options.hpp>
 
 namespace penstock {
 namespace {

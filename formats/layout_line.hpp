@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <string>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/mosaic.hpp>
+#include <formats/mosaic.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

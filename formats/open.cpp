@@ -12,6 +12,7 @@
 #include <base/handled_error.hpp>
 #include <base/parallel_for.hpp>
 #include <base/printable.hpp>
+#include <formats/dataset.hpp>
 #include <formats/folder/archives.hpp>
 #include <formats/folder/folder.hpp>
 #include <formats/folder/loose_samples.hpp>
@@ -40,7 +41,7 @@
 #include <formats/tar/tar.hpp>
 #include <formats/tfrecord/tfrecord.hpp>
 #include <formats/zip/zip.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/open_options.hpp>
+#include <penstock/error.hpp>
+#include <penstock/open_options.hpp>
 
 namespace penstock {
 namespace {

@@ -1,11 +1,14 @@
 #include <new>
 #include <stdexcept>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/filters/filters.hpp>
+#include <formats/mosaic.hpp>
 #include <formats/places/places.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

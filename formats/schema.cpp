@@ -4,8 +4,8 @@
 #include <limits>
 
 #include <formats/encodings.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/error.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 namespace {

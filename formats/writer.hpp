@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/streams/object_stream.hpp>
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

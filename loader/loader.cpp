@@ -19,12 +19,15 @@
 #include <base/handled_error.hpp>
 #include <base/leak_until_exit.hpp>
 #include <loader/batch/sample_values.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
 #include <loader/model/tryout.hpp>
 #include <loader/pipeline.hpp>
 #include <loader/prepare.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 namespace {

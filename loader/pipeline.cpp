@@ -11,7 +11,8 @@
 #include <loader/options/distributed_env.hpp>
 #include <loader/pipeline.hpp>
 #include <loader/prepare.hpp>
-#include <penstock/transforms/image/steps/numbers.hpp>
+#include <penstock/image.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 namespace {

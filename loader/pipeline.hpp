@@ -27,10 +27,10 @@
 #include <loader/work/worker.hpp>
 #include <order/cursor.hpp>
 #include <order/selection.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/loader/work/row_account.hpp>
-#include <penstock/order/state.hpp>
-#include <penstock/record/time/trace.hpp>
+#include <penstock/explain.hpp>
+#include <penstock/options.hpp>
+#include <penstock/state.hpp>
+#include <penstock/trace.hpp>
 #include <record/ledger/writer.hpp>
 #include <record/time/level_log.hpp>
 #include <record/time/stall_attribution.hpp>
@@ -38,6 +38,8 @@
 #include <record/time/trace_log.hpp>
 #include <record/watch/publisher.hpp>
 #include <storage/disk_cache/planned_cache.hpp>
+#include <storage/read/read_engine.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

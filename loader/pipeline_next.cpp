@@ -8,8 +8,9 @@
 
 #include <base/printable.hpp>
 #include <loader/pipeline.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/order/mixture/mixture.hpp>
+#include <loader/work/row_account.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mixture.hpp>
 #include <record/time/profiler_range.hpp>
 
 namespace penstock {

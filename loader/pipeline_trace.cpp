@@ -3,8 +3,9 @@
 #include <utility>
 
 #include <loader/pipeline.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/time/trace_writer.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

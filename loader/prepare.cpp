@@ -8,18 +8,21 @@
 
 #include <base/cores.hpp>
 #include <base/printable.hpp>
+#include <device/device.hpp>
 #include <formats/absent_fields.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/extent_reader.hpp>
 #include <formats/labels/absent_classes.hpp>
 #include <loader/device/device_plan.hpp>
 #include <loader/options/distributed_env.hpp>
 #include <loader/prepare.hpp>
 #include <loader/work/batch_mixer.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/order/buckets/length_buckets.hpp>
-#include <penstock/order/draws/draws.hpp>
-#include <penstock/order/mixture/mixture.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/order.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 namespace {

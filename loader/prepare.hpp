@@ -7,11 +7,12 @@
 
 #include <loader/device/device_slab.hpp>
 #include <loader/work/failures.hpp>
+#include <order/order_options.hpp>
 #include <order/selection.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/order/order_options.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/options.hpp>
+#include <storage/read/read_engine.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <base/numbers/decimal.hpp>
 #include <base/printable.hpp>
 #include <order/cursor.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

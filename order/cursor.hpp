@@ -9,7 +9,7 @@
 
 #include <order/plan.hpp>
 #include <order/position.hpp>
-#include <penstock/order/state.hpp>
+#include <penstock/state.hpp>
 
 namespace penstock {
 

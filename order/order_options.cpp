@@ -1,4 +1,4 @@
-#include <penstock/order/order_options.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <span>
 
 #include <order/plan.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include <order/mixture/mixed_order.hpp>
 #include <order/permutation/row.hpp>
 #include <order/permutation/sample_order.hpp>
-#include <penstock/order/order_options.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

@@ -8,14 +8,17 @@
 #include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
 #include <formats/encodings.hpp>
+#include <formats/extent.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/labels/emptiness.hpp>
+#include <order/buckets/length_table.hpp>
 #include <order/selection.hpp>
 #include <order/serving_field.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/order/buckets/length_buckets.hpp>
-#include <penstock/order/mixture/mixture.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/order.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 namespace {

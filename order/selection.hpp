@@ -10,10 +10,10 @@
 #include <order/buckets/bucketed_order.hpp>
 #include <order/draws/draw_order.hpp>
 #include <order/mixture/mixed_order.hpp>
+#include <order/order_options.hpp>
 #include <order/plan.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/order/order_options.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

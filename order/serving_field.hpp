@@ -5,8 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/output.hpp>
+#include <formats/extent.hpp>
+#include <penstock/dataset.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

@@ -7,8 +7,8 @@
 
 #include <base/printable.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/order/state.hpp>
+#include <penstock/error.hpp>
+#include <penstock/state.hpp>
 #include <transforms/chain/renamed_words.hpp>
 
 namespace penstock {

@@ -11,7 +11,7 @@
 #include <formats/tar/header.hpp>
 #include <formats/tfrecord/frames.hpp>
 #include <pack/compressed_file.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

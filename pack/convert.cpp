@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <base/serial_executor.hpp>
+#include <formats/extent.hpp>
 #include <formats/io/atomic_file.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/hash.hpp>
@@ -19,10 +20,11 @@
 #include <pack/key_order.hpp>
 #include <pack/packed_fields.hpp>
 #include <pack/packer.hpp>
+#include <pack/recoding.hpp>
 #include <pack/shard_plan.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/pack/convert.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/pack.hpp>
 
 namespace penstock {
 namespace {

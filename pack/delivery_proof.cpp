@@ -5,10 +5,13 @@
 #include <vector>
 
 #include <pack/delivery_proof.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/recode/cloud_recoder.hpp>
+#include <pack/recoding.hpp>
+#include <penstock/error.hpp>
+#include <penstock/points.hpp>
+#include <penstock/recoding.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/decoders.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
 #include <transforms/value_reader.hpp>
 
 namespace penstock {

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/formats/schema.hpp>
-#include <penstock/pack/recoding.hpp>
+#include <penstock/pack.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

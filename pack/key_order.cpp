@@ -6,9 +6,10 @@
 #include <utility>
 
 #include <base/printable.hpp>
+#include <formats/dataset.hpp>
 #include <formats/index/rewritten.hpp>
 #include <pack/key_order.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -29,7 +29,7 @@
 #include <formats/packed/parts.hpp>
 #include <formats/places/store_destination.hpp>
 #include <pack/compressed_file.hpp>
-#include <penstock/pack/pack_source.hpp>
+#include <pack/pack_source.hpp>
 
 namespace penstock {
 namespace {

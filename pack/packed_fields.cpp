@@ -1,9 +1,11 @@
 #include <algorithm>
 
+#include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/labels/shared_classes.hpp>
 #include <pack/packed_fields.hpp>
-#include <penstock/base/error.hpp>
+#include <pack/recoding.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

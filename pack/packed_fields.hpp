@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <formats/labels/labels.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/pack/recoding.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/pack.hpp>
 
 namespace penstock {
 

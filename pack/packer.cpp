@@ -3,8 +3,8 @@
 #include <base/parallel_for.hpp>
 #include <formats/io/crc32c.hpp>
 #include <pack/packer.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -13,12 +13,14 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/packed/dataset_writer.hpp>
 #include <pack/packed_fields.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch/batch.hpp>
-#include <penstock/pack/recoding.hpp>
-#include <penstock/record/time/stats.hpp>
+#include <pack/recoding.hpp>
+#include <penstock/batch.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/pack.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <pack/sample_spill.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

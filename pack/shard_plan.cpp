@@ -2,10 +2,11 @@
 #include <string>
 #include <string_view>
 
+#include <formats/extent.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/hash.hpp>
 #include <pack/shard_plan.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <formats/format.hpp>
 #include <pack/packed_fields.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

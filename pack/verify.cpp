@@ -7,18 +7,22 @@
 
 #include <base/cores.hpp>
 #include <base/parallel_for.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/format.hpp>
 #include <formats/index/difference.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/labels/shared_classes.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/packed/packed.hpp>
 #include <pack/delivery_proof.hpp>
 #include <pack/key_order.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/pack/recoding.hpp>
-#include <penstock/pack/verify.hpp>
+#include <pack/recoding.hpp>
+#include <penstock/error.hpp>
+#include <penstock/pack.hpp>
+#include <penstock/verify.hpp>
 #include <staging/list.hpp>
 #include <transforms/image/jpt/encoder.hpp>
 #include <transforms/image/jpt/jpt.hpp>

@@ -8,16 +8,19 @@
 
 #include <unistd.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/format.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/temporary_place.hpp>
 #include <formats/packed/dataset_writer.hpp>
 #include <formats/places/store_destination.hpp>
 #include <pack/key_table.hpp>
 #include <pack/sample_spill.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/pack/writer.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
+#include <penstock/pack.hpp>
 
 namespace penstock {
 namespace {

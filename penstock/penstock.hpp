@@ -1,20 +1,18 @@
 // Includes every header that a training program needs of penstock.
 #pragma once
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/open_options.hpp>
-#include <penstock/formats/views/views.hpp>
-#include <penstock/loader/choices/lengths.hpp>
-#include <penstock/loader/choices/only.hpp>
-#include <penstock/loader/choices/sort.hpp>
-#include <penstock/loader/choices/split.hpp>
-#include <penstock/loader/choices/token_blocks.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/order/mixture/mixture.hpp>
-#include <penstock/pack/convert.hpp>
-#include <penstock/pack/writer.hpp>
-#include <penstock/record/ledger/audit.hpp>
-#include <penstock/transforms/chain.hpp>
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/transform.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/ledger.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/open_options.hpp>
+#include <penstock/pack.hpp>
+#include <penstock/sampling.hpp>
+#include <penstock/select.hpp>
+#include <penstock/stage.hpp>
+#include <penstock/transform.hpp>
+#include <penstock/verify.hpp>
+#include <penstock/views.hpp>

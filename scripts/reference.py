@@ -332,7 +332,7 @@ def option_table(build: pathlib.Path) -> list[list[str]]:
 def cpp_options() -> dict[str, str]:
     """Name -> declaration, of the members of LoaderOptions."""
     text = (
-        (ROOT / "penstock/loader/options/options.hpp")
+        (ROOT / "penstock/options.hpp")
         .read_text()
         .split("struct LoaderOptions {", 1)[1]
         .split("\n};", 1)[0]

@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/io/crc32c.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <staging/copy.hpp>
 
 namespace penstock {

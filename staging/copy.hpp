@@ -10,9 +10,10 @@
 #include <stop_token>
 
 #include <formats/io/descriptor.hpp>
-#include <penstock/staging/options.hpp>
+#include <penstock/stage_options.hpp>
 #include <staging/journal.hpp>
 #include <staging/list.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/read_stream.hpp>
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <staging/journal.hpp>
 
 namespace penstock {

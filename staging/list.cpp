@@ -8,8 +8,10 @@
 
 #include <sys/stat.h>
 
+#include <formats/dataset.hpp>
 #include <formats/folder/folder_walk.hpp>
 #include <formats/format.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/io/path_pattern.hpp>
 #include <formats/packed/combined_index.hpp>
@@ -19,7 +21,7 @@
 #include <formats/places/places.hpp>
 #include <formats/places/seen_places.hpp>
 #include <formats/sidecar/sidecar.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <staging/list.hpp>
 
 namespace penstock {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <formats/places/object_store.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <base/caught.hpp>
+#include <formats/extent.hpp>
 #include <staging/object_engine.hpp>
 #include <storage/read/store_engine.hpp>
 

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include <formats/places/object_store.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

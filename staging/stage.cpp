@@ -13,6 +13,7 @@
 #include <base/cores.hpp>
 #include <base/leak_until_exit.hpp>
 #include <base/parallel_for.hpp>
+#include <formats/dataset.hpp>
 #include <formats/folder/folder_walk.hpp>
 #include <formats/format.hpp>
 #include <formats/io/atomic_file.hpp>
@@ -20,12 +21,13 @@
 #include <formats/io/path_inside.hpp>
 #include <formats/places/store_destination.hpp>
 #include <formats/sidecar/sidecar.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/error.hpp>
+#include <penstock/stage.hpp>
 #include <staging/copy.hpp>
 #include <staging/object_engine.hpp>
 #include <staging/store_target.hpp>
 #include <staging/target.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/storage_engine.hpp>
 
 namespace penstock {

@@ -23,7 +23,7 @@
 #include <formats/places/places.hpp>
 #include <formats/text/json_depth.hpp>
 #include <formats/text/json_number.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <staging/list.hpp>
 #include <staging/store_target.hpp>
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/staging/options.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/stage_options.hpp>
 
 namespace penstock {
 

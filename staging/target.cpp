@@ -7,7 +7,7 @@
 #include <formats/packed/commit.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <staging/target.hpp>
 
 namespace penstock {

@@ -13,10 +13,12 @@
 #include <base/caught.hpp>
 #include <base/error_number.hpp>
 #include <formats/error_location.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <formats/extent.hpp>
+#include <penstock/storage.hpp>
 #include <storage/read/gather_engine.hpp>
 #include <storage/read/in_worker_engine.hpp>
 #include <storage/read/pread_engine.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/residency.hpp>
 #include <storage/read/storage_engine.hpp>
 #include <storage/read/store_engine.hpp>

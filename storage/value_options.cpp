@@ -2,8 +2,8 @@
 #include <array>
 #include <string>
 
-#include <penstock/base/error.hpp>
-#include <penstock/storage/value_options.hpp>
+#include <penstock/error.hpp>
+#include <penstock/storage.hpp>
 
 namespace penstock {
 namespace {

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <array>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
+#include <transforms/chain/window.hpp>
 
 namespace penstock {
 namespace {

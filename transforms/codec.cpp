@@ -1,5 +1,5 @@
 #include <formats/encodings.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

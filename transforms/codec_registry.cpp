@@ -6,8 +6,8 @@
 
 #include <formats/encodings.hpp>
 #include <formats/field_types.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las.hpp>
 #include <transforms/clouds/codecs/off.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

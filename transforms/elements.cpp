@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <formats/half_floats.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/elements.hpp>
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

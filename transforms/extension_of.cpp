@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <formats/encodings.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 #include <transforms/extension_of.hpp>
 
 namespace penstock {

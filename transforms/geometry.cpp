@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/error.hpp>
+#include <penstock/geometry.hpp>
 
 namespace penstock {
 namespace {

@@ -5,9 +5,10 @@
 #include <cstring>
 
 #include <base/numbers/portable_math.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/mix.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mix.hpp>
 #include <transforms/elements.hpp>
+#include <transforms/mix.hpp>
 #include <transforms/normal_draws.hpp>
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock {
 

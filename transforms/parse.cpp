@@ -5,10 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/renamed_words.hpp>
 #include <transforms/chain/step_table.hpp>
+#include <transforms/chain/window.hpp>
 
 namespace penstock {
 namespace {

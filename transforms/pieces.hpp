@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <base/caught.hpp>
-#include <penstock/transforms/parallel.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock {
 namespace {

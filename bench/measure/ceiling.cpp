@@ -9,9 +9,11 @@
 
 #include <base/parallel_for.hpp>
 #include <bench/measure/ceiling.hpp>
+#include <formats/extent.hpp>
 #include <order/plan.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <span>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

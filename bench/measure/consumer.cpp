@@ -3,7 +3,7 @@
 #include <thread>
 
 #include <bench/measure/consumer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

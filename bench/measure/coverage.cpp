@@ -3,7 +3,7 @@
 #include <limits>
 
 #include <bench/measure/coverage.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

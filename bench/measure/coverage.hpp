@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

@@ -7,11 +7,13 @@
 #include <base/printable.hpp>
 #include <bench/measure/dataset_summary.hpp>
 #include <bench/measure/units.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/index/attributes.hpp>
 #include <formats/labels/absent_classes.hpp>
 #include <formats/layout_line.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,8 @@
 #include <functional>
 #include <span>
 
-#include <penstock/loader/batch/batch.hpp>
+#include <device/device.hpp>
+#include <penstock/batch.hpp>
 
 namespace penstock {
 

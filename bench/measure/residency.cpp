@@ -9,7 +9,7 @@
 
 #include <base/machine.hpp>
 #include <bench/measure/residency.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

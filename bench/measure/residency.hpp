@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/batch/batch.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/batch.hpp>
+#include <penstock/chain.hpp>
 
 namespace penstock {
 

@@ -4,12 +4,15 @@
 #include <unordered_map>
 
 #include <bench/measure/sampling.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/pack/convert.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <formats/extent.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/pack.hpp>
 #include <storage/uring/uring_refusal.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
 
 namespace penstock {
 namespace {

@@ -12,7 +12,7 @@
 #include <bench/measure/coverage.hpp>
 #include <bench/measure/dataset_summary.hpp>
 #include <bench/measure/sweep.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <bench/measure/spread.hpp>
 #include <bench/measure/stall_split.hpp>
 #include <bench/measure/units.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

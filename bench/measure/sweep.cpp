@@ -5,7 +5,7 @@
 #include <base/cores.hpp>
 #include <bench/measure/ceiling.hpp>
 #include <bench/measure/sweep.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/time/trace_file.hpp>
 
 namespace penstock {

@@ -13,7 +13,7 @@
 #include <bench/measure/spread.hpp>
 #include <bench/measure/stall_split.hpp>
 #include <bench/measure/trial.hpp>
-#include <penstock/record/time/verdict.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

@@ -4,9 +4,11 @@
 
 #include <base/printable.hpp>
 #include <bench/measure/task.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <formats/extent.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 namespace {

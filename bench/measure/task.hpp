@@ -8,11 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/order/buckets/length_buckets.hpp>
-#include <penstock/order/draws/draws.hpp>
-#include <penstock/order/mixture/mixture.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

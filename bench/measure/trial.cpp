@@ -5,14 +5,15 @@
 #include <memory>
 #include <string>
 
+#include <base/memory.hpp>
 #include <bench/measure/digest.hpp>
 #include <bench/measure/residency.hpp>
 #include <bench/measure/trial.hpp>
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
-#include <penstock/device/device.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/device.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 #include <storage/disk_cache/node_cache.hpp>
 #include <storage/disk_cache/warm.hpp>
 

@@ -10,10 +10,10 @@
 
 #include <bench/measure/consumer.hpp>
 #include <bench/measure/task.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/record/time/stats.hpp>
-#include <penstock/record/time/trace.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/options.hpp>
+#include <penstock/stats.hpp>
+#include <penstock/trace.hpp>
 
 namespace penstock {
 

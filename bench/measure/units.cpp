@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include <bench/measure/units.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

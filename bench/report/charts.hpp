@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/record/time/histogram.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include <penstock/record/time/counters.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

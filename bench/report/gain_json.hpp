@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <penstock/loader/model/gains.hpp>
+#include <penstock/gains.hpp>
 
 namespace penstock {
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include <bench/measure/task.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/loader.hpp>
 
 #include "support/loading.hpp"
 #include "support/working_codec.hpp"

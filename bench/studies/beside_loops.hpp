@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
-#include <penstock/loader/loader.hpp>
+#include <base/memory.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 
 namespace penstock::beside {
 

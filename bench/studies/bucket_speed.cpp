@@ -12,6 +12,7 @@
 
 #include <sys/resource.h>
 
+#include <order/buckets/length_table.hpp>
 #include <order/plan.hpp>
 
 namespace {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include <base/memory.hpp>
 #include <order/permutation/permutation.hpp>
 
 #include "beside_loops.hpp"

@@ -18,10 +18,12 @@
 #include <time.h>
 
 #include <loader/work/row_filler.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/chain.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <storage/read/read_engine.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace {
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <bench/tryout/check.hpp>
+#include <loader/model/gains.hpp>
 
 #include "support/loading.hpp"
 #include "support/throttled_engine.hpp"

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <base/memory.hpp>
+#include <formats/extent.hpp>
 #include <order/permutation/permutation.hpp>
 
 #include "beside_loops.hpp"

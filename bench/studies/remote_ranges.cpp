@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace {
 

@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/transforms/chain/own_steps.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/steps.hpp>
 #include <transforms/pieces.hpp>
 
 namespace {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <bench/measure/task.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/loader.hpp>
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <bench/synth/las_writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

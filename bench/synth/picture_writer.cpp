@@ -8,7 +8,7 @@
 #include <spng.h>
 
 #include <bench/synth/picture_writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <bench/synth/scene.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock {
 namespace {

@@ -10,8 +10,8 @@
 #include <bench/synth/forest.hpp>
 #include <bench/synth/las_writer.hpp>
 #include <bench/synth/synth_files.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/error.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include <base/parallel_for.hpp>
 #include <bench/synth/synth_files.hpp>
 #include <formats/io/ownership.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <bench/synth/picture_writer.hpp>
 #include <bench/synth/scene.hpp>
 #include <bench/synth/synth_files.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <bench/synth/picture_writer.hpp>
 #include <bench/synth/scene.hpp>
 #include <bench/synth/synth_files.hpp>
-#include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/geometry.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock {
 namespace {

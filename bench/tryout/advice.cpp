@@ -10,7 +10,9 @@
 #include <bench/tryout/advice.hpp>
 #include <loader/prepare.hpp>
 #include <order/permutation/sample_order.hpp>
-#include <penstock/base/error.hpp>
+#include <pack/recoding.hpp>
+#include <penstock/error.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 namespace {

@@ -11,7 +11,9 @@
 #include <bench/measure/sweep.hpp>
 #include <bench/tryout/blocks.hpp>
 #include <bench/tryout/packings.hpp>
-#include <penstock/loader/model/gains.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <penstock/gains.hpp>
 
 namespace penstock {
 

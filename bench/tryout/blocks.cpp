@@ -7,8 +7,10 @@
 
 #include <bench/measure/units.hpp>
 #include <bench/tryout/blocks.hpp>
+#include <formats/extent.hpp>
 #include <order/permutation/permutation.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 namespace {

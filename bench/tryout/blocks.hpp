@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <optional>
 
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
 #include <loader/model/tryout.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/model/gains.hpp>
-#include <penstock/record/time/stats.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/gains.hpp>
+#include <penstock/stats.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,8 @@
 #include <bench/measure/units.hpp>
 #include <bench/tryout/check.hpp>
 #include <bench/tryout/packed_subset.hpp>
-#include <penstock/base/error.hpp>
+#include <loader/model/gains.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -7,6 +7,7 @@
 
 #include <bench/measure/sweep.hpp>
 #include <bench/tryout/advice.hpp>
+#include <loader/model/demands.hpp>
 
 namespace penstock {
 

@@ -4,9 +4,10 @@
 #include <vector>
 
 #include <bench/tryout/packed_subset.hpp>
+#include <formats/extent.hpp>
 #include <order/permutation/permutation.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/pack/writer.hpp>
+#include <penstock/error.hpp>
+#include <penstock/pack.hpp>
 
 namespace penstock {
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <functional>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/pack/recoding.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/pack.hpp>
 
 namespace penstock {
 

@@ -9,10 +9,14 @@
 #include <base/parallel_for.hpp>
 #include <bench/tryout/packings.hpp>
 #include <loader/prepare.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <pack/recoding.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/value_of.hpp>
 #include <transforms/decoders.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 
 namespace penstock {
 namespace {

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include <bench/measure/task.hpp>
+#include <loader/model/demands.hpp>
 #include <loader/model/tryout.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/pack/recoding.hpp>
-#include <penstock/transforms/chain.hpp>
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/geometry.hpp>
+#include <penstock/pack.hpp>
 
 namespace penstock {
 

@@ -8,8 +8,11 @@
 #include <bench/measure/units.hpp>
 #include <bench/tryout/advice.hpp>
 #include <bench/tryout/tune.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/open_options.hpp>
+#include <formats/dataset.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <penstock/error.hpp>
+#include <penstock/open_options.hpp>
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include <bench/watch/loaders.hpp>
 #include <formats/io/folder_entries.hpp>
 #include <formats/io/ownership.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 
 #include <bench/watch/metrics_server.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/watch/openmetrics.hpp>
 
 namespace penstock {

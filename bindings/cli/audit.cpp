@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include <penstock/record/ledger/audit.hpp>
+#include <penstock/ledger.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

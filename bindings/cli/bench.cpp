@@ -5,7 +5,9 @@
 #include <base/cores.hpp>
 #include <bench/report/check_report.hpp>
 #include <bench/report/report.hpp>
-#include <penstock/base/error.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <penstock/error.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 #include "bench_options.hpp"

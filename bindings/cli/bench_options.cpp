@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include <bench/measure/units.hpp>
-#include <penstock/device/device.hpp>
+#include <device/device.hpp>
 
 #include "command.hpp"
 #include "loader_flags.hpp"

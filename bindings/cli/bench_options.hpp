@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <bench/measure/sweep.hpp>
-#include <penstock/formats/open_options.hpp>
+#include <penstock/open_options.hpp>
 
 #include "draw_arguments.hpp"
 #include "length_options.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <bench/measure/sampling.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -5,7 +5,7 @@
 
 #include <bench/measure/units.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/node_cache.hpp>
 #include <storage/disk_cache/warm.hpp>
 

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include <formats/absent_fields.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/encoder.hpp>
 #include <transforms/image/jpt/jpt.hpp>
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "open.hpp"
 

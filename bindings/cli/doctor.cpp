@@ -18,7 +18,7 @@
 #include <formats/packed/manifest.hpp>
 #include <formats/places/address.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 #include "command.hpp"

@@ -1,7 +1,7 @@
 #include "draw_arguments.hpp"
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/draws.hpp>
+#include <penstock/error.hpp>
+#include <penstock/sampling.hpp>
 
 #include "output.hpp"
 

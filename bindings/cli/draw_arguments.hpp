@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/order/draws/draws.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock::cli {
 

@@ -14,8 +14,9 @@
 #include <bench/synth/picture_writer.hpp>
 #include <loader/work/batch_mixer.hpp>
 #include <order/selection.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
+#include <transforms/chain/window.hpp>
 
 #include "command.hpp"
 #include "draw_arguments.hpp"

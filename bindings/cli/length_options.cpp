@@ -1,7 +1,7 @@
 #include "length_options.hpp"
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/lengths.hpp>
+#include <penstock/error.hpp>
+#include <penstock/sampling.hpp>
 
 namespace penstock::cli {
 

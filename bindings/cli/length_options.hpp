@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/order/buckets/length_buckets.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock::cli {
 

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string_view>
 
-#include <penstock/loader/options/options.hpp>
+#include <penstock/options.hpp>
 
 namespace penstock::cli {
 

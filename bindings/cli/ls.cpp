@@ -2,8 +2,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -8,7 +8,7 @@
 #include <base/handled_error.hpp>
 #include <base/waits/interruption.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -7,8 +7,8 @@
 #include <formats/labels/emptiness.hpp>
 #include <formats/labels/label_table.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/loader/choices/dataset_record.hpp>
-#include <penstock/loader/choices/mixture_file.hpp>
+#include <loader/choices/dataset_record.hpp>
+#include <penstock/sampling.hpp>
 
 #include "output.hpp"
 #include "progress.hpp"

@@ -6,10 +6,10 @@
 #include <functional>
 #include <memory>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/open_options.hpp>
-#include <penstock/order/mixture/mixture.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/open_options.hpp>
 
 namespace penstock::cli {
 
@@ -33,7 +33,7 @@ struct Source {
   Dataset dataset;
   std::shared_ptr<const Mixture> mixture = {};  ///< null: none
 };
-/// Also of the file of a mixture (penstock/loader/choices/mixture_file.hpp), which holds the options of its sources.
+/// Also of the file of a mixture (penstock/sampling.hpp), which holds the options of its sources.
 /// Throws OpenFailure; Error: invalid_argument, for options beside such a file or a record.
 Source open_source(const std::filesystem::path& path, const OpenOptions& options = {});
 

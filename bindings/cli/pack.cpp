@@ -10,10 +10,13 @@
 #include <formats/layout_line.hpp>
 #include <formats/places/address.hpp>
 #include <loader/options/distributed_env.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/pack/convert.hpp>
-#include <penstock/pack/pack_source.hpp>
+#include <pack/pack_source.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/pack.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
+#include <transforms/recode/pixel_recoder.hpp>
 
 #include "classes.hpp"
 #include "command.hpp"

@@ -4,7 +4,7 @@
 
 #include <bench/measure/units.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/stage.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

@@ -5,7 +5,7 @@
 
 #include <bench/measure/units.hpp>
 #include <bench/synth/workload.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "command.hpp"
 #include "output.hpp"

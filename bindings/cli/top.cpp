@@ -17,7 +17,7 @@
 #include <bench/watch/metrics_server.hpp>
 #include <bench/watch/top.hpp>
 #include <formats/io/atomic_file.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "command.hpp"
 #include "output.hpp"

@@ -7,7 +7,7 @@
 #include <bench/report/report.hpp>
 #include <bench/report/table.hpp>
 #include <bench/tryout/tune.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 #include "bench_options.hpp"

@@ -5,7 +5,7 @@
 
 #include <bench/measure/units.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/pack/verify.hpp>
+#include <penstock/verify.hpp>
 
 #include "command.hpp"
 #include "open.hpp"

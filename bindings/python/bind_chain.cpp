@@ -7,8 +7,8 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/renamed_words.hpp>
 #include <transforms/chain/step_table.hpp>
 

@@ -10,9 +10,12 @@
 
 #include <formats/labels/emptiness.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/pack/convert.hpp>
-#include <penstock/pack/pack_source.hpp>
+#include <pack/pack_source.hpp>
+#include <penstock/error.hpp>
+#include <penstock/pack.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
+#include <transforms/recode/pixel_recoder.hpp>
 
 #include "bind.hpp"
 #include "convert_result.hpp"

@@ -12,10 +12,10 @@
 #include <formats/labels/emptiness.hpp>
 #include <formats/layout_line.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/open_options.hpp>
-#include <penstock/loader/choices/dataset_record.hpp>
-#include <penstock/order/mixture/mixture.hpp>
+#include <loader/choices/dataset_record.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/open_options.hpp>
 
 #include "bind.hpp"
 #include "dataset_views.hpp"

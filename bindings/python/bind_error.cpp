@@ -3,7 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <base/handled_error.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

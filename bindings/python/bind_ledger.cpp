@@ -4,7 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/record/ledger/audit.hpp>
+#include <penstock/ledger.hpp>
 
 #include "bind.hpp"
 #include "door.hpp"

@@ -11,7 +11,7 @@
 #include <nanobind/nanobind.h>
 
 #include <loader/options/option_table.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/watch/slow_rank.hpp>
 
 #include "batch_dict.hpp"

@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
 
-#include <penstock/transforms/mix.hpp>
+#include <penstock/mix.hpp>
 #include <transforms/chain/renamed_words.hpp>
 
 #include "bind.hpp"

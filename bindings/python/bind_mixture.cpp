@@ -8,9 +8,9 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/mixture_file.hpp>
-#include <penstock/order/mixture/mixture.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/sampling.hpp>
 
 #include "bind.hpp"
 #include "dataset_views.hpp"

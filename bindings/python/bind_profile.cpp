@@ -3,8 +3,8 @@
 
 #include <base/amounts.hpp>
 #include <base/cores.hpp>
-#include <penstock/record/time/histogram.hpp>
-#include <penstock/record/time/verdict.hpp>
+#include <penstock/stats.hpp>
+#include <record/time/histogram.hpp>
 #include <record/time/step_log.hpp>
 
 #include "bind.hpp"

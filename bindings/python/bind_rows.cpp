@@ -15,8 +15,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 #include "bind.hpp"
 #include "door.hpp"

@@ -5,7 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/staging/stage.hpp>
+#include <penstock/stage.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

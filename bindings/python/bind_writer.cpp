@@ -6,7 +6,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/pack/writer.hpp>
+#include <penstock/pack.hpp>
 
 #include "bind.hpp"
 #include "convert_result.hpp"

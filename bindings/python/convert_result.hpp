@@ -5,7 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/pack/convert.hpp>
+#include <penstock/pack.hpp>
 
 namespace penstock::python {
 

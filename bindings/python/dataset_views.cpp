@@ -14,14 +14,14 @@
 #include <nanobind/nanobind.h>
 
 #include <base/printable.hpp>
+#include <formats/column.hpp>
 #include <formats/encodings.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/column.hpp>
-#include <penstock/formats/views/views.hpp>
-#include <penstock/loader/choices/only.hpp>
-#include <penstock/loader/choices/sort.hpp>
-#include <penstock/loader/choices/split.hpp>
-#include <penstock/loader/choices/token_blocks.hpp>
+#include <formats/lists/sample_list.hpp>
+#include <loader/choices/values.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/select.hpp>
+#include <penstock/views.hpp>
 
 #include "bind.hpp"
 #include "interpreter.hpp"

@@ -5,7 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock::python {
 

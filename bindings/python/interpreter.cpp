@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::python {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/open_options.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/open_options.hpp>
 
 namespace penstock::python {
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <vector>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "bind.hpp"
 #include "dataset_views.hpp"

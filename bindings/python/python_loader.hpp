@@ -14,7 +14,7 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
-#include <penstock/loader/loader.hpp>
+#include <penstock/loader.hpp>
 
 #include "door.hpp"
 #include "interpreter.hpp"

@@ -6,7 +6,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/loader/batch/batch.hpp>
+#include <penstock/batch.hpp>
 
 namespace penstock::python {
 

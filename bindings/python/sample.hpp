@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock::python {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <sstream>
 
-#include <penstock/base/error.hpp>
-#include <penstock/record/time/verdict.hpp>
+#include <penstock/error.hpp>
+#include <penstock/stats.hpp>
 #include <record/time/rates.hpp>
 #include <record/watch/figures.hpp>
 #include <record/watch/openmetrics.hpp>

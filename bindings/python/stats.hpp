@@ -7,9 +7,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include <penstock/record/time/histogram.hpp>
-#include <penstock/record/time/stats.hpp>
-#include <penstock/record/time/step_time.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock::python {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <device/device_use.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock::python {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/device/device.hpp>
+#include <device/device.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,7 @@
 // Replaces cuda_device.cpp where there was no CUDA toolkit to build with.
 #include <device/cuda/cuda.hpp>
-#include <penstock/base/error.hpp>
+#include <device/device.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -7,7 +7,10 @@
 #include <device/cuda/cuda_entry.hpp>
 #include <device/cuda/cufile.hpp>
 #include <device/cuda/kernels.hpp>
-#include <penstock/base/error.hpp>
+#include <device/device.hpp>
+#include <device/file_reads.hpp>
+#include <device/passes.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include <device/cuda/cuda.hpp>
+#include <device/device.hpp>
 
 namespace penstock {
 

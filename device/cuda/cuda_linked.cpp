@@ -1,6 +1,7 @@
 // Replaces cuda_loaded.cpp where CUDA's part is linked into the program itself.
 #include <device/cuda/cuda_entry.hpp>
-#include <penstock/base/error.hpp>
+#include <device/device.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -4,7 +4,8 @@
 #include <dlfcn.h>
 
 #include <device/cuda/cuda_entry.hpp>
-#include <penstock/base/error.hpp>
+#include <device/device.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <device/cuda/cufile.hpp>
 #include <device/cuda/cufile_calls.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <device/cuda/library_facts.hpp>
-#include <penstock/device/file_reads.hpp>
+#include <device/file_reads.hpp>
 
 namespace penstock {
 

@@ -7,6 +7,7 @@
 
 #include <device/cuda/kernels.hpp>
 #include <device/cuda/launch.cuh>
+#include <device/passes.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 // Declares the passes as CUDA kernels, for CudaDevice alone.
 #pragma once
 
-#include <penstock/device/passes.hpp>
+#include <device/passes.hpp>
 
 struct CUstream_st;
 

@@ -5,7 +5,7 @@
 #include <device/cuda/cuda.hpp>
 #include <device/cuda/nvjpeg.hpp>
 #include <device/cuda/nvjpeg_calls.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -9,7 +9,8 @@
 #include <string>
 
 #include <device/cuda/library_facts.hpp>
-#include <penstock/device/jpeg_decoder.hpp>
+#include <device/device.hpp>
+#include <device/jpeg_decoder.hpp>
 
 namespace penstock {
 

@@ -6,6 +6,7 @@
 
 #include <device/cuda/kernels.hpp>
 #include <device/cuda/launch.cuh>
+#include <device/passes.hpp>
 #include <device/point_team.hpp>
 
 namespace penstock {

@@ -2,6 +2,7 @@
 // decoding the images takes far longer than this.
 #include <device/cuda/kernels.hpp>
 #include <device/cuda/launch.cuh>
+#include <device/passes.hpp>
 #include <device/resample_math.hpp>
 
 namespace penstock {

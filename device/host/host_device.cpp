@@ -5,7 +5,7 @@
 
 #include <device/host/host_device.hpp>
 #include <device/host/host_queue.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -11,7 +11,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/device/device.hpp>
+#include <device/device.hpp>
+#include <device/file_reads.hpp>
+#include <device/passes.hpp>
+#include <penstock/device.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,9 @@
 
 #include <unistd.h>
 
+#include <device/file_reads.hpp>
 #include <device/host/host_device.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include <device/host/host_device.hpp>
+#include <device/passes.hpp>
 #include <device/point_team.hpp>
 #include <device/resample_math.hpp>
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include <device/host/host_queue.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

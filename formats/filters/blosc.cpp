@@ -3,7 +3,7 @@
 #include <blosc.h>
 
 #include <formats/filters/blosc.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

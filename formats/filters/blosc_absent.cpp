@@ -1,6 +1,6 @@
 // Replaces blosc.cpp where libblosc is not found.
 #include <formats/filters/blosc.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

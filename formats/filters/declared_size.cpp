@@ -4,7 +4,7 @@
 #include <string>
 
 #include <formats/filters/declared_size.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <libdeflate.h>
 
 #include <formats/filters/deflate.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -14,7 +14,7 @@
 #include <formats/filters/zstd.hpp>
 #include <formats/io/checks_sums.hpp>
 #include <formats/io/crc32c.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

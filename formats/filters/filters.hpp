@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/extent.hpp>
+#include <formats/extent.hpp>
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <lz4.h>
 
 #include <formats/filters/lz4.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 // Replaces lz4.cpp where liblz4 is not found.
 #include <formats/filters/lz4.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <formats/filters/lzf.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

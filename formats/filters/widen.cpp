@@ -5,7 +5,7 @@
 
 #include <formats/filters/widen.hpp>
 #include <formats/half_floats.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

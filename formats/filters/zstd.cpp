@@ -4,7 +4,7 @@
 #include <zstd.h>
 
 #include <formats/filters/zstd.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

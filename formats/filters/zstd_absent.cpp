@@ -2,7 +2,7 @@
 #include <string>
 
 #include <formats/filters/zstd.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -2,14 +2,16 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/folder/folder.hpp>
 #include <formats/folder/folder_names.hpp>
 #include <formats/folder/folder_walk.hpp>
 #include <formats/folder/sample_paths.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/folder_entries.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/text/point_table.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <formats/folder/folder_walk.hpp>
 #include <formats/io/own_files.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

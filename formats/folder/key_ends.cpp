@@ -9,7 +9,7 @@
 #include <base/printable.hpp>
 #include <formats/folder/folder_names.hpp>
 #include <formats/folder/key_ends.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

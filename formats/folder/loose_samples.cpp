@@ -8,7 +8,7 @@
 #include <formats/encodings.hpp>
 #include <formats/folder/folder_walk.hpp>
 #include <formats/folder/loose_samples.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

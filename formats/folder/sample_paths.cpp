@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <formats/extent.hpp>
 #include <formats/folder/folder_names.hpp>
 #include <formats/folder/key_ends.hpp>
 #include <formats/folder/sample_paths.hpp>
@@ -12,7 +13,7 @@
 #include <formats/index/inline_piece.hpp>
 #include <formats/io/own_files.hpp>
 #include <formats/text/point_table.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

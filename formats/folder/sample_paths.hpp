@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/open_options.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/open_options.hpp>
 
 namespace penstock {
 

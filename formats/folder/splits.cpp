@@ -5,7 +5,7 @@
 
 #include <base/printable.hpp>
 #include <formats/folder/splits.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/hdf5/datatype.hpp>
 #include <formats/hdf5/object.hpp>
-#include <penstock/formats/extent.hpp>
 
 namespace penstock {
 

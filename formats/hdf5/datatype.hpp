@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <formats/hdf5/file.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

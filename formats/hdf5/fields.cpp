@@ -12,7 +12,7 @@
 #include <formats/hdf5/samples.hpp>
 #include <formats/hdf5/texts.hpp>
 #include <formats/index/inline_piece.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/hdf5/file.hpp>
 #include <formats/hdf5/heap.hpp>
 #include <formats/hdf5/rows.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/shared_rows.hpp>
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

@@ -11,19 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/hdf5/fields.hpp>
 #include <formats/hdf5/file.hpp>
 #include <formats/hdf5/hdf5.hpp>
 #include <formats/hdf5/samples.hpp>
 #include <formats/hdf5/writer.hpp>
 #include <formats/index/attributes.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/row_key.hpp>
 #include <formats/index/row_limit.hpp>
 #include <formats/index/shared_rows.hpp>
 #include <formats/io/folder_entries.hpp>
 #include <formats/places/places.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -5,6 +5,7 @@
 #include <formats/filters/filters.hpp>
 #include <formats/hdf5/rows.hpp>
 #include <formats/index/inline_piece.hpp>
+#include <formats/mosaic.hpp>
 
 namespace penstock {
 namespace {

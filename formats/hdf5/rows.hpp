@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/hdf5/chunks.hpp>
 #include <formats/hdf5/dataset.hpp>
 #include <formats/hdf5/file.hpp>
-#include <penstock/formats/extent.hpp>
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/schema.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

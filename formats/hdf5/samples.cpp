@@ -8,12 +8,13 @@
 
 #include <base/printable.hpp>
 #include <formats/encodings.hpp>
+#include <formats/extent.hpp>
 #include <formats/hdf5/links.hpp>
 #include <formats/hdf5/rows.hpp>
 #include <formats/hdf5/samples.hpp>
 #include <formats/hdf5/texts.hpp>
 #include <formats/index/inline_piece.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

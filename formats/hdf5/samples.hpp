@@ -8,7 +8,7 @@
 
 #include <formats/format.hpp>
 #include <formats/hdf5/file.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <formats/index/index.hpp>
 
 namespace penstock {
 

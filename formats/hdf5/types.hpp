@@ -2,7 +2,7 @@
 #pragma once
 
 #include <formats/hdf5/handle.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

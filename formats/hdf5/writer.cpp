@@ -10,14 +10,16 @@
 #include <unistd.h>
 
 #include <base/printable.hpp>
+#include <formats/extent.hpp>
 #include <formats/hdf5/file.hpp>
 #include <formats/hdf5/names.hpp>
 #include <formats/hdf5/types.hpp>
 #include <formats/hdf5/writer.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/descriptor.hpp>
 #include <formats/io/spill_buffer.hpp>
 #include <formats/io/writeback.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <penstock/formats/index/index.hpp>
+#include <formats/index/index.hpp>
 
 namespace penstock {
 

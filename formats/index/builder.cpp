@@ -3,10 +3,12 @@
 #include <string>
 #include <utility>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/state.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <formats/mosaic.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

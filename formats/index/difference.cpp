@@ -2,6 +2,7 @@
 #include <span>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/index/difference.hpp>
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <penstock/formats/index/index.hpp>
+#include <formats/index/index.hpp>
 
 namespace penstock {
 

@@ -4,14 +4,16 @@
 #include <type_traits>
 #include <utility>
 
+#include <formats/extent.hpp>
 #include <formats/filters/filters.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/layout.hpp>
 #include <formats/index/made_samples.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/file_bytes.hpp>
 #include <formats/io/path_inside.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <formats/mosaic.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

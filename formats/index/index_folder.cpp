@@ -10,7 +10,7 @@
 #include <formats/io/descriptor.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/io/ownership.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

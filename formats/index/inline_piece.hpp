@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include <penstock/formats/extent.hpp>
+#include <formats/extent.hpp>
 
 namespace penstock {
 

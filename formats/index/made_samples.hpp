@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/extent.hpp>
-#include <penstock/formats/schema.hpp>
+#include <formats/extent.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 
 #include <formats/index/inline_piece.hpp>
 #include <formats/index/rewritten.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/index/index.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 
 namespace penstock {
 

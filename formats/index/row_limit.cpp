@@ -3,7 +3,7 @@
 
 #include <formats/index/layout.hpp>
 #include <formats/index/row_limit.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/index/state.hpp>
 #include <formats/io/crc32c.hpp>
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/io/file_identity.hpp>
-#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 
 #include <base/printable.hpp>
 #include <formats/index/shared_rows.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <optional>
 
+#include <formats/index/index.hpp>
 #include <formats/io/file_bytes.hpp>
 #include <formats/io/file_lock.hpp>
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/open_progress.hpp>
+#include <penstock/open_options.hpp>
 
 namespace penstock {
 

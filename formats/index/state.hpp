@@ -12,8 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/layout.hpp>
-#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -12,7 +12,7 @@
 #include <formats/io/atomic_file.hpp>
 #include <formats/io/descriptor.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <formats/io/byte_source.hpp>
 #include <formats/io/descriptor.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include <formats/io/file_bytes.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <formats/io/descriptor.hpp>
 #include <formats/io/file_identity.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

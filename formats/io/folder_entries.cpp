@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <formats/io/folder_entries.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <formats/io/folder_entries.hpp>
 #include <formats/io/hidden_folder.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

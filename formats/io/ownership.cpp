@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <formats/io/ownership.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include <formats/io/path_inside.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

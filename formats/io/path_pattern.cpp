@@ -7,7 +7,7 @@
 #include <glob.h>
 
 #include <formats/io/path_pattern.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <formats/io/spill_buffer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <base/printable.hpp>
+#include <formats/extent.hpp>
 #include <formats/folder/folder_names.hpp>
 #include <formats/format.hpp>
 #include <formats/labels/absent_classes.hpp>

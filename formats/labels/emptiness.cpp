@@ -1,7 +1,8 @@
+#include <formats/dataset.hpp>
 #include <formats/format.hpp>
 #include <formats/index/attributes.hpp>
 #include <formats/labels/emptiness.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

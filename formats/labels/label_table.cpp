@@ -9,7 +9,7 @@
 #include <formats/labels/label_table.hpp>
 #include <formats/places/places.hpp>
 #include <formats/text/json_depth.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <formats/labels/labels.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/text/json_number.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

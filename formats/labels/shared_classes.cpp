@@ -8,7 +8,7 @@
 #include <formats/labels/label_table.hpp>
 #include <formats/labels/shared_classes.hpp>
 #include <formats/packed/manifest.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/dataset.hpp>
+#include <formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/lists/listed_samples.hpp>
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <span>
 
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/lists/sample_list.hpp>
+#include <formats/index/index.hpp>
+#include <formats/lists/sample_list.hpp>
 
 namespace penstock {
 

@@ -9,8 +9,8 @@
 
 #include <formats/io/descriptor.hpp>
 #include <formats/io/temporary_place.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/lists/number_table.hpp>
+#include <formats/lists/number_table.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

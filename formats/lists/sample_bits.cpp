@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstddef>
 
-#include <penstock/formats/lists/sample_bits.hpp>
+#include <formats/lists/sample_bits.hpp>
 
 namespace penstock {
 namespace {

@@ -3,7 +3,9 @@
 #include <limits>
 #include <utility>
 
-#include <penstock/formats/lists/sample_list.hpp>
+#include <formats/lists/number_table.hpp>
+#include <formats/lists/sample_bits.hpp>
+#include <formats/lists/sample_list.hpp>
 
 namespace penstock {
 namespace {

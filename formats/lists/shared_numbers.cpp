@@ -19,9 +19,9 @@
 #include <formats/io/hash.hpp>
 #include <formats/io/ownership.hpp>
 #include <formats/io/temporary_place.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/lists/number_table.hpp>
-#include <penstock/formats/lists/shared_numbers.hpp>
+#include <formats/lists/number_table.hpp>
+#include <formats/lists/shared_numbers.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <base/printable.hpp>
 #include <formats/lmdb/listing.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

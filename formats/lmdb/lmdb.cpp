@@ -11,6 +11,8 @@
 #include <vector>
 
 #include <base/printable.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/inline_piece.hpp>
 #include <formats/io/folder_entries.hpp>
@@ -22,8 +24,7 @@
 #include <formats/lmdb/writer.hpp>
 #include <formats/places/places.hpp>
 #include <formats/text/numpy_text.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

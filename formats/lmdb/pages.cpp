@@ -8,7 +8,7 @@
 #include <formats/io/crc32c.hpp>
 #include <formats/lmdb/pages.hpp>
 #include <formats/places/places.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

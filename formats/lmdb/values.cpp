@@ -8,7 +8,7 @@
 
 #include <formats/lmdb/values.hpp>
 #include <formats/text/numpy_codes.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

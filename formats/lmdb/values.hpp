@@ -10,7 +10,7 @@
 
 #include <formats/lmdb/listing.hpp>
 #include <formats/places/header_window.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <lmdb.h>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/descriptor.hpp>
 #include <formats/io/writeback.hpp>
 #include <formats/lmdb/pages.hpp>
 #include <formats/lmdb/writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <formats/mds/columns.hpp>
 #include <formats/places/header_window.hpp>
 #include <formats/text/numpy_text.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

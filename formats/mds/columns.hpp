@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/index/index.hpp>
-#include <penstock/formats/schema.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

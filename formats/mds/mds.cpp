@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/filters/filters.hpp>
 #include <formats/filters/zstd.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/inline_piece.hpp>
 #include <formats/index/probe_stamp.hpp>
 #include <formats/index/row_key.hpp>
@@ -20,7 +22,7 @@
 #include <formats/places/places.hpp>
 #include <formats/text/json_document.hpp>
 #include <formats/text/json_number.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include <formats/encodings.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/atomic_file.hpp>
 #include <formats/io/spill_buffer.hpp>
 #include <formats/mds/columns.hpp>
@@ -13,7 +15,7 @@
 #include <formats/packed/sample_order.hpp>
 #include <formats/places/header_window.hpp>
 #include <formats/streams/buffered_file.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

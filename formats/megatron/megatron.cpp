@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/probe_stamp.hpp>
 #include <formats/index/row_key.hpp>
@@ -14,7 +16,7 @@
 #include <formats/megatron/megatron.hpp>
 #include <formats/places/header_window.hpp>
 #include <formats/places/places.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <formats/npy/header.hpp>
 #include <formats/text/numpy_codes.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/filters/filters.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/probe_stamp.hpp>
 #include <formats/index/row_key.hpp>
@@ -16,7 +19,7 @@
 #include <formats/npy/npy.hpp>
 #include <formats/places/places.hpp>
 #include <formats/zip/entries.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <formats/io/hash.hpp>
 #include <formats/packed/combined_index.hpp>
 #include <formats/streams/buffered_file.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/io/file_bytes.hpp>
 #include <formats/packed/manifest.hpp>
-#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -10,7 +10,7 @@
 #include <formats/packed/journal.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/packed/parts.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

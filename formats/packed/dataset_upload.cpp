@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include <base/waits/interruption.hpp>
+#include <formats/extent.hpp>
 #include <formats/io/atomic_file.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/descriptor.hpp>
@@ -25,7 +26,7 @@
 #include <formats/packed/skip_report.hpp>
 #include <formats/places/object_store.hpp>
 #include <formats/places/read_range.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/packed/manifest.hpp>
-#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -11,6 +11,7 @@
 
 #include <base/waits/interruption.hpp>
 #include <formats/format.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/atomic_file.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/folder_entries.hpp>
@@ -28,7 +29,7 @@
 #include <formats/packed/shard_sum.hpp>
 #include <formats/places/address.hpp>
 #include <formats/places/store_destination.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

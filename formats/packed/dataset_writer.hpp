@@ -13,7 +13,7 @@
 
 #include <formats/packed/skip_report.hpp>
 #include <formats/writer.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

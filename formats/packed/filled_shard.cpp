@@ -1,9 +1,10 @@
 #include <optional>
 
+#include <formats/index/index.hpp>
 #include <formats/io/atomic_file.hpp>
 #include <formats/packed/filled_shard.hpp>
 #include <formats/packed/shard_sum.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/io/atomic_file.hpp>
 #include <formats/io/file_bytes.hpp>
 #include <formats/io/folder_entries.hpp>
@@ -16,8 +17,8 @@
 #include <formats/packed/skip_report.hpp>
 #include <formats/text/json_depth.hpp>
 #include <formats/text/json_number.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/packed/join.hpp>
+#include <penstock/error.hpp>
+#include <penstock/join.hpp>
 
 namespace penstock {
 namespace {

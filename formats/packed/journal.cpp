@@ -12,7 +12,7 @@
 #include <formats/packed/parts.hpp>
 #include <formats/text/json_depth.hpp>
 #include <formats/text/json_number.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

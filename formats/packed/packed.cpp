@@ -3,12 +3,13 @@
 #include <utility>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/index/shard_pins.hpp>
 #include <formats/io/file_bytes.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/packed/packed.hpp>
 #include <formats/packed/shard_sum.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

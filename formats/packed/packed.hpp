@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <formats/dataset.hpp>
 #include <formats/packed/manifest.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -11,7 +11,7 @@
 #include <formats/packed/manifest.hpp>
 #include <formats/packed/parts.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

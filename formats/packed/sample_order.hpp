@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <formats/writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

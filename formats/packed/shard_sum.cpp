@@ -4,10 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/packed/shard_sum.hpp>
 #include <formats/places/places.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

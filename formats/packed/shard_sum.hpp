@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
+#include <formats/index/index.hpp>
 #include <formats/packed/manifest.hpp>
-#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <formats/packed/skip_report.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

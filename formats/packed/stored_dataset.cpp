@@ -6,6 +6,8 @@
 
 #include <base/handled_error.hpp>
 #include <base/parallel_for.hpp>
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/index_folder.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/packed/combined_index.hpp>
@@ -16,7 +18,7 @@
 #include <formats/places/places.hpp>
 #include <formats/places/seen_places.hpp>
 #include <formats/sidecar/stored_index.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

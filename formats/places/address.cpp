@@ -7,7 +7,7 @@
 #include <formats/io/path_inside.hpp>
 #include <formats/places/address.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <formats/io/byte_source.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

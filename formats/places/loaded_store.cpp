@@ -6,7 +6,7 @@
 
 #include <formats/places/object_store.hpp>
 #include <formats/places/object_store_entry.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/places/store_counts.hpp>
+#include <penstock/store_counts.hpp>
 
 namespace penstock {
 

@@ -10,7 +10,7 @@
 #include <formats/places/places.hpp>
 #include <formats/places/seen_places.hpp>
 #include <formats/places/stored_source.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <base/waits/interruption.hpp>
 #include <formats/places/object_store.hpp>
 #include <formats/places/read_range.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

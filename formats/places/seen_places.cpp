@@ -5,7 +5,7 @@
 #include <formats/places/address.hpp>
 #include <formats/places/seen_places.hpp>
 #include <formats/places/stored_source.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

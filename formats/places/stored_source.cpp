@@ -9,7 +9,7 @@
 #include <base/waits/interruption.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/places/stored_source.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -16,7 +16,7 @@
 #include <formats/io/hash.hpp>
 #include <formats/places/places.hpp>
 #include <formats/sidecar/sidecar.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <formats/format.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/shard_pins.hpp>
 #include <formats/io/file_identity.hpp>
 #include <formats/io/own_files.hpp>

@@ -13,7 +13,7 @@
 #include <formats/places/stored_source.hpp>
 #include <formats/sidecar/sidecar.hpp>
 #include <formats/sidecar/stored_index.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

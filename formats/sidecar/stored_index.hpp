@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <formats/format.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/shard_pins.hpp>
 #include <formats/places/object_store.hpp>
 

@@ -7,7 +7,7 @@
 #include <formats/io/crc32c.hpp>
 #include <formats/places/read_range.hpp>
 #include <formats/streams/object_stream.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <formats/io/checks_sums.hpp>
 #include <formats/tar/header.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

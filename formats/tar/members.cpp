@@ -5,7 +5,7 @@
 #include <base/printable.hpp>
 #include <formats/tar/header.hpp>
 #include <formats/tar/members.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

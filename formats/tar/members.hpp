@@ -10,7 +10,7 @@
 
 #include <formats/places/header_window.hpp>
 #include <formats/tar/pax.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

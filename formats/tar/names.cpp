@@ -1,6 +1,6 @@
 #include <formats/io/own_files.hpp>
 #include <formats/tar/names.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

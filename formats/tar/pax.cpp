@@ -1,7 +1,7 @@
 #include <charconv>
 
 #include <formats/tar/pax.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include <base/printable.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/probe_stamp.hpp>
 #include <formats/io/byte_source.hpp>
 #include <formats/io/folder_entries.hpp>
@@ -25,9 +27,8 @@
 #include <formats/tar/tar.hpp>
 #include <formats/tar/writer.hpp>
 #include <formats/text/point_table.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

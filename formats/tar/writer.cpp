@@ -5,12 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/streams/buffered_file.hpp>
 #include <formats/tar/header.hpp>
 #include <formats/tar/names.hpp>
 #include <formats/tar/pax.hpp>
 #include <formats/tar/writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #include <cstddef>
 
 #include <formats/text/json_depth.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

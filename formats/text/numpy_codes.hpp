@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

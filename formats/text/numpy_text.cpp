@@ -1,6 +1,6 @@
 #include <formats/text/numpy_codes.hpp>
 #include <formats/text/numpy_text.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 
 #include <formats/places/places.hpp>
 #include <formats/text/point_table.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include <penstock/formats/extent.hpp>
-#include <penstock/formats/schema.hpp>
+#include <formats/extent.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock {
 

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include <base/printable.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/filters/filters.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/inline_piece.hpp>
 #include <formats/index/probe_stamp.hpp>
@@ -19,7 +22,7 @@
 #include <formats/tfrecord/frames.hpp>
 #include <formats/tfrecord/tfrecord.hpp>
 #include <formats/tfrecord/writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

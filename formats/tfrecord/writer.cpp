@@ -4,13 +4,15 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/inline_piece.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/packed/sample_order.hpp>
 #include <formats/streams/buffered_file.hpp>
 #include <formats/tfrecord/frames.hpp>
 #include <formats/tfrecord/writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -5,9 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include <formats/dataset.hpp>
 #include <formats/labels/shared_classes.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/views/views.hpp>
+#include <formats/lists/sample_list.hpp>
+#include <penstock/error.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 namespace {

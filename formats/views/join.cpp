@@ -7,9 +7,11 @@
 
 #include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
+#include <formats/dataset.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/views/views.hpp>
+#include <formats/lists/sample_list.hpp>
+#include <penstock/error.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 namespace {

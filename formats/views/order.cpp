@@ -5,8 +5,10 @@
 
 #include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/views/views.hpp>
+#include <formats/lists/number_table.hpp>
+#include <formats/lists/sample_list.hpp>
+#include <penstock/error.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include <base/printable.hpp>
-#include <penstock/formats/views/views.hpp>
+#include <formats/dataset.hpp>
+#include <formats/lists/sample_list.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 namespace {

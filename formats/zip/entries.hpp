@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/places/header_window.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/extent.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

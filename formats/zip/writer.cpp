@@ -5,13 +5,15 @@
 #include <vector>
 
 #include <base/printable.hpp>
+#include <formats/extent.hpp>
 #include <formats/filters/deflate.hpp>
+#include <formats/index/index.hpp>
 #include <formats/packed/sample_order.hpp>
 #include <formats/streams/buffered_file.hpp>
 #include <formats/tar/names.hpp>
 #include <formats/zip/layout.hpp>
 #include <formats/zip/writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

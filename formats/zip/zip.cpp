@@ -5,9 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/folder/folder_names.hpp>
 #include <formats/folder/sample_paths.hpp>
 #include <formats/folder/splits.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/probe_stamp.hpp>
 #include <formats/io/folder_entries.hpp>
@@ -15,7 +18,7 @@
 #include <formats/zip/entries.hpp>
 #include <formats/zip/writer.hpp>
 #include <formats/zip/zip.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

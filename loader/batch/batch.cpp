@@ -2,8 +2,8 @@
 
 #include <device/device_use.hpp>
 #include <loader/batch/batch_record.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/batch/batch.hpp>
+#include <penstock/batch.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

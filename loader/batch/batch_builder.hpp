@@ -14,8 +14,8 @@
 
 #include <loader/batch/slab.hpp>
 #include <order/plan.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/record/time/stats.hpp>
+#include <penstock/error.hpp>
+#include <penstock/stats.hpp>
 #include <record/time/journey.hpp>
 
 namespace penstock {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/loader/batch/field.hpp>
-#include <penstock/order/buckets/batch_limits.hpp>
-#include <penstock/record/time/stats.hpp>
-#include <penstock/transforms/mix.hpp>
-#include <penstock/transforms/output.hpp>
+#include <penstock/field.hpp>
+#include <penstock/mix.hpp>
+#include <penstock/order.hpp>
+#include <penstock/stats.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

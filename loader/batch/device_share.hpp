@@ -8,8 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/formats/extent.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <formats/extent.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -7,8 +7,9 @@
 #include <span>
 #include <string>
 
+#include <base/memory.hpp>
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
-#include <penstock/base/memory.hpp>
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <loader/batch/batch_builder.hpp>
-#include <penstock/transforms/output.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <loader/batch/sample_values.hpp>
 
 namespace penstock {

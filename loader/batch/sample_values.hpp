@@ -6,10 +6,9 @@
 #include <optional>
 #include <span>
 
-#include <penstock/formats/column.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/batch/batch.hpp>
-#include <penstock/loader/options/options.hpp>
+#include <penstock/batch.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/options.hpp>
 
 namespace penstock {
 

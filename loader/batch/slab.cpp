@@ -2,8 +2,9 @@
 #include <cstring>
 #include <utility>
 
+#include <base/memory.hpp>
 #include <loader/batch/slab.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

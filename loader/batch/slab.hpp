@@ -15,12 +15,14 @@
 #include <string>
 #include <vector>
 
+#include <device/device.hpp>
 #include <loader/batch/batch_pool.hpp>
 #include <loader/batch/batch_record.hpp>
 #include <loader/batch/device_share.hpp>
 #include <loader/batch/page_pinning.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

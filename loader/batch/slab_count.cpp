@@ -2,7 +2,7 @@
 #include <string>
 
 #include <loader/batch/slab_count.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/loader/options/options.hpp>
-#include <penstock/storage/read/read_engine.hpp>
-#include <penstock/transforms/output.hpp>
+#include <penstock/options.hpp>
+#include <storage/read/read_engine.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

@@ -14,8 +14,8 @@
 #include <loader/batch/batch_pool.hpp>
 #include <loader/batch/slab.hpp>
 #include <order/position.hpp>
-#include <penstock/loader/batch/batch.hpp>
-#include <penstock/record/time/stats.hpp>
+#include <penstock/batch.hpp>
+#include <penstock/stats.hpp>
 #include <record/time/stage_clock.hpp>
 #include <record/time/trace_log.hpp>
 

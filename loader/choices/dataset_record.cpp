@@ -7,12 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
+#include <formats/lists/sample_list.hpp>
 #include <formats/places/address.hpp>
+#include <loader/choices/dataset_record.hpp>
 #include <order/tokens/block_samples.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/views/views.hpp>
-#include <penstock/loader/choices/dataset_record.hpp>
-#include <penstock/loader/choices/token_blocks.hpp>
+#include <penstock/error.hpp>
+#include <penstock/select.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 namespace {

@@ -10,9 +10,11 @@
 
 #include <base/numbers/decimal.hpp>
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/draws.hpp>
-#include <penstock/loader/choices/values.hpp>
+#include <formats/column.hpp>
+#include <formats/lists/number_table.hpp>
+#include <loader/choices/values.hpp>
+#include <penstock/error.hpp>
+#include <penstock/sampling.hpp>
 
 namespace penstock {
 namespace {

@@ -4,10 +4,11 @@
 #include <vector>
 
 #include <base/cores.hpp>
+#include <formats/extent.hpp>
 #include <formats/extent_reader.hpp>
 #include <loader/choices/layouts.hpp>
 #include <loader/choices/sample_scan.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -8,11 +8,14 @@
 #include <base/numbers/decimal.hpp>
 #include <base/parallel_for.hpp>
 #include <base/printable.hpp>
+#include <formats/column.hpp>
+#include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <loader/choices/layouts.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/lengths.hpp>
-#include <penstock/loader/choices/values.hpp>
+#include <loader/choices/values.hpp>
+#include <order/buckets/length_table.hpp>
+#include <penstock/error.hpp>
+#include <penstock/sampling.hpp>
 
 namespace penstock {
 namespace {

@@ -10,9 +10,9 @@
 #include <formats/labels/label_table.hpp>
 #include <formats/places/address.hpp>
 #include <formats/text/json_document.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/open_options.hpp>
-#include <penstock/loader/choices/mixture_file.hpp>
+#include <penstock/error.hpp>
+#include <penstock/open_options.hpp>
+#include <penstock/sampling.hpp>
 
 namespace penstock {
 namespace {

@@ -5,13 +5,17 @@
 #include <vector>
 
 #include <base/printable.hpp>
+#include <formats/column.hpp>
+#include <formats/extent.hpp>
 #include <formats/labels/label_table.hpp>
+#include <formats/lists/sample_list.hpp>
 #include <formats/views/key_pattern.hpp>
 #include <loader/choices/layouts.hpp>
 #include <loader/choices/sample_scan.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/views/views.hpp>
-#include <penstock/loader/choices/only.hpp>
+#include <loader/choices/values.hpp>
+#include <penstock/error.hpp>
+#include <penstock/select.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <base/parallel_for.hpp>
 #include <loader/choices/sample_scan.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

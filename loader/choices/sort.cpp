@@ -1,9 +1,10 @@
 #include <bit>
 #include <string>
 
-#include <penstock/formats/views/views.hpp>
-#include <penstock/loader/choices/sort.hpp>
-#include <penstock/loader/choices/values.hpp>
+#include <formats/column.hpp>
+#include <loader/choices/values.hpp>
+#include <penstock/select.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 

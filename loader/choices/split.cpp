@@ -8,12 +8,14 @@
 #include <unordered_map>
 
 #include <base/printable.hpp>
+#include <formats/column.hpp>
 #include <formats/io/hash.hpp>
+#include <formats/lists/sample_list.hpp>
+#include <loader/choices/values.hpp>
 #include <order/permutation/permutation_rounds.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/views/views.hpp>
-#include <penstock/loader/choices/split.hpp>
-#include <penstock/loader/choices/values.hpp>
+#include <penstock/error.hpp>
+#include <penstock/select.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 namespace {

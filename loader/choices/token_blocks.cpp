@@ -8,13 +8,14 @@
 #include <vector>
 
 #include <base/cores.hpp>
+#include <formats/extent.hpp>
 #include <formats/extent_reader.hpp>
+#include <formats/lists/number_table.hpp>
 #include <formats/npy/header.hpp>
 #include <loader/choices/sample_scan.hpp>
 #include <order/tokens/blocks_of_tokens.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/lists/number_table.hpp>
-#include <penstock/loader/choices/token_blocks.hpp>
+#include <penstock/error.hpp>
+#include <penstock/select.hpp>
 
 namespace penstock {
 namespace {

@@ -1,9 +1,11 @@
 #include <bit>
 #include <optional>
 
+#include <formats/column.hpp>
+#include <formats/lists/number_table.hpp>
 #include <loader/batch/sample_values.hpp>
-#include <penstock/loader/choices/values.hpp>
-#include <penstock/loader/loader.hpp>
+#include <loader/choices/values.hpp>
+#include <penstock/loader.hpp>
 
 namespace penstock {
 

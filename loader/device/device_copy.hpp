@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <base/queue.hpp>
+#include <device/device.hpp>
 #include <loader/batch/queued_stage.hpp>
 #include <loader/batch/slab.hpp>
 #include <loader/device/device_slab.hpp>

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <base/memory.hpp>
+#include <device/passes.hpp>
 #include <loader/device/device_jpegs.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/error.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock {
 namespace {

@@ -11,11 +11,13 @@
 #include <span>
 #include <vector>
 
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/device/jpeg_decoder.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <device/jpeg_decoder.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/kernels/resample_tables.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <base/memory.hpp>
 #include <loader/device/device_offload.hpp>
-#include <penstock/base/memory.hpp>
 
 namespace penstock {
 

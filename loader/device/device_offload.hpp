@@ -8,11 +8,14 @@
 #include <span>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <loader/batch/device_share.hpp>
 #include <loader/batch/page_pinning.hpp>
 #include <loader/batch/slab.hpp>
 #include <loader/device/gpu_direct.hpp>
 #include <loader/device/gpu_jpeg.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

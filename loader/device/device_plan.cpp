@@ -3,13 +3,14 @@
 #include <optional>
 #include <utility>
 
+#include <device/passes.hpp>
 #include <loader/device/device_plan.hpp>
-#include <penstock/device/passes.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/options.hpp>
 #include <transforms/chain/step_table.hpp>
+#include <transforms/chain/window.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/program/points_program.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 namespace {

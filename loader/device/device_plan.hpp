@@ -7,8 +7,9 @@
 #include <vector>
 
 #include <loader/device/device_slab.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/options.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include <base/caught.hpp>
 #include <loader/device/device_reads.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -15,8 +15,9 @@
 #include <string_view>
 
 #include <base/lru_cache.hpp>
-#include <penstock/device/file_reads.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <device/file_reads.hpp>
+#include <formats/extent.hpp>
+#include <penstock/dataset.hpp>
 #include <storage/read/file_table.hpp>
 
 namespace penstock {

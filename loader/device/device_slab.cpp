@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <formats/extent.hpp>
 #include <loader/device/device_offload.hpp>
 #include <loader/device/device_slab.hpp>
 

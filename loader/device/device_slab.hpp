@@ -13,14 +13,18 @@
 #include <variant>
 #include <vector>
 
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
 #include <device/device_use.hpp>
+#include <device/file_reads.hpp>
+#include <device/passes.hpp>
 #include <loader/batch/batch_record.hpp>
 #include <loader/batch/slab.hpp>
 #include <loader/device/device_jpegs.hpp>
 #include <loader/device/device_reads.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <optional>
 
+#include <formats/extent.hpp>
 #include <loader/device/gpu_direct.hpp>
 #include <order/serving_field.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include <loader/device/device_reads.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/options.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

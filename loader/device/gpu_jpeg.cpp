@@ -7,7 +7,7 @@
 #include <device/host/host_device.hpp>
 #include <loader/device/gpu_direct.hpp>
 #include <loader/device/gpu_jpeg.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include <device/host/host_device.hpp>
+#include <device/jpeg_decoder.hpp>
 #include <loader/device/device_jpegs.hpp>
-#include <penstock/device/jpeg_decoder.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/options.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <penstock/formats/extent.hpp>
+#include <formats/extent.hpp>
 
 namespace penstock {
 

@@ -3,13 +3,15 @@
 #include <set>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <loader/fetch/block_offer.hpp>
 #include <order/permutation/sample_order.hpp>
 #include <order/plan.hpp>
 #include <order/serving_field.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/read/coalesce.hpp>
 #include <storage/read/store_engine.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 namespace {

@@ -1,11 +1,12 @@
 // Finds the block shuffle that joins most reads of a dataset in a store.
 #pragma once
 
+#include <order/order_options.hpp>
 #include <order/selection.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/record/time/stats.hpp>
-#include <penstock/storage/read/read_engine.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/stats.hpp>
+#include <storage/read/read_engine.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

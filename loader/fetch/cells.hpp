@@ -6,7 +6,8 @@
 
 #include <loader/batch/batch_builder.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

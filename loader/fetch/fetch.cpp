@@ -3,11 +3,11 @@
 #include <optional>
 #include <string>
 
+#include <base/memory.hpp>
 #include <loader/batch/row_slots.hpp>
 #include <loader/fetch/fetch.hpp>
 #include <order/serving_field.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include <base/memory.hpp>
+#include <formats/extent.hpp>
 #include <loader/fetch/field_headers.hpp>
 #include <loader/fetch/sample_cache.hpp>
 #include <loader/fetch/value_checks.hpp>
-#include <penstock/base/memory.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

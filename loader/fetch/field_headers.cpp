@@ -3,7 +3,7 @@
 
 #include <formats/extent_reader.hpp>
 #include <loader/fetch/field_headers.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 namespace {

@@ -9,8 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <formats/extent.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -13,12 +13,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <loader/batch/batch_builder.hpp>
 #include <loader/fetch/fetch.hpp>
 #include <loader/fetch/task_queue.hpp>
-#include <penstock/formats/extent.hpp>
-#include <penstock/storage/read/read_engine.hpp>
 #include <record/time/read_record.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/window.hpp>
 
 namespace penstock {

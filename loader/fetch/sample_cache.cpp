@@ -3,11 +3,11 @@
 #include <cstring>
 #include <string>
 
+#include <base/memory.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/hash.hpp>
 #include <loader/fetch/sample_cache.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -12,11 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include <base/memory.hpp>
 #include <loader/node_memory/origin.hpp>
-#include <penstock/base/memory.hpp>
-#include <penstock/record/time/stats.hpp>
-#include <penstock/storage/value_options.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/stats.hpp>
+#include <penstock/storage.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -1,5 +1,5 @@
 #include <loader/fetch/sample_keeper.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

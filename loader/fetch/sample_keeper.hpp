@@ -7,10 +7,10 @@
 
 #include <loader/fetch/fetch.hpp>
 #include <loader/fetch/sample_cache.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
 #include <record/time/stage_clock.hpp>
 #include <transforms/decoders.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

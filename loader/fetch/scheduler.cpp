@@ -2,11 +2,13 @@
 #include <utility>
 
 #include <base/caught.hpp>
+#include <base/memory.hpp>
 #include <loader/fetch/cells.hpp>
 #include <loader/fetch/scheduler.hpp>
 #include <order/serving_field.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/planned_cache.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 namespace {

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include <base/thread.hpp>
+#include <formats/extent.hpp>
 #include <loader/batch/batch_builder.hpp>
 #include <loader/batch/row_slots.hpp>
 #include <loader/fetch/worker_context.hpp>
 #include <order/plan.hpp>
 #include <order/position.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

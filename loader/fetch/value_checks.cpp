@@ -4,10 +4,13 @@
 #include <fcntl.h>
 
 #include <formats/error_location.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/descriptor.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/places/places.hpp>
 #include <loader/fetch/value_checks.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 namespace {

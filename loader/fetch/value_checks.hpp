@@ -7,12 +7,12 @@
 #include <span>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/storage/value_options.hpp>
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <base/memory.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/storage.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

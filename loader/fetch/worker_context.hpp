@@ -11,16 +11,16 @@
 #include <loader/fetch/sample_cache.hpp>
 #include <loader/fetch/task_queue.hpp>
 #include <order/selection.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/storage/read/read_engine.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/options.hpp>
 #include <record/time/read_record.hpp>
 #include <record/time/stage_clock.hpp>
 #include <record/time/trace_log.hpp>
 #include <record/time/work_log.hpp>
 #include <record/time/worker_record.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/window.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <base/amounts.hpp>
-#include <penstock/loader/model/demands.hpp>
+#include <loader/model/demands.hpp>
 #include <record/time/rates.hpp>
 #include <record/time/read_trend.hpp>
 

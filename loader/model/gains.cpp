@@ -5,7 +5,10 @@
 #include <utility>
 
 #include <base/amounts.hpp>
-#include <penstock/loader/model/gains.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <loader/model/simulation.hpp>
+#include <penstock/gains.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 namespace penstock {

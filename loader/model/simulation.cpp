@@ -9,7 +9,8 @@
 #include <vector>
 
 #include <loader/batch/slab_count.hpp>
-#include <penstock/loader/model/simulation.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/simulation.hpp>
 
 namespace penstock {
 namespace {

@@ -5,9 +5,10 @@
 #include <numeric>
 
 #include <base/amounts.hpp>
+#include <formats/extent.hpp>
 #include <loader/model/tryout.hpp>
 #include <order/permutation/permutation.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 
 namespace penstock {

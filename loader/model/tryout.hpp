@@ -9,11 +9,12 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/model/demands.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/record/time/stats.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <loader/model/demands.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/options.hpp>
+#include <penstock/stats.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -14,7 +14,7 @@
 #include <loader/node_memory/doorkeeper.hpp>
 #include <loader/node_memory/meeting.hpp>
 #include <loader/node_memory/message.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -15,7 +15,7 @@
 #include <base/thread.hpp>
 #include <loader/node_memory/meeting.hpp>
 #include <loader/node_memory/message.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <base/memory.hpp>
 #include <formats/io/hash.hpp>
 #include <loader/node_memory/node_memory.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

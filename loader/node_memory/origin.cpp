@@ -3,9 +3,11 @@
 #include <system_error>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/io/hash.hpp>
 #include <loader/node_memory/origin.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include <loader/node_memory/node_memory.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/storage/value_options.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/storage.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include <loader/options/distributed_env.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include <penstock/loader/options/options.hpp>
+#include <penstock/options.hpp>
 
 namespace penstock {
 

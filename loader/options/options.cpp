@@ -1,4 +1,4 @@
-#include <penstock/loader/options/options.hpp>
+#include <penstock/options.hpp>
 
 namespace penstock {
 

@@ -2,9 +2,10 @@
 #include <string>
 
 #include <loader/work/batch_mixer.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/options/options.hpp>
+#include <penstock/error.hpp>
+#include <penstock/options.hpp>
 #include <transforms/elements.hpp>
+#include <transforms/mix.hpp>
 
 namespace penstock {
 namespace {

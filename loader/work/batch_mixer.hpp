@@ -7,8 +7,9 @@
 #include <vector>
 
 #include <loader/batch/slab.hpp>
-#include <penstock/transforms/mix.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/mix.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <base/numbers/decimal.hpp>
 #include <base/printable.hpp>
 #include <loader/work/failures.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

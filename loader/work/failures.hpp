@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <order/position.hpp>
-#include <penstock/record/time/stats.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 // Tries a read again where storage failed.
 #pragma once
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include <penstock/storage/read/read_engine.hpp>
 #include <record/time/read_record.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

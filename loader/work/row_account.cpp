@@ -1,8 +1,12 @@
 #include <formats/error_location.hpp>
+#include <formats/extent.hpp>
 #include <loader/fetch/fetch.hpp>
+#include <loader/work/row_account.hpp>
 #include <order/serving_field.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/loader/work/row_account.hpp>
+#include <penstock/explain.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 namespace {

@@ -4,12 +4,15 @@
 #include <optional>
 #include <string>
 
+#include <formats/dataset.hpp>
 #include <formats/error_location.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <loader/work/insist.hpp>
 #include <loader/work/read_now.hpp>
 #include <loader/work/row_filler.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

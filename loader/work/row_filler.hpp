@@ -6,19 +6,20 @@
 #include <span>
 #include <vector>
 
+#include <base/memory.hpp>
 #include <loader/batch/row_slots.hpp>
 #include <loader/fetch/block_cache.hpp>
 #include <loader/fetch/fetch.hpp>
 #include <loader/fetch/row_task.hpp>
 #include <loader/fetch/sample_keeper.hpp>
 #include <loader/work/special_reader.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/base/memory.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/storage/read/read_engine.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 #include <record/time/stage_clock.hpp>
 #include <record/time/work_log.hpp>
+#include <storage/read/read_engine.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <loader/work/insist.hpp>
 #include <loader/work/read_now.hpp>
 #include <loader/work/special_reader.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/pieces.hpp>
 
 namespace penstock {

@@ -7,13 +7,14 @@
 #include <span>
 #include <vector>
 
+#include <formats/extent.hpp>
+#include <formats/mosaic.hpp>
 #include <loader/fetch/block_cache.hpp>
 #include <loader/fetch/fetch.hpp>
 #include <loader/fetch/row_task.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/mosaic.hpp>
-#include <penstock/storage/read/read_engine.hpp>
-#include <penstock/transforms/parallel.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/dataset.hpp>
+#include <storage/read/read_engine.hpp>
 #include <transforms/decoders.hpp>
 
 namespace penstock {

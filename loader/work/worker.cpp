@@ -8,8 +8,8 @@
 #include <base/thread.hpp>
 #include <loader/work/batch_mixer.hpp>
 #include <loader/work/worker.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/error.hpp>
+#include <penstock/random.hpp>
 #include <record/time/profiler_range.hpp>
 
 namespace penstock {

@@ -14,9 +14,10 @@
 #include <loader/fetch/task_queue.hpp>
 #include <loader/fetch/worker_context.hpp>
 #include <loader/work/row_filler.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/time/stage_clock.hpp>
 #include <record/time/work_log.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

@@ -9,7 +9,8 @@
 #include <loader/fetch/cells.hpp>
 #include <loader/work/worker.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

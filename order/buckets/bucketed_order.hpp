@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <order/buckets/length_table.hpp>
 #include <order/mixture/mixed_order.hpp>
 #include <order/permutation/row.hpp>
-#include <penstock/order/buckets/batch_limits.hpp>
-#include <penstock/order/buckets/length_table.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

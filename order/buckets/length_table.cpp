@@ -4,8 +4,10 @@
 #include <utility>
 
 #include <formats/io/hash.hpp>
+#include <formats/lists/number_table.hpp>
+#include <formats/lists/shared_numbers.hpp>
+#include <order/buckets/length_table.hpp>
 #include <order/permutation/permutation_rounds.hpp>
-#include <penstock/order/buckets/length_table.hpp>
 
 namespace penstock {
 namespace {

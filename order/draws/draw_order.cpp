@@ -13,7 +13,7 @@
 #include <order/draws/drawn_once.hpp>
 #include <order/permutation/permutation_rounds.hpp>
 #include <order/permutation/row.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <formats/lists/shared_numbers.hpp>
 #include <order/draws/part_table.hpp>
 #include <order/permutation/sample_order.hpp>
-#include <penstock/formats/lists/shared_numbers.hpp>
-#include <penstock/order/draws/draws.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

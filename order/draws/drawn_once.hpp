@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include <formats/lists/shared_numbers.hpp>
 #include <order/draws/part_table.hpp>
-#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include <penstock/formats/lists/shared_numbers.hpp>
+#include <formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 #include <formats/io/hash.hpp>
 #include <order/mixture/mixed_order.hpp>
 #include <order/permutation/row.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -15,8 +15,8 @@
 #include <order/mixture/rank_deal.hpp>
 #include <order/mixture/shares.hpp>
 #include <order/permutation/sample_order.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/order/mixture/mixture_options.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

@@ -7,9 +7,9 @@
 #include <formats/io/hash.hpp>
 #include <order/mixture/mixed_order.hpp>
 #include <order/permutation/row.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/views/views.hpp>
-#include <penstock/order/mixture/mixture.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/views.hpp>
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include <order/tokens/best_fit.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

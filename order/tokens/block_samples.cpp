@@ -6,10 +6,10 @@
 #include <numeric>
 #include <utility>
 
+#include <formats/index/index.hpp>
 #include <formats/index/row_key.hpp>
 #include <formats/io/hash.hpp>
 #include <order/tokens/block_samples.hpp>
-#include <penstock/formats/index/index.hpp>
 
 namespace penstock {
 namespace {

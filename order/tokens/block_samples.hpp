@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/index/made_samples.hpp>
+#include <formats/lists/number_table.hpp>
 #include <order/tokens/documents.hpp>
 #include <order/tokens/token_layout.hpp>
-#include <penstock/formats/lists/number_table.hpp>
-#include <penstock/order/tokens/token_options.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

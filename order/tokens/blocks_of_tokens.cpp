@@ -5,12 +5,15 @@
 #include <vector>
 
 #include <base/printable.hpp>
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/hash.hpp>
+#include <formats/lists/sample_list.hpp>
 #include <order/tokens/best_fit.hpp>
 #include <order/tokens/block_samples.hpp>
 #include <order/tokens/blocks_of_tokens.hpp>
 #include <order/tokens/token_layout.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

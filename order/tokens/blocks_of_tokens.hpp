@@ -5,8 +5,8 @@
 #include <functional>
 
 #include <order/tokens/documents.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/order/tokens/token_options.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

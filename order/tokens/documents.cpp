@@ -5,11 +5,12 @@
 
 #include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
+#include <formats/column.hpp>
 #include <formats/field_types.hpp>
 #include <formats/io/hash.hpp>
 #include <order/tokens/documents.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/column.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 #include <transforms/elements.hpp>
 
 namespace penstock {

@@ -8,11 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include <formats/extent.hpp>
+#include <formats/lists/number_table.hpp>
 #include <order/permutation/permutation.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/lists/number_table.hpp>
-#include <penstock/order/tokens/token_options.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/order.hpp>
 
 namespace penstock {
 

@@ -2,9 +2,9 @@
 #include <cstdint>
 
 #include <formats/io/hash.hpp>
+#include <formats/lists/shared_numbers.hpp>
 #include <order/tokens/best_fit.hpp>
 #include <order/tokens/token_layout.hpp>
-#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include <formats/lists/shared_numbers.hpp>
 #include <order/tokens/documents.hpp>
-#include <penstock/formats/lists/shared_numbers.hpp>
 
 namespace penstock {
 

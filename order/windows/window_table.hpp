@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/formats/lists/number_table.hpp>
-#include <penstock/formats/lists/shared_numbers.hpp>
-#include <penstock/transforms/chain/window.hpp>
+#include <formats/lists/number_table.hpp>
+#include <formats/lists/shared_numbers.hpp>
+#include <penstock/steps.hpp>
 
 namespace penstock {
 

@@ -8,9 +8,13 @@
 #include <utility>
 
 #include <base/printable.hpp>
+#include <formats/column.hpp>
+#include <formats/extent.hpp>
+#include <formats/lists/number_table.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/order/mixture/mixture.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mixture.hpp>
+#include <transforms/chain/window.hpp>
 
 namespace penstock {
 namespace {

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include <order/windows/window_table.hpp>
-#include <penstock/formats/column.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include <penstock/loader/loader.hpp>
+#include <penstock/loader.hpp>
 #include <penstock/torch/profiler_mark.hpp>
 #include <penstock/torch/tensor_batch.hpp>
 

@@ -17,8 +17,8 @@
 #include <torch/data/example.h>
 #include <torch/serialize/archive.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 #include <penstock/torch/batches.hpp>
 #include <penstock/torch/tensor_batch.hpp>
 

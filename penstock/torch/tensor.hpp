@@ -13,9 +13,10 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/version.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/device/device.hpp>
-#include <penstock/formats/schema.hpp>
+#include <device/device.hpp>
+#include <penstock/device.hpp>
+#include <penstock/error.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock::torch {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/batch/batch.hpp>
+#include <penstock/batch.hpp>
+#include <penstock/error.hpp>
 #include <penstock/torch/tensor.hpp>
 
 namespace penstock::torch {

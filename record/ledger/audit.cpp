@@ -8,8 +8,8 @@
 #include <base/printable.hpp>
 #include <formats/io/hash.hpp>
 #include <order/plan.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/record/ledger/audit.hpp>
+#include <penstock/error.hpp>
+#include <penstock/ledger.hpp>
 #include <record/ledger/history.hpp>
 #include <record/ledger/reader.hpp>
 

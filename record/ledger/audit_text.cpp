@@ -7,7 +7,7 @@
 
 #include <base/printable.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/record/ledger/audit.hpp>
+#include <penstock/ledger.hpp>
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <base/sigbus_guard.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/ledger/file.hpp>
 
 namespace penstock {

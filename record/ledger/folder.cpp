@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include <formats/io/folder_entries.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/ledger/folder.hpp>
 #include <record/ledger/record.hpp>
 

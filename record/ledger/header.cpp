@@ -10,7 +10,7 @@
 #include <formats/io/boot_id.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/ledger/header.hpp>
 
 namespace penstock {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/order/state.hpp>
+#include <penstock/state.hpp>
 #include <record/watch/live_page.hpp>
 
 namespace penstock {

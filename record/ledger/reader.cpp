@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <formats/io/file_bytes.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/ledger/reader.hpp>
 
 namespace penstock {

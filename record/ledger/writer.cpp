@@ -2,7 +2,7 @@
 #include <utility>
 
 #include <base/caught.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/ledger/writer.hpp>
 
 namespace penstock {

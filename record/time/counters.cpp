@@ -3,7 +3,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <penstock/record/time/counters.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 namespace {

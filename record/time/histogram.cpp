@@ -1,7 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <penstock/record/time/histogram.hpp>
+#include <penstock/stats.hpp>
+#include <record/time/histogram.hpp>
 
 namespace penstock {
 

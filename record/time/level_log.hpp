@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include <penstock/record/time/levels.hpp>
+#include <penstock/stats.hpp>
 #include <record/time/stage_clock.hpp>
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <penstock/record/time/stats.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

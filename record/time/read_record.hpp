@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/record/time/histogram.hpp>
-#include <penstock/record/time/read_span.hpp>
+#include <penstock/stats.hpp>
+#include <record/time/histogram.hpp>
 #include <record/time/stage_clock.hpp>
 #include <record/time/trace_log.hpp>
 

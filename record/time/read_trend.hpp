@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/formats/places/store_counts.hpp>
-#include <penstock/record/time/read_span.hpp>
+#include <penstock/stats.hpp>
+#include <penstock/store_counts.hpp>
 
 namespace penstock {
 

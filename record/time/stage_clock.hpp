@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <penstock/record/time/stats.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

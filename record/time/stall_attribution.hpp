@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/record/time/histogram.hpp>
-#include <penstock/record/time/stats.hpp>
+#include <penstock/stats.hpp>
+#include <record/time/histogram.hpp>
 #include <record/time/journey.hpp>
 #include <record/time/step_log.hpp>
 #include <record/time/trace_log.hpp>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include <penstock/record/time/stats.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

@@ -2,8 +2,7 @@
 #include <ostream>
 
 #include <base/amounts.hpp>
-#include <penstock/record/time/stats.hpp>
-#include <penstock/record/time/verdict.hpp>
+#include <penstock/stats.hpp>
 #include <record/time/rates.hpp>
 
 namespace penstock {

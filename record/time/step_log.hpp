@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/record/time/step_time.hpp>
+#include <penstock/stats.hpp>
 #include <record/time/stage_clock.hpp>
 
 namespace penstock {

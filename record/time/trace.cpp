@@ -1,5 +1,5 @@
-#include <penstock/base/error.hpp>
-#include <penstock/record/time/trace.hpp>
+#include <penstock/error.hpp>
+#include <penstock/trace.hpp>
 
 namespace penstock {
 

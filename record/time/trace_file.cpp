@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/time/trace_file.hpp>
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <base/amounts.hpp>
 #include <base/cores.hpp>
-#include <penstock/record/time/verdict.hpp>
+#include <penstock/stats.hpp>
 #include <record/time/read_trend.hpp>
 
 namespace penstock {

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include <penstock/record/time/histogram.hpp>
-#include <penstock/record/time/stats.hpp>
-#include <penstock/transforms/output.hpp>
+#include <penstock/stats.hpp>
+#include <record/time/histogram.hpp>
 #include <record/time/stage_clock.hpp>
 #include <record/time/work_log.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

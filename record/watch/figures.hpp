@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <penstock/record/time/stats.hpp>
-#include <penstock/record/time/verdict.hpp>
+#include <penstock/stats.hpp>
 
 namespace penstock {
 

@@ -21,7 +21,7 @@
 #include <formats/io/boot_id.hpp>
 #include <formats/io/folder_entries.hpp>
 #include <formats/io/ownership.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/watch/live_page.hpp>
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/watch/openmetrics.hpp>
 
 namespace penstock {

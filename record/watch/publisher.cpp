@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/watch/publisher.hpp>
 
 namespace penstock {

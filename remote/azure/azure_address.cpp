@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include <formats/places/address.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/azure/azure_address.hpp>
 #include <remote/text/surroundings.hpp>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/azure/azure_address.hpp>
 #include <remote/azure/azure_dialect.hpp>
 #include <remote/azure/azure_requests.hpp>

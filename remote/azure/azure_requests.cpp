@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/azure/azure_address.hpp>
 #include <remote/azure/azure_requests.hpp>
 #include <remote/http/header_values.hpp>

@@ -5,7 +5,7 @@
 
 #include <base/printable.hpp>
 #include <formats/text/json_document.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/aws_answers.hpp>
 #include <remote/text/times.hpp>
 #include <remote/text/xml.hpp>

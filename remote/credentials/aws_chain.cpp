@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/aws_answers.hpp>
 #include <remote/credentials/aws_chain.hpp>
 #include <remote/credentials/process.hpp>

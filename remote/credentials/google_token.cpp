@@ -9,7 +9,7 @@
 
 #include <base/printable.hpp>
 #include <formats/text/json_document.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/google_token.hpp>
 #include <remote/http/header_values.hpp>
 #include <remote/sign/jwt.hpp>

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/key_requests.hpp>
 #include <remote/http/dialect.hpp>
 #include <remote/sign/percent.hpp>

@@ -17,7 +17,7 @@
 
 #include <base/waits/interruption.hpp>
 #include <formats/io/descriptor.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/process.hpp>
 
 namespace penstock {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include <base/waits/interruption.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

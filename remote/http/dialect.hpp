@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/request.hpp>
 
 namespace penstock {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/settings.hpp>
 
 namespace penstock {

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/s3/aws_endpoint.hpp>
 #include <remote/text/profile_file.hpp>
 #include <remote/text/surroundings.hpp>

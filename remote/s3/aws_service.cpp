@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/aws_chain.hpp>
 #include <remote/http/header_values.hpp>
 #include <remote/s3/aws_service.hpp>

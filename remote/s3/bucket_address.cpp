@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include <formats/places/address.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/s3/bucket_address.hpp>
 
 namespace penstock {

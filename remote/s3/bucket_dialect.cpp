@@ -7,7 +7,7 @@
 
 #include <base/caught.hpp>
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/header_values.hpp>
 #include <remote/http/transport.hpp>
 #include <remote/s3/bucket_address.hpp>

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/header_values.hpp>
 #include <remote/s3/bucket_address.hpp>
 #include <remote/s3/bucket_requests.hpp>

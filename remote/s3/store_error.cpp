@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/s3/store_error.hpp>
 #include <remote/text/xml.hpp>
 

@@ -8,7 +8,7 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/sign/digest.hpp>
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/azure/azure_dialect.hpp>
 #include <remote/credentials/key_requests.hpp>
 #include <remote/gcs/google_service.hpp>

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/text/listing.hpp>
 
 namespace penstock {

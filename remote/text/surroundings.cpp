@@ -10,7 +10,7 @@
 #include <fcntl.h>
 
 #include <formats/io/descriptor.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/text/surroundings.hpp>
 
 namespace penstock {

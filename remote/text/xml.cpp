@@ -11,7 +11,7 @@
 
 #include <expat.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/text/xml.hpp>
 
 namespace penstock {

@@ -4,7 +4,7 @@
 
 #include <base/printable.hpp>
 #include <formats/places/address.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/header_values.hpp>
 #include <remote/http/repeats.hpp>
 #include <remote/sign/percent.hpp>

@@ -7,7 +7,7 @@
 
 #include <base/caught.hpp>
 #include <base/waits/interruption.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/writes/part_upload.hpp>
 
 namespace penstock {

@@ -2,7 +2,7 @@
 #include <tuple>
 
 #include <order/serving_field.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/block_entries.hpp>
 
 namespace penstock {

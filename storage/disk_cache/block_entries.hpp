@@ -8,11 +8,13 @@
 #include <stop_token>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <order/selection.hpp>
 #include <order/windows/window_table.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -14,7 +14,7 @@
 #include <base/caught.hpp>
 #include <base/sigbus_guard.hpp>
 #include <formats/io/folder_entries.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/cache_folder.hpp>
 #include <storage/disk_cache/cache_place.hpp>
 

@@ -11,7 +11,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/cache_place.hpp>
 
 namespace penstock {

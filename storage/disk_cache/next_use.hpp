@@ -10,9 +10,9 @@
 #include <order/position.hpp>
 #include <order/selection.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
 #include <storage/disk_cache/block_entries.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

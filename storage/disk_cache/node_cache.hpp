@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/storage/disk_cache/node_cache_stats.hpp>
+#include <penstock/storage.hpp>
 
 namespace penstock {
 

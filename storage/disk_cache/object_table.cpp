@@ -19,7 +19,7 @@
 #include <formats/io/crc32c.hpp>
 #include <formats/io/folder_entries.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/object_table.hpp>
 
 namespace penstock {

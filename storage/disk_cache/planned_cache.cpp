@@ -12,7 +12,7 @@
 #include <base/thread.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/block_entries.hpp>
 #include <storage/disk_cache/next_use.hpp>
 #include <storage/disk_cache/object_table.hpp>

@@ -11,10 +11,10 @@
 #include <order/position.hpp>
 #include <order/selection.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/dataset.hpp>
 #include <storage/disk_cache/node_cache.hpp>
 #include <storage/read/node_cache_use.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock {
 

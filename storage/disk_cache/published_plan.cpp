@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include <base/sigbus_guard.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/published_plan.hpp>
 
 namespace penstock {

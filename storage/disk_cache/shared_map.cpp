@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <base/error_number.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/shared_map.hpp>
 
 namespace penstock {

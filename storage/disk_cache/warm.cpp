@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/object_table.hpp>
 #include <storage/disk_cache/warm.hpp>
 

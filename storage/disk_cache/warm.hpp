@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 #include <storage/disk_cache/node_cache.hpp>
 
 namespace penstock {

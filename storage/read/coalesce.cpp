@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include <formats/extent.hpp>
 #include <storage/read/coalesce.hpp>
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/storage/read/read_engine.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

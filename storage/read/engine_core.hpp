@@ -10,8 +10,11 @@
 
 #include <base/callback_gate.hpp>
 #include <base/caught.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <storage/read/file_table.hpp>
 #include <storage/read/read_counters.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

@@ -9,9 +9,10 @@
 #include <string>
 
 #include <base/lru_cache.hpp>
+#include <formats/extent.hpp>
 #include <formats/io/file_identity.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -8,6 +8,8 @@
 
 #include <base/processor/streamed_copy.hpp>
 #include <base/sigbus_guard.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/io/crc32c.hpp>
 #include <storage/read/gather_engine.hpp>
 #include <storage/read/read_vector.hpp>

@@ -5,8 +5,9 @@
 #include <mutex>
 
 #include <base/lru_cache.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage.hpp>
 #include <storage/read/engine_core.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include <formats/extent.hpp>
 #include <storage/read/in_worker_engine.hpp>
 
 namespace penstock {

@@ -3,8 +3,9 @@
 
 #include <memory>
 
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage.hpp>
 #include <storage/read/engine_core.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/read_vector.hpp>
 
 namespace penstock {

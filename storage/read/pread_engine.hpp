@@ -5,8 +5,9 @@
 #include <vector>
 
 #include <base/thread.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage.hpp>
 #include <storage/read/engine_core.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/read_vector.hpp>
 
 namespace penstock {

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <array>
 
-#include <penstock/base/error.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/error.hpp>
+#include <penstock/storage.hpp>
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/read/read_stream.hpp>
 
 namespace penstock {

@@ -10,7 +10,8 @@
 #include <stop_token>
 #include <vector>
 
-#include <penstock/storage/read/read_engine.hpp>
+#include <formats/extent.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

@@ -11,6 +11,7 @@
 
 #include <storage/read/coalesce.hpp>
 #include <storage/read/read_counters.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

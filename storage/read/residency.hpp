@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include <formats/extent.hpp>
 #include <storage/read/file_table.hpp>
 
 namespace penstock {

@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/read/scratch.hpp>
 
 namespace penstock {

@@ -6,7 +6,8 @@
 #include <functional>
 
 #include <formats/io/file_identity.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock {
 

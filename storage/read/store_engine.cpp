@@ -11,8 +11,9 @@
 
 #include <base/caught.hpp>
 #include <base/thread.hpp>
+#include <formats/extent.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/read/coalesce.hpp>
 #include <storage/read/node_cache_use.hpp>
 #include <storage/read/store_engine.hpp>

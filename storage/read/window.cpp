@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/read/window.hpp>
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <penstock/base/memory.hpp>
+#include <base/memory.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,7 @@
 // Replaces the io_uring engine in builds without liburing.
 #include <cerrno>
 
+#include <storage/read/read_engine.hpp>
 #include <storage/uring/uring_engine.hpp>
 
 namespace penstock {

@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <formats/dataset.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/uring/uring_reader.hpp>
 
 namespace penstock {

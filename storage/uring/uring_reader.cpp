@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <formats/extent.hpp>
 #include <storage/uring/uring_reader.hpp>
 
 namespace penstock {

@@ -18,6 +18,7 @@
 #include <formats/io/descriptor.hpp>
 #include <storage/read/coalesce.hpp>
 #include <storage/read/engine_core.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/read_vector.hpp>
 #include <storage/read/scratch.hpp>
 #include <storage/uring/uring_ring.hpp>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/uring/uring_ring.hpp>
 
 namespace penstock {

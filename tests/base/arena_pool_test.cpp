@@ -24,7 +24,7 @@
 
 #include <base/arena_pool.hpp>
 #include <base/parallel_for.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/host_threads.hpp"
 #include "support/skip.hpp"

@@ -10,7 +10,7 @@
 
 #include <base/parallel_for.hpp>
 #include <base/waits/interruption.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 using namespace penstock;
 using namespace std::chrono_literals;

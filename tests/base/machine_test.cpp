@@ -7,8 +7,8 @@
 
 #include <base/cores.hpp>
 #include <base/machine.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/options/options.hpp>
+#include <penstock/error.hpp>
+#include <penstock/options.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 namespace penstock::test::machine_test {

@@ -18,9 +18,10 @@
 #include <unistd.h>
 
 #include <base/sigbus_guard.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/file_bytes.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -7,7 +7,9 @@
 
 #include <bench/report/check_report.hpp>
 #include <bench/tryout/check.hpp>
-#include <penstock/base/error.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <penstock/error.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/throttled_engine.hpp"

@@ -8,7 +8,10 @@
 #include <bench/tryout/advice.hpp>
 #include <bench/tryout/blocks.hpp>
 #include <formats/hdf5/handle.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
 #include <loader/prepare.hpp>
+#include <pack/recoding.hpp>
 
 #include "support/loading.hpp"
 

@@ -5,7 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <bench/measure/coverage.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

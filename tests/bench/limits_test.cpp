@@ -12,7 +12,7 @@
 #include <bench/measure/sweep.hpp>
 #include <bench/report/report.hpp>
 #include <bench/synth/workload.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/temporary_folder.hpp"

@@ -7,7 +7,10 @@
 #include <bench/tryout/advice.hpp>
 #include <bench/tryout/packed_subset.hpp>
 #include <bench/tryout/packings.hpp>
-#include <penstock/base/error.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <penstock/error.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"

@@ -8,7 +8,8 @@
 #include <bench/measure/units.hpp>
 #include <bench/report/charts.hpp>
 #include <bench/report/report.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <record/time/histogram.hpp>
 
 namespace penstock::test::report_test {
 

@@ -13,8 +13,8 @@
 #include <bench/synth/workload.hpp>
 #include <bench/tryout/tune.hpp>
 #include <device/host/host_device.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/temporary_folder.hpp"

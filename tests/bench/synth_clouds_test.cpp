@@ -13,7 +13,7 @@
 #include <bench/measure/units.hpp>
 #include <bench/synth/las_writer.hpp>
 #include <bench/synth/workload.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -9,9 +9,9 @@
 #include <doctest/doctest.h>
 
 #include <bench/synth/workload.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/schema.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
+#include <penstock/schema.hpp>
 
 #include "support/temporary_folder.hpp"
 

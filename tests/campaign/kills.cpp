@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/pack/convert.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/error.hpp>
+#include <penstock/pack.hpp>
+#include <penstock/stage.hpp>
 
 #include "campaign/loading.hpp"
 

@@ -3,8 +3,10 @@
 #include <stdexcept>
 
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/pack/convert.hpp>
+#include <penstock/error.hpp>
+#include <penstock/pack.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 
 #include "campaign/values.hpp"
 #include "support/loading.hpp"

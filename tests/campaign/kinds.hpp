@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/loader/loader.hpp>
+#include <penstock/loader.hpp>
 
 namespace penstock::campaign {
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 #include "campaign/faults.hpp"

@@ -9,11 +9,12 @@
 
 #include <sys/resource.h>
 
+#include <formats/extent.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/pack/convert.hpp>
-#include <penstock/pack/verify.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/error.hpp>
+#include <penstock/pack.hpp>
+#include <penstock/stage.hpp>
+#include <penstock/verify.hpp>
 
 #include "campaign/faults.hpp"
 #include "campaign/loading.hpp"

@@ -13,8 +13,10 @@
 
 #include <device/cuda/cuda.hpp>
 #include <device/cuda/nvjpeg.hpp>
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
-#include <penstock/base/error.hpp>
+#include <device/jpeg_decoder.hpp>
+#include <penstock/error.hpp>
 
 #include "fake_cuda.hpp"
 #include "fake_nvjpeg.hpp"

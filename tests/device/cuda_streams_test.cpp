@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <device/device.hpp>
 #include <device/device_use.hpp>
 
 #include "fake_cuda_things.hpp"

@@ -11,10 +11,13 @@
 
 #include <device/cuda/cuda.hpp>
 #include <device/cuda/cufile.hpp>
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
 #include <device/device_use.hpp>
+#include <device/file_reads.hpp>
 #include <device/host/host_device.hpp>
-#include <penstock/base/error.hpp>
+#include <device/passes.hpp>
+#include <penstock/error.hpp>
 
 #include "random_resample.hpp"
 #include "support/skip.hpp"

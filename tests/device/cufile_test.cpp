@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include <device/cuda/cufile.hpp>
-#include <penstock/base/error.hpp>
+#include <device/file_reads.hpp>
+#include <penstock/error.hpp>
 
 #include "fake_cufile.hpp"
 #include "support/skip.hpp"

@@ -12,9 +12,11 @@
 #include <doctest/doctest.h>
 
 #include <device/cuda/cuda.hpp>
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
 #include <device/host/host_device.hpp>
-#include <penstock/base/error.hpp>
+#include <device/passes.hpp>
+#include <penstock/error.hpp>
 
 #include "fake_cuda.hpp"
 

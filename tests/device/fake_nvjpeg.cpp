@@ -18,8 +18,8 @@
 
 #include <device/cuda/nvjpeg_calls.hpp>
 #include <device/host/host_queue.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
 
 #include "fake_cuda.hpp"
 

@@ -12,9 +12,11 @@
 
 #include <doctest/doctest.h>
 
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
+#include <device/file_reads.hpp>
 #include <device/host/host_device.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 using namespace penstock;
 using namespace std::chrono_literals;

@@ -14,6 +14,7 @@
 
 #include <device/cuda/kernels.hpp>
 #include <device/host/host_device.hpp>
+#include <device/passes.hpp>
 
 #include "random_resample.hpp"
 

@@ -16,9 +16,12 @@
 
 #include <device/cuda/cuda.hpp>
 #include <device/cuda/nvjpeg.hpp>
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
 #include <device/device_use.hpp>
-#include <penstock/base/error.hpp>
+#include <device/jpeg_decoder.hpp>
+#include <device/passes.hpp>
+#include <penstock/error.hpp>
 
 using namespace penstock;
 

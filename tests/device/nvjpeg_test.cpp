@@ -7,9 +7,11 @@
 
 #include <device/cuda/cuda.hpp>
 #include <device/cuda/nvjpeg.hpp>
+#include <device/device.hpp>
 #include <device/device_memory.hpp>
 #include <device/host/host_device.hpp>
-#include <penstock/base/error.hpp>
+#include <device/jpeg_decoder.hpp>
+#include <penstock/error.hpp>
 
 #include "jpeg_samples.hpp"
 #include "support/skip.hpp"

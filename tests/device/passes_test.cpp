@@ -14,8 +14,9 @@
 #include <doctest/doctest.h>
 
 #include <device/host/host_device.hpp>
+#include <device/passes.hpp>
 #include <device/point_team.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 using namespace penstock;
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include <penstock/device/passes.hpp>
+#include <device/passes.hpp>
 
 namespace penstock::test {
 

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include <penstock/record/time/counters.hpp>
+#include <penstock/stats.hpp>
 
 namespace {
 

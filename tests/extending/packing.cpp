@@ -7,8 +7,8 @@
 #include <string>
 
 #include <formats/format.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/pack/convert.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/pack.hpp>
 
 namespace fs = std::filesystem;
 

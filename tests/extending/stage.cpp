@@ -12,8 +12,8 @@
 #include <string>
 
 #include <device/host/host_device.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 
 namespace fs = std::filesystem;
 

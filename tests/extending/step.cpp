@@ -6,9 +6,9 @@
 #include <iostream>
 #include <string>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 
 namespace {
 

@@ -18,7 +18,7 @@
 #include <formats/io/hash.hpp>
 #include <formats/packed/dataset_writer.hpp>
 #include <formats/packed/journal.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

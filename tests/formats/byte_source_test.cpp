@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <formats/places/places.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

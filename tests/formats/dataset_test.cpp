@@ -3,9 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/labels/emptiness.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

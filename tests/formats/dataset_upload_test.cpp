@@ -10,8 +10,8 @@
 
 #include <formats/packed/dataset_upload.hpp>
 #include <formats/packed/dataset_writer.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/folder_store.hpp"

@@ -13,8 +13,8 @@
 
 #include <formats/packed/dataset_writer.hpp>
 #include <formats/packed/packed.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/skip.hpp"

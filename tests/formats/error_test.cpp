@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <base/handled_error.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test::error_test {
 

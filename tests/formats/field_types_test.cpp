@@ -7,11 +7,15 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/filters/filters.hpp>
 #include <formats/filters/widen.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <formats/mosaic.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

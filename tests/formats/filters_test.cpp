@@ -7,9 +7,10 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
+#include <formats/extent.hpp>
 #include <formats/filters/declared_size.hpp>
 #include <formats/filters/filters.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test::filters_test {
 

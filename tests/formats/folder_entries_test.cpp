@@ -12,7 +12,7 @@
 #include <formats/io/folder_entries.hpp>
 #include <formats/packed/commit.hpp>
 #include <formats/packed/parts.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/refused_memory.hpp"
 #include "support/temporary_folder.hpp"

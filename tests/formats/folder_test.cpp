@@ -6,8 +6,9 @@
 
 #include <formats/folder/folder.hpp>
 #include <formats/folder/folder_names.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

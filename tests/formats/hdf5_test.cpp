@@ -12,7 +12,8 @@
 
 #include <formats/hdf5/handle.hpp>
 #include <formats/hdf5/hdf5.hpp>
-#include <penstock/base/error.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/error.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/hdf5_files.hpp"

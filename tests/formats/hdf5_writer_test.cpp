@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include <formats/hdf5/hdf5.hpp>
-#include <penstock/base/error.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/error.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/file_size_limit.hpp"

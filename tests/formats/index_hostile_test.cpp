@@ -7,11 +7,13 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/path_inside.hpp>
 #include <formats/packed/shard_sum.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/resigned.hpp"
 #include "support/temporary_folder.hpp"

@@ -7,8 +7,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

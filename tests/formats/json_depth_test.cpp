@@ -4,7 +4,7 @@
 
 #include <formats/packed/manifest.hpp>
 #include <formats/text/json_depth.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test::json_depth_test {
 

@@ -9,7 +9,7 @@
 
 #include <formats/format.hpp>
 #include <formats/text/json_document.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/refused_memory.hpp"
 #include "support/temporary_folder.hpp"

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <formats/folder/key_ends.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test::key_ends_test {
 

@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
 #include <formats/labels/labels.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -8,9 +8,10 @@
 #include <doctest/doctest.h>
 #include <lmdb.h>
 
+#include <formats/index/index.hpp>
 #include <formats/lmdb/lmdb.hpp>
 #include <formats/lmdb/pages.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/kind_of_failure.hpp"

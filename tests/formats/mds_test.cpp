@@ -8,10 +8,11 @@
 #include <doctest/doctest.h>
 
 #include <formats/filters/zstd.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/mds/mds.hpp>
 #include <formats/text/numpy_text.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/random_samples.hpp"

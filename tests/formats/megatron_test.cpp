@@ -6,8 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/megatron/megatron.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/survive.hpp"
 #include "support/temporary_folder.hpp"

@@ -8,11 +8,13 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/row_limit.hpp>
 #include <formats/npy/npy.hpp>
 #include <formats/text/numpy_text.hpp>
 #include <formats/zip/zip.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <formats/io/path_pattern.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test::path_pattern_test {
 namespace {

@@ -16,8 +16,8 @@
 #include <formats/places/places.hpp>
 #include <formats/places/seen_places.hpp>
 #include <formats/places/store_destination.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/folder_store.hpp"

@@ -5,12 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/extent.hpp>
 #include <formats/format.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/packed/dataset_writer.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -3,9 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/extent.hpp>
 #include <formats/index/difference.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/rewritten.hpp>
-#include <penstock/base/error.hpp>
+#include <formats/mosaic.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

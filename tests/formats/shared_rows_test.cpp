@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <formats/index/shared_rows.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 using namespace penstock;
 

@@ -8,11 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <formats/extent.hpp>
 #include <formats/folder/folder.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/ownership.hpp>
 #include <formats/sidecar/sidecar.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/processes.hpp"
 #include "support/skip.hpp"

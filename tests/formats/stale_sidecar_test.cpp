@@ -13,13 +13,14 @@
 
 #include <formats/folder/folder.hpp>
 #include <formats/format.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/shard_pins.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/file_identity.hpp>
 #include <formats/sidecar/sidecar.hpp>
 #include <formats/tar/tar.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
 
 #include "support/processes.hpp"
 #include "support/temporary_folder.hpp"

@@ -11,7 +11,7 @@
 
 #include <formats/places/object_store.hpp>
 #include <formats/places/places.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 using namespace penstock;
 

@@ -10,11 +10,13 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/tar/header.hpp>
 #include <formats/tar/members.hpp>
 #include <formats/tar/pax.hpp>
 #include <formats/tar/tar.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/skip.hpp"
 #include "support/temporary_folder.hpp"

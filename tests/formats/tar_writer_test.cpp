@@ -9,11 +9,13 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/tar/names.hpp>
 #include <formats/tar/tar.hpp>
 #include <formats/tar/writer.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -8,12 +8,14 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/text/numpy_text.hpp>
 #include <formats/tfrecord/example.hpp>
 #include <formats/tfrecord/frames.hpp>
 #include <formats/tfrecord/tfrecord.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"

@@ -9,11 +9,13 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
+#include <formats/extent.hpp>
 #include <formats/filters/zstd.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/zip/entries.hpp>
 #include <formats/zip/zip.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/expected_files.hpp"
 #include "support/field_bytes.hpp"

@@ -1,4 +1,4 @@
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
 
 #include "fuzz/targets.hpp"
 

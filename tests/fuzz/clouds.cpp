@@ -3,8 +3,9 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/error.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/packed/combined_index.hpp>
 

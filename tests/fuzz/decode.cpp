@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 #include "fuzz/targets.hpp"
 

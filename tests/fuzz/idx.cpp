@@ -1,10 +1,11 @@
 #include <cstring>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/layout.hpp>
 #include <formats/io/crc32c.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <penstock/error.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -1,7 +1,8 @@
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <penstock/error.hpp>
+#include <penstock/recoding.hpp>
 #include <transforms/image/jpeg/baseline_decoder.hpp>
 #include <transforms/image/jpeg/jpeg.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 
 #include "fuzz/targets.hpp"
 #include "support/libjpeg_pixels.hpp"

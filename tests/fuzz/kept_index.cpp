@@ -3,12 +3,14 @@
 #include <string>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
 #include <formats/index/index_folder.hpp>
 #include <formats/places/seen_places.hpp>
 #include <formats/sidecar/sidecar.hpp>
 #include <formats/sidecar/stored_index.hpp>
 #include <formats/tar/tar.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "fuzz/targets.hpp"
 #include "support/folder_store.hpp"

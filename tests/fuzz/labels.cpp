@@ -1,7 +1,10 @@
 #include <array>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/labels/labels.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -3,7 +3,9 @@
 #include <vector>
 
 #include <formats/format.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
+#include <formats/mosaic.hpp>
 #include <formats/packed/combined_index.hpp>
 #include <formats/packed/manifest.hpp>
 

@@ -3,8 +3,10 @@
 #include <fstream>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
 #include <formats/sidecar/sidecar.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "fuzz/targets.hpp"
 

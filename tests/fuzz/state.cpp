@@ -1,4 +1,4 @@
-#include <penstock/order/state.hpp>
+#include <penstock/state.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "fuzz/targets.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <formats/format.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/dataset.hpp>
 
 #include "fuzz/target.hpp"
 

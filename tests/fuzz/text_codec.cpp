@@ -1,7 +1,7 @@
 #include <optional>
 #include <vector>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/values/numbers.hpp>
 
 #include "fuzz/targets.hpp"

@@ -9,6 +9,8 @@ Checks which folders of the layers include which. Fails where
 - a folder includes what its README.md does not list after "May include:";
 - a README.md names a file that does not exist;
 - a source compares the name of a format of a dataset, in place of asking a member of `Format`;
+- a public header includes one that is not public, or has no line in penstock/layers.txt;
+- there are more than MOST_PUBLIC public headers;
 - a folder has no README.md, has no place in ORDER, or holds more than MOST_FILES sources.
 
 --draw also prints every unit with what it includes, folder by folder, and the arrows between folders."""
@@ -19,7 +21,7 @@ import re
 import sys
 
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
-MOST_FILES = 40
+MOST_FILES, MOST_PUBLIC = 40, 45
 
 # Each layer may include the layers above it in this list (tests/layering/CMakeLists.txt proves it by the compiler). Each
 # has its folders, lowest first: a folder may include those before it. "." is the layer's own folder. Units of that folder
@@ -27,7 +29,7 @@ MOST_FILES = 40
 ORDER = {
     "base": ["numbers", "processor", ".", "waits", "./parallel_for"],
     "formats": [
-        "io", "./encodings ./extent ./half_floats ./mosaic ./open_options ./open_progress ./schema", "filters", "places",
+        "io", "./encodings ./extent ./half_floats ./mosaic ./open_options ./schema", "filters", "places",
         "index", "text", "lists", ".", "streams", "./format ./writer", "folder", "tar", "lmdb", "sidecar", "packed", "zip",
         "npy", "tfrecord", "megatron", "mds", "hdf5", "labels", "views", "./layout_line ./open",
     ],
@@ -40,8 +42,8 @@ ORDER = {
         "sign", "writes", "http", "web", "http/engine", "text", "credentials", "s3", "azure", "gcs", "store", ".",
     ],
     "device": [".", "cuda", "host", "./open_device"],
-    "order": ["permutation", "draws", "mixture", "buckets", "tokens", "windows", "."],
-    "storage": ["read", "uring", ".", "disk_cache"],
+    "order": ["./order", "permutation", "draws", "mixture", "buckets", "tokens", "windows", "."],
+    "storage": ["./storage", "read", "uring", ".", "disk_cache"],
     "record": ["time", "watch", "ledger"],
     "loader": ["node_memory", "options", "batch", "fetch", "work", "model", "device", ".", "choices"],
     "staging": ["."],
@@ -66,7 +68,7 @@ RINGS = [
     {"formats/packed/commit", "formats/packed/journal", "formats/packed/parts"},
     {"loader/fetch/row_task", "loader/fetch/task_queue"},
 ]
-INCLUDE = re.compile(rf"^\s*#\s*include\s+<(?:penstock/)?((?:{'|'.join(ORDER)})/[^>]+)\.\w+>", re.MULTILINE)
+INCLUDE = re.compile(rf"^\s*#\s*include\s+<((?:{'|'.join(ORDER)}|penstock)/[^>]+)>", re.MULTILINE)
 
 
 QUOTED = re.compile(r'^\s*#\s*include\s+"[^"]*"', re.MULTILINE)
@@ -76,26 +78,35 @@ QUOTED = re.compile(r'^\s*#\s*include\s+"[^"]*"', re.MULTILINE)
 NAMED_FORMAT = re.compile(r'(?:format\w*\(\)|[Ff]ormat\w*(?:\.|->)name|found->name)\s*[!=]=\s*(?:"\w+"|k\w+\.name)')
 
 
-def unit_of(path):
-    """The unit of a source; a public header (penstock/LAYER/...) belongs to its layer's folder."""
-    return str(path.with_suffix("")).removeprefix("penstock/")
+def public_headers(root):
+    """Name of each public header -> the folder that it belongs to, by penstock/layers.txt."""
+    lines = (root / "penstock/layers.txt").read_text().splitlines()
+    return dict(line.split() for line in lines if line and not line.startswith("#"))
+
+
+def unit_of(path, public):
+    """The unit of a source, or of what an #include names; that of a public header is in the folder of its layer."""
+    name = str(pathlib.PurePath(path).with_suffix(""))
+    header = name.removeprefix("penstock/")
+    return name if header == name else f"{public.get(header, 'penstock')}/{header}"
 
 
 def sources(root):
-    for top in (*ORDER, "penstock"):
+    """Sources of the layers, and public headers that layers.txt lists."""
+    for top in ORDER:
         for file in sorted((root / top).rglob("*")):
-            if file.suffix in SOURCES and file.parent != root / "penstock" and file.parent != root / "bench/studies":
-                path = file.relative_to(root)
-                if unit_of(path).split("/")[0] in ORDER:
-                    yield path
+            if file.suffix in SOURCES and file.parent != root / "bench/studies":
+                yield file.relative_to(root)
+    for header in public_headers(root):
+        yield pathlib.Path(f"penstock/{header}.hpp")
 
 
 def graph(root):
     """Unit -> the units that its header or its source includes."""
-    arrows = collections.defaultdict(set)
+    arrows, public = collections.defaultdict(set), public_headers(root)
     for path in sources(root):
-        name = unit_of(path)
-        arrows[name] |= {included for included in INCLUDE.findall((root / path).read_text()) if included != name}
+        name = unit_of(path, public)
+        arrows[name] |= {unit_of(included, public) for included in INCLUDE.findall((root / path).read_text())} - {name}
     return arrows
 
 
@@ -145,10 +156,13 @@ def is_upward(name, other):
     return place(name) < place(other)
 
 
-def listed(readme):
+def listed(readme, public):
     """What follows "May include:", as paths from the root: a file, `folder/` with all below it, or `folder/*.hpp`."""
     found = re.search(r"^May include: (.*?)(?:\n\n|\Z)", readme.read_text(), re.MULTILINE | re.DOTALL)
-    return re.findall(r"`([^`]+)`", found[1]) if found else None
+    if not found:
+        return None
+    entries = re.findall(r"`([^`]+)`", found[1])
+    return [f"{unit_of(entry, public)}.hpp" if entry.startswith("penstock/") else entry for entry in entries]
 
 
 def is_listed(other, entries):
@@ -162,12 +176,13 @@ def is_listed(other, entries):
 
 
 def faults_of_readmes(root, arrows):
+    public = public_headers(root)
     for folder in sorted({folder_of(name) for name in arrows}):
         readme = root / folder / "README.md"
         for name in re.findall(r"`([\w./-]+\.(?:hpp|cpp|cu))`", readme.read_text() if readme.exists() else ""):
             if not (root / folder / name).exists() and not (root / name).exists():
                 yield f"{folder}/README.md names {name}, which does not exist"
-        entries = listed(readme) if readme.exists() else None
+        entries = listed(readme, public) if readme.exists() else None
         if entries is None:
             yield f'{folder}: no README.md with a line "May include: ..."'
             continue
@@ -176,6 +191,18 @@ def faults_of_readmes(root, arrows):
                 for other in sorted(others):
                     if folder_of(other) != folder and not is_listed(other, entries):
                         yield f"{folder}/README.md does not list {other}, which {name} includes"
+
+
+def faults_of_public_headers(root):
+    public = public_headers(root)
+    for file in sorted((root / "penstock").glob("*.hpp")):
+        if file.stem not in public and file.stem != "penstock":
+            yield f"penstock/layers.txt does not list {file.name}"
+        for included in INCLUDE.findall(file.read_text()):
+            if not included.startswith("penstock/"):
+                yield f"a public header includes an internal one: penstock/{file.name} includes {included}"
+    if len(public) > MOST_PUBLIC:
+        yield f"{len(public)} public headers, more than {MOST_PUBLIC}"
 
 
 def faults_of(root, arrows):
@@ -206,7 +233,8 @@ def faults_of(root, arrows):
     if len(RINGS) > 3:
         yield f"RINGS has {len(RINGS)} rings, at most 3 may be"
     yield from faults_of_readmes(root, arrows)
-    held = collections.Counter(folder_of(unit_of(path)) for path in sources(root))
+    yield from faults_of_public_headers(root)
+    held = collections.Counter(str(path.parent) for path in sources(root) if path.parts[0] != "penstock")
     held.update(str(file.parent.relative_to(root)) for file in (root / "bindings").rglob("*") if file.suffix in SOURCES)
     yield from (
         f"{folder} holds {count} sources, more than {MOST_FILES}"

@@ -18,16 +18,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def copy_of_tree(folder):
     for top in (*graph.ORDER, "penstock"):
         for path in (ROOT / top).rglob("*"):
-            if path.suffix in graph.SOURCES or path.name == "README.md":
+            if path.suffix in graph.SOURCES or path.name in ("README.md", "layers.txt"):
                 there = folder / path.relative_to(ROOT)
                 there.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, there)
 
 
+def unit(path):
+    return graph.unit_of(path, graph.public_headers(ROOT))
+
+
 def unit_on(root, layer, floor):
     """A source on a floor of the layer, as a path from the root."""
     position = (list(graph.ORDER).index(layer), range(len(graph.ORDER[layer]))[floor])
-    return next(path for path in graph.sources(root) if graph.place(graph.unit_of(path)) == position)
+    return next(path for path in graph.sources(root) if graph.place(unit(path)) == position)
 
 
 def planted(root, path, line):
@@ -48,7 +52,7 @@ def faults_to_plant(root):
     for low, high in pairs:
         path, other = unit_on(root, *low), unit_on(root, *high)
         include = f"#include <{other.with_suffix('.hpp')}>"
-        yield path, include, f"upward: {graph.unit_of(path)} includes {graph.unit_of(other)}"
+        yield path, include, f"upward: {unit(path)} includes {unit(other)}"
     permutation = pathlib.Path("order/permutation")
     yield permutation / "permutation.hpp", "#include <order/permutation/sample_order.hpp>", "a ring: order/"
     yield permutation / "row.hpp", "#include <transforms/geometry.hpp>", "order/permutation/README.md does not list"

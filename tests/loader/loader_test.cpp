@@ -15,7 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/loader/choices/draws.hpp>
+#include <device/device.hpp>
+#include <formats/lists/number_table.hpp>
+#include <penstock/sampling.hpp>
 
 #include "support/loading.hpp"
 

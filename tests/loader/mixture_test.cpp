@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -18,8 +18,8 @@
 
 #include <base/parallel_for.hpp>
 #include <base/thread.hpp>
-#include <penstock/pack/writer.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/pack.hpp>
+#include <penstock/stage.hpp>
 #include <storage/uring/uring_engine.hpp>
 #include <transforms/decoders.hpp>
 

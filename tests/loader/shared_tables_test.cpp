@@ -14,9 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/lists/number_table.hpp>
+#include <order/buckets/length_table.hpp>
 #include <order/draws/draw_order.hpp>
 #include <order/windows/window_table.hpp>
-#include <penstock/order/buckets/length_table.hpp>
 
 #include "support/temporary_place.hpp"
 

@@ -9,6 +9,7 @@
 
 #include <loader/batch/queued_stage.hpp>
 #include <loader/pipeline.hpp>
+#include <storage/read/read_engine.hpp>
 
 #include "support/device_loading.hpp"
 

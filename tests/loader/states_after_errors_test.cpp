@@ -12,7 +12,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/record/ledger/audit.hpp>
+#include <penstock/ledger.hpp>
+#include <storage/read/read_engine.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/faulty_engine.hpp"

@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <order/plan.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test::plan_test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/order/state.hpp>
+#include <penstock/error.hpp>
+#include <penstock/state.hpp>
 
 namespace penstock::test::state_test {
 namespace {

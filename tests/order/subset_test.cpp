@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/picture_files.hpp"

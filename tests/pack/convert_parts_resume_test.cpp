@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/pack/verify.hpp>
+#include <penstock/verify.hpp>
 
 #include "support/loading.hpp"
 

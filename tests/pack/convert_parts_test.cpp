@@ -12,12 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <formats/extent.hpp>
 #include <formats/packed/journal.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/packed/parts.hpp>
 #include <formats/packed/skip_report.hpp>
-#include <penstock/formats/packed/join.hpp>
-#include <penstock/pack/verify.hpp>
+#include <penstock/join.hpp>
+#include <penstock/verify.hpp>
 
 #include "support/killed_at.hpp"
 #include "support/loading.hpp"

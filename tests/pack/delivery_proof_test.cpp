@@ -5,8 +5,12 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/mosaic.hpp>
 #include <pack/delivery_proof.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 
 #include "support/encoded.hpp"
 

@@ -5,11 +5,16 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/packed/shard_sum.hpp>
-#include <penstock/pack/verify.hpp>
+#include <pack/recoding.hpp>
+#include <penstock/verify.hpp>
 #include <transforms/image/jpt/encoder.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"

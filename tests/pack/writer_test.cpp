@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/pack/writer.hpp>
+#include <penstock/pack.hpp>
 
 #include "support/file_size_limit.hpp"
 #include "support/loading.hpp"

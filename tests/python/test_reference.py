@@ -95,7 +95,7 @@ def test_signatures_are_those_of_the_imported_package():
 
 def test_every_kind_of_error_is_on_the_page():
     page = (ROOT / "docs/reference/errors.md").read_text()
-    declared = (ROOT / "penstock/base/error.hpp").read_text().partition("enum class ErrorKind")[2].partition("};")[0]
+    declared = (ROOT / "penstock/error.hpp").read_text().partition("enum class ErrorKind")[2].partition("};")[0]
     assert set(re.findall(r"^  (\w+),", declared, re.MULTILINE)) == set(
         re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
     )

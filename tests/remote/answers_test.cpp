@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/azure/azure_dialect.hpp>
 #include <remote/credentials/aws_answers.hpp>
 #include <remote/credentials/google_token.hpp>

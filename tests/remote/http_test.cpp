@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/header_values.hpp>
 #include <remote/http/redirect.hpp>
 #include <remote/http/retry_after.hpp>

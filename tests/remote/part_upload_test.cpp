@@ -12,7 +12,7 @@
 #include <doctest/doctest.h>
 
 #include <base/thread.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/writes/part_upload.hpp>
 
 using namespace penstock;

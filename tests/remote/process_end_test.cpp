@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <formats/places/object_store_entry.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 using namespace penstock;
 

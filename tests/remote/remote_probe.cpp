@@ -31,7 +31,7 @@
 
 #include <formats/places/object_store.hpp>
 #include <formats/places/seen_places.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace {
 

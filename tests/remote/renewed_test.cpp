@@ -11,7 +11,7 @@
 
 #include <base/thread.hpp>
 #include <base/waits/interruption.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/renewed.hpp>
 
 #include "support/check_soon.hpp"

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/azure/azure_address.hpp>
 #include <remote/credentials/process.hpp>
 #include <remote/s3/aws_endpoint.hpp>

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/sign/aws_v4.hpp>
 #include <remote/sign/digest.hpp>
 #include <remote/sign/percent.hpp>

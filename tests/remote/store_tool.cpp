@@ -16,7 +16,7 @@
 
 #include <base/printable.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 using nlohmann::json;
 using namespace penstock;

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/staging/stage.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <penstock/stage.hpp>
 
 #include "support/file_size_limit.hpp"
 #include "support/staging.hpp"

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <base/thread.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/stage.hpp>
 
 #include "support/staging.hpp"
 

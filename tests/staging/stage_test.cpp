@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <formats/sidecar/sidecar.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/stage.hpp>
 #include <storage/uring/uring_engine.hpp>
 
 #include "support/refuse_uring.hpp"

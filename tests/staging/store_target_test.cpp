@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/staging/stage.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/stage.hpp>
 
 #include "support/dataset_writing.hpp"
 #include "support/folder_store.hpp"

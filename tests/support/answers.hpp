@@ -9,8 +9,8 @@
 #include <mutex>
 #include <string>
 
-#include <penstock/base/error.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/error.hpp>
+#include <penstock/storage.hpp>
 
 namespace penstock::test {
 

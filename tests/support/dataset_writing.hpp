@@ -18,7 +18,7 @@
 #include <formats/io/crc32c.hpp>
 #include <formats/packed/dataset_writer.hpp>
 #include <formats/packed/packed.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <device/device.hpp>
 #include <device/host/host_device.hpp>
 
 #include "support/loading.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock::test {
 

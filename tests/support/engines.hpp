@@ -14,6 +14,7 @@
 #include <storage/read/gather_engine.hpp>
 #include <storage/read/in_worker_engine.hpp>
 #include <storage/read/pread_engine.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/uring/uring_engine.hpp>
 
 namespace penstock::test {

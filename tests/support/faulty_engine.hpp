@@ -18,8 +18,10 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <formats/extent.hpp>
+#include <penstock/error.hpp>
+#include <penstock/storage.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock::test {
 

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include <formats/extent.hpp>
 #include <formats/filters/filters.hpp>
-#include <penstock/formats/index/index.hpp>
+#include <formats/index/index.hpp>
 
 namespace penstock::test {
 

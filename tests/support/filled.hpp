@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/program/program.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/encoded.hpp"
 

@@ -22,7 +22,7 @@
 #include <base/caught.hpp>
 #include <base/thread.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test {
 

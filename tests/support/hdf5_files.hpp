@@ -15,6 +15,7 @@
 
 #include <formats/hdf5/handle.hpp>
 #include <formats/hdf5/hdf5.hpp>
+#include <formats/index/index.hpp>
 
 #include "support/temporary_folder.hpp"
 

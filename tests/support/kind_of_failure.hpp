@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test {
 

@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <lmdb.h>
 
+#include <formats/index/index.hpp>
 #include <formats/lmdb/lmdb.hpp>
 
 namespace penstock::test {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/pack/convert.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/pack.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/transform.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
+#include <penstock/transform.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 
 namespace penstock::test {

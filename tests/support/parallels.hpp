@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include <penstock/transforms/parallel.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock::test {
 

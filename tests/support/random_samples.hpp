@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/writer.hpp>
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock::test {
 

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include <formats/format.hpp>
-#include <penstock/base/error.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/error.hpp>
 
 #include "support/field_bytes.hpp"
 

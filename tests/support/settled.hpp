@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include <penstock/loader/loader.hpp>
+#include <penstock/loader.hpp>
 
 namespace penstock::test {
 

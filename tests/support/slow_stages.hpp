@@ -12,10 +12,11 @@
 
 #include <base/queue.hpp>
 #include <base/thread.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/storage/read/read_engine.hpp>
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/transform.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/storage.hpp>
+#include <penstock/transform.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock::test {
 

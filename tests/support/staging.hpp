@@ -10,7 +10,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/pack/verify.hpp>
+#include <penstock/verify.hpp>
+#include <storage/read/read_engine.hpp>
 
 #include "faulty_engine.hpp"
 #include "loading.hpp"

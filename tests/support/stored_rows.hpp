@@ -8,9 +8,12 @@
 #include <string>
 #include <vector>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/formats/dataset.hpp>
+#include <penstock/dataset.hpp>
 
 namespace penstock::test {
 

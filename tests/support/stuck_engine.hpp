@@ -5,7 +5,8 @@
 #include <memory>
 #include <mutex>
 
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock::test {
 

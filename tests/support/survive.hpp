@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <formats/format.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/temporary_folder.hpp"

@@ -9,8 +9,9 @@
 #include <utility>
 
 #include <base/thread.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/storage.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock::test {
 

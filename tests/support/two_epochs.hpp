@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/loader.hpp>
+#include <penstock/loader.hpp>
 
 namespace penstock::test {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 #include "support/loading.hpp"
 

@@ -11,6 +11,7 @@
 #include <torch/csrc/autograd/profiler_legacy.h>
 
 #include <penstock/torch/batches.hpp>
+#include <storage/read/read_engine.hpp>
 
 #include "doctest_after_torch.hpp"
 #include "support/faulty_engine.hpp"

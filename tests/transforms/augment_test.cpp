@@ -8,12 +8,12 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/kernels/color_rows.hpp>
 #include <transforms/image/kernels/pixel_rows.hpp>
 #include <transforms/image/passes/color_ops.hpp>
 #include <transforms/image/passes/placement.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 #include "support/simd_levels.hpp"

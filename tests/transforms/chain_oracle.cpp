@@ -10,9 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/passes/placement.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

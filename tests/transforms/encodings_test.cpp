@@ -6,10 +6,10 @@
 #include <doctest/doctest.h>
 
 #include <formats/encodings.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/extension_of.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/error.hpp>
+#include <penstock/geometry.hpp>
 
 namespace penstock::test::geometry_test {
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/kernels/resample.hpp>
 
 using namespace penstock;

@@ -9,10 +9,11 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <penstock/error.hpp>
+#include <penstock/recoding.hpp>
 #include <transforms/image/jpeg/jpeg.hpp>
 #include <transforms/image/jpt/jpt.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 #include <transforms/value_reader.hpp>
 
 #include "support/encoded.hpp"

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 #include <jpeglib.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpeg/jpeg.hpp>
 
 #include "support/jpeg_files.hpp"

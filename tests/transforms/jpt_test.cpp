@@ -7,12 +7,12 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpeg/jpeg.hpp>
 #include <transforms/image/jpt/encoder.hpp>
 #include <transforms/image/jpt/extents.hpp>
 #include <transforms/image/jpt/jpt.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 
 #include "support/encoded.hpp"
 #include "support/jpeg_files.hpp"

@@ -3,8 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/mix.hpp>
+#include <penstock/error.hpp>
+#include <penstock/mix.hpp>
+#include <transforms/mix.hpp>
 
 namespace penstock::test::mix_test {
 

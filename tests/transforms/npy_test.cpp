@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/values/npy.hpp>
 #include <transforms/values/raw.hpp>
 

@@ -8,9 +8,11 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/transform.hpp>
+#include <penstock/error.hpp>
+#include <penstock/transform.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/output_program.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

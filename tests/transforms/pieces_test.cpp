@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/pieces.hpp>
 
 #include "support/parallels.hpp"

@@ -2,8 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/recode/pixel_recoder.hpp>
+#include <penstock/error.hpp>
+#include <penstock/recoding.hpp>
+#include <transforms/recode/pixel_recoder.hpp>
 
 namespace penstock::test::pixel_recoder_test {
 

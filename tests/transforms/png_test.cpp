@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <libdeflate.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/png.hpp>
 #include <transforms/image/codecs/png_filters.hpp>
 

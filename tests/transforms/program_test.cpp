@@ -5,9 +5,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/passes/placement.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

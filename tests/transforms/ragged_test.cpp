@@ -4,8 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 #include <transforms/values/numbers.hpp>
 
 #include "support/filled.hpp"

@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/chain.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock::test::random_box_test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 
 namespace penstock::test::random_test {
 

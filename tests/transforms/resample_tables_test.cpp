@@ -8,7 +8,8 @@
 #include <doctest/doctest.h>
 
 #include <device/host/host_device.hpp>
-#include <penstock/base/error.hpp>
+#include <device/passes.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/kernels/resample.hpp>
 #include <transforms/image/kernels/resample_tables.hpp>
 

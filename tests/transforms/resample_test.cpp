@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/kernels/pixel_rows.hpp>
 #include <transforms/image/kernels/resample.hpp>
 

@@ -7,12 +7,13 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/encoder.hpp>
 #include <transforms/image/jpt/format.hpp>
 #include <transforms/image/jpt/jpt.hpp>
 #include <transforms/image/kernels/resample.hpp>
 #include <transforms/image/kernels/resample_axes.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 #include "support/jpeg_files.hpp"

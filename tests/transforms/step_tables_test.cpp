@@ -9,8 +9,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
 
 namespace penstock::test::step_tables_test {

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
 #include <transforms/values/text.hpp>
 
 namespace penstock::test::text_test {

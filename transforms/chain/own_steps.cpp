@@ -1,6 +1,6 @@
-#include <penstock/transforms/chain/own_steps.hpp>
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/transform.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/steps.hpp>
+#include <penstock/transform.hpp>
 #include <transforms/chain/parameter.hpp>
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <penstock/transforms/interpolation.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/chain/value_of.hpp>
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include <penstock/transforms/chain/ragged_steps.hpp>
+#include <penstock/steps.hpp>
 #include <transforms/chain/parameter.hpp>
 
 namespace penstock {

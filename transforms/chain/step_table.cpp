@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/renamed_words.hpp>
 #include <transforms/chain/step_table.hpp>
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/step.hpp>
+#include <penstock/error.hpp>
+#include <penstock/step.hpp>
 
 namespace penstock {
 

@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/schema.hpp>
-#include <penstock/transforms/chain/step_values.hpp>
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/error.hpp>
+#include <penstock/geometry.hpp>
+#include <penstock/schema.hpp>
+#include <penstock/step.hpp>
 #include <transforms/chain/step_table.hpp>
 
 namespace penstock {

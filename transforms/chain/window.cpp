@@ -4,10 +4,10 @@
 #include <optional>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/chain/ragged_steps.hpp>
-#include <penstock/transforms/chain/window.hpp>
+#include <penstock/error.hpp>
+#include <penstock/steps.hpp>
 #include <transforms/chain/parameter.hpp>
+#include <transforms/chain/window.hpp>
 
 namespace penstock {
 namespace {

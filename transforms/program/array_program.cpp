@@ -4,10 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/error.hpp>
+#include <penstock/random.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/values/numbers.hpp>
 

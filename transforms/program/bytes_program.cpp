@@ -1,6 +1,7 @@
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 
 namespace penstock {

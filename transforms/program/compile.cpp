@@ -2,7 +2,7 @@
 
 #include <formats/encodings.hpp>
 #include <formats/field_types.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/program/compile.hpp>

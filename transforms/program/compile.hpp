@@ -8,11 +8,11 @@
 #include <variant>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/chain.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/output.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/error.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/output_program.hpp>
 
 namespace penstock {

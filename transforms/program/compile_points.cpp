@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/off.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/program/points_program.hpp>
 

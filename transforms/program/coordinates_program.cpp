@@ -4,9 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 
 namespace penstock {

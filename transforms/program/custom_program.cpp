@@ -1,9 +1,10 @@
 #include <utility>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/random.hpp>
-#include <penstock/transforms/transform.hpp>
+#include <penstock/error.hpp>
+#include <penstock/random.hpp>
+#include <penstock/transform.hpp>
 #include <transforms/decoders.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 
 namespace penstock {

@@ -1,6 +1,9 @@
 #include <algorithm>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/points_program.hpp>
 
 namespace penstock {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <optional>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/elements.hpp>
 #include <transforms/image/codecs/channels.hpp>

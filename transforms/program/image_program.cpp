@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
@@ -13,6 +13,7 @@
 #include <transforms/image/kernels/shrink.hpp>
 #include <transforms/image/steps/eraser.hpp>
 #include <transforms/image/steps/pixel_step.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/image_plan.hpp>
 
 namespace penstock {

@@ -2,7 +2,8 @@
 #include <cstring>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 
 namespace penstock {

@@ -5,9 +5,10 @@
 
 #include <formats/encodings.hpp>
 #include <formats/field_types.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 
 namespace penstock {

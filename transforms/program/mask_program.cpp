@@ -1,9 +1,10 @@
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
 #include <transforms/image/passes/pass_runner.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 
 namespace penstock {

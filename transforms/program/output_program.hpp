@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include <penstock/transforms/account.hpp>
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/output.hpp>
+#include <penstock/account.hpp>
+#include <penstock/codec.hpp>
 #include <transforms/image/passes/placement.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

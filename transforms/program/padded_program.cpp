@@ -2,9 +2,10 @@
 #include <cstring>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 
 namespace penstock {

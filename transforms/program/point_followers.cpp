@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/steps/point_buffer.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/program/points_program.hpp>
 

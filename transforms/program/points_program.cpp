@@ -2,7 +2,7 @@
 #include <array>
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/off.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 #include <transforms/decoders.hpp>

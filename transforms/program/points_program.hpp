@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/chain.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/chain.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/program/output_program.hpp>
 

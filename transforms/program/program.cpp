@@ -3,12 +3,13 @@
 #include <map>
 #include <optional>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
+#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/program/output_program.hpp>
 #include <transforms/program/points_program.hpp>
+#include <transforms/program/program.hpp>
 #include <transforms/program/windowed.hpp>
 
 namespace penstock {

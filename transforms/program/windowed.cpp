@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <memory>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/program/windowed.hpp>

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/transforms/chain.hpp>
-#include <penstock/transforms/output.hpp>
+#include <penstock/chain.hpp>
+#include <transforms/chain/window.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

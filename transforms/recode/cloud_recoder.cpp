@@ -4,14 +4,16 @@
 #include <optional>
 
 #include <formats/io/hash.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/steps/sample.hpp>
-#include <penstock/transforms/recode/cloud_recoder.hpp>
+#include <penstock/error.hpp>
+#include <penstock/points.hpp>
+#include <penstock/recoding.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
 #include <transforms/clouds/samplers/point_order.hpp>
 #include <transforms/clouds/steps/point_buffer.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 #include <transforms/decoders.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
 
 namespace penstock {
 namespace {

@@ -6,13 +6,14 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <penstock/error.hpp>
+#include <penstock/recoding.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/jpeg/codecs.hpp>
 #include <transforms/image/jpt/encoder.hpp>
 #include <transforms/image/jpt/jpt.hpp>
 #include <transforms/image/kernels/resample.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 #include <transforms/value_reader.hpp>
 
 namespace penstock {

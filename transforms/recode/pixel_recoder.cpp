@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <charconv>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/image/steps/center_crop.hpp>
-#include <penstock/transforms/image/steps/resize.hpp>
-#include <penstock/transforms/recode/pixel_recoder.hpp>
+#include <penstock/error.hpp>
+#include <penstock/image.hpp>
+#include <penstock/recoding.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/image/codecs/channels.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/kernels/resample.hpp>
 #include <transforms/image/steps/pixel_steps.hpp>
+#include <transforms/recode/pixel_recoder.hpp>
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <formats/npy/header.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/values/npy.hpp>
 
 namespace penstock {

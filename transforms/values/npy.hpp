@@ -1,7 +1,7 @@
 // Decodes NumPy arrays (.npy).
 #pragma once
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

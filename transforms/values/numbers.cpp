@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <formats/text/point_table.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
 #include <transforms/values/numbers.hpp>

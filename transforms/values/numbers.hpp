@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

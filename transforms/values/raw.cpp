@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/values/raw.hpp>
 
 namespace penstock {

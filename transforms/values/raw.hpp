@@ -1,7 +1,7 @@
 // Decodes elements stored one after the other, little-endian, without a header.
 #pragma once
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/values/text.hpp>
 
 namespace penstock {

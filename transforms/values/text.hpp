@@ -1,7 +1,7 @@
 // Decodes values written as text: class indices, sentences, numbers in JSON.
 #pragma once
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 #include <memory>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/elements.hpp>
 #include <transforms/values/tokens.hpp>
 

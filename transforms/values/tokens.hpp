@@ -1,7 +1,7 @@
 // Decodes token numbers: integers stored in few bytes, delivered as int64.
 #pragma once
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

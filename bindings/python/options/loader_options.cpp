@@ -12,9 +12,8 @@
 #include <base/printable.hpp>
 #include <loader/options/distributed_env.hpp>
 #include <loader/options/option_table.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/draws.hpp>
-#include <penstock/loader/choices/lengths.hpp>
+#include <penstock/error.hpp>
+#include <penstock/sampling.hpp>
 
 #include "../bind.hpp"
 #include "../door.hpp"

@@ -14,10 +14,9 @@
 #include <nanobind/nanobind.h>
 
 #include <loader/options/option_table.hpp>
-#include <penstock/formats/dataset.hpp>
-#include <penstock/loader/options/options.hpp>
-#include <penstock/order/buckets/length_buckets.hpp>
-#include <penstock/order/draws/draws.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/options.hpp>
+#include <penstock/order.hpp>
 
 #include "../python_step.hpp"
 

@@ -6,7 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include <loader/options/option_table.hpp>
-#include <penstock/loader/options/options.hpp>
+#include <penstock/options.hpp>
 
 namespace penstock::python {
 

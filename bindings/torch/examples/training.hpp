@@ -8,7 +8,7 @@
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 
-#include <penstock/transforms/chain.hpp>
+#include <penstock/chain.hpp>
 
 #include "arguments.hpp"
 

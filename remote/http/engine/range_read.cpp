@@ -6,7 +6,7 @@
 #include <base/caught.hpp>
 #include <base/printable.hpp>
 #include <base/processor/streamed_copy.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/backoff.hpp>
 #include <remote/http/engine/range_read.hpp>
 #include <remote/http/header_values.hpp>

@@ -4,7 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/engine/sockets.hpp>
 
 namespace penstock {

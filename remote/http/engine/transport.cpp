@@ -14,7 +14,7 @@
 
 #include <base/caught.hpp>
 #include <base/waits/interruption.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/http/backoff.hpp>
 #include <remote/http/engine/exchange.hpp>
 #include <remote/http/engine/loop.hpp>

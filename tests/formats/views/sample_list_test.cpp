@@ -7,7 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/lists/sample_list.hpp>
+#include <formats/lists/number_table.hpp>
+#include <formats/lists/sample_list.hpp>
 
 namespace penstock::test::sample_list_test {
 namespace {

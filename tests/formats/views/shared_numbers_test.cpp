@@ -15,7 +15,8 @@
 
 #include <formats/io/boot_id.hpp>
 #include <formats/io/hash.hpp>
-#include <penstock/formats/lists/shared_numbers.hpp>
+#include <formats/lists/number_table.hpp>
+#include <formats/lists/shared_numbers.hpp>
 
 #include "support/temporary_place.hpp"
 

@@ -7,9 +7,13 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
+#include <formats/lists/sample_list.hpp>
 #include <formats/views/key_pattern.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/formats/views/views.hpp>
+#include <penstock/error.hpp>
+#include <penstock/views.hpp>
 
 #include "support/temporary_folder.hpp"
 

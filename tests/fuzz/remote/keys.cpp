@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <base/printable.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/aws_answers.hpp>
 #include <remote/credentials/aws_chain.hpp>
 #include <remote/credentials/google_token.hpp>

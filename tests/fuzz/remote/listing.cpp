@@ -1,7 +1,7 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/azure/azure_dialect.hpp>
 #include <remote/s3/bucket_dialect.hpp>
 #include <remote/text/listing.hpp>

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/credentials/process.hpp>
 #include <remote/text/profile_file.hpp>
 

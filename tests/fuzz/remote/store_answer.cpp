@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <remote/azure/azure_dialect.hpp>
 #include <remote/gcs/google_service.hpp>
 #include <remote/http/engine/answer_check.hpp>

@@ -10,9 +10,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/lengths.hpp>
-#include <penstock/loader/loader.hpp>
+#include <order/buckets/length_table.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/sampling.hpp>
 
 #include "support/temporary_folder.hpp"
 

@@ -14,6 +14,7 @@
 
 #include <doctest/doctest.h>
 
+#include <device/device.hpp>
 #include <formats/text/numpy_text.hpp>
 
 #include "support/device_loading.hpp"

@@ -19,6 +19,8 @@
 
 #include <doctest/doctest.h>
 
+#include <device/device.hpp>
+#include <device/jpeg_decoder.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/packed/dataset_writer.hpp>
 #include <loader/device/gpu_jpeg.hpp>

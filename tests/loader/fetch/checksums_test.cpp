@@ -8,9 +8,14 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <loader/fetch/value_checks.hpp>
 #include <storage/read/in_worker_engine.hpp>
+#include <storage/read/read_engine.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
 
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"

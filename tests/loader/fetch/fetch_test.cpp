@@ -3,10 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <base/memory.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <loader/batch/row_slots.hpp>
 #include <loader/fetch/fetch.hpp>
 #include <loader/prepare.hpp>
-#include <penstock/base/memory.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/kind_of_failure.hpp"
 #include "support/loading.hpp"

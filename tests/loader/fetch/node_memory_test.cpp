@@ -10,11 +10,13 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <base/memory.hpp>
 #include <loader/fetch/sample_cache.hpp>
 #include <loader/node_memory/meeting.hpp>
 #include <loader/node_memory/node_memory.hpp>
-#include <penstock/base/memory.hpp>
-#include <penstock/formats/views/views.hpp>
+#include <penstock/views.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/loading.hpp"
 #include "support/members.hpp"

@@ -12,9 +12,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <formats/io/descriptor.hpp>
 #include <loader/fetch/value_checks.hpp>
 #include <loader/prepare.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/folder_store.hpp"
 #include "support/loading.hpp"

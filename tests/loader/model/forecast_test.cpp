@@ -3,8 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/loader.hpp>
-#include <penstock/loader/model/gains.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <penstock/loader.hpp>
 
 #include "support/throttled_engine.hpp"
 #include "support/working_codec.hpp"

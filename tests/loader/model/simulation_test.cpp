@@ -6,9 +6,11 @@
 #include <doctest/doctest.h>
 
 #include <loader/batch/slab_count.hpp>
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <loader/model/simulation.hpp>
 #include <loader/prepare.hpp>
-#include <penstock/loader/model/gains.hpp>
-#include <penstock/loader/model/simulation.hpp>
+#include <penstock/gains.hpp>
 
 namespace penstock::test::simulation_test {
 namespace {

@@ -3,9 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <loader/model/demands.hpp>
+#include <loader/model/gains.hpp>
+#include <loader/model/simulation.hpp>
 #include <loader/model/tryout.hpp>
 #include <loader/prepare.hpp>
-#include <penstock/loader/model/gains.hpp>
+#include <pack/recoding.hpp>
+#include <penstock/gains.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"

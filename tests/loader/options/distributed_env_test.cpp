@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <loader/options/distributed_env.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test::distributed_env_test {
 namespace {

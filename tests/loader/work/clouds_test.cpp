@@ -6,8 +6,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/pack/verify.hpp>
+#include <penstock/verify.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/recode/cloud_recoder.hpp>
 
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/recode/jpeg_recoder.hpp>
+#include <transforms/recode/jpeg_recoder.hpp>
 
 #include "support/loading.hpp"
 #include "support/picture_files.hpp"

@@ -6,6 +6,7 @@
 #include <loader/batch/batch_builder.hpp>
 #include <loader/batch/reorder_buffer.hpp>
 #include <loader/work/failures.hpp>
+#include <transforms/output.hpp>
 
 #include "support/loading.hpp"
 

@@ -10,7 +10,10 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/extent.hpp>
 #include <loader/work/row_filler.hpp>
+#include <storage/read/read_engine.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/faulty_engine.hpp"
 #include "support/hdf5_files.hpp"

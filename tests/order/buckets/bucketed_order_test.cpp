@@ -10,9 +10,10 @@
 
 #include <doctest/doctest.h>
 
+#include <order/buckets/length_table.hpp>
 #include <order/cursor.hpp>
 #include <order/plan.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 
 namespace penstock::test::bucketed_order_test {
 namespace {

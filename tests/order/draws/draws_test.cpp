@@ -13,14 +13,15 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/lists/number_table.hpp>
 #include <order/cursor.hpp>
 #include <order/draws/draw_order.hpp>
 #include <order/draws/drawn_once.hpp>
 #include <order/draws/part_table.hpp>
 #include <order/permutation/permutation_rounds.hpp>
 #include <order/plan.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/draws.hpp>
+#include <penstock/error.hpp>
+#include <penstock/sampling.hpp>
 
 namespace penstock::test::draws_test {
 namespace {

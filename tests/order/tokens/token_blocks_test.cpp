@@ -9,9 +9,11 @@
 #include <doctest/doctest.h>
 
 #include <base/parallel_for.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/choices/token_blocks.hpp>
-#include <penstock/loader/loader.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/select.hpp>
 
 #include "support/field_bytes.hpp"
 #include "support/temporary_folder.hpp"

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/lists/number_table.hpp>
 #include <order/windows/window_table.hpp>
 
 namespace penstock::test::window_table_test {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include <order/cursor.hpp>
-#include <penstock/record/ledger/audit.hpp>
+#include <penstock/ledger.hpp>
 #include <record/ledger/writer.hpp>
 
 #include "support/temporary_folder.hpp"

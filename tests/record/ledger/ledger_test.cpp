@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <penstock/record/ledger/audit.hpp>
+#include <penstock/ledger.hpp>
 #include <record/ledger/header.hpp>
 #include <record/ledger/record.hpp>
 

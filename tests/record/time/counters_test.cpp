@@ -7,8 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/loader.hpp>
-#include <penstock/record/time/counters.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/stats.hpp>
 #include <record/watch/openmetrics.hpp>
 
 #include "support/loading.hpp"

@@ -10,8 +10,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/loader/loader.hpp>
-#include <penstock/record/time/histogram.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/stats.hpp>
+#include <record/time/histogram.hpp>
 #include <record/time/level_log.hpp>
 #include <record/time/read_record.hpp>
 #include <record/time/worker_record.hpp>

@@ -9,13 +9,17 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
 #include <loader/fetch/block_offer.hpp>
+#include <loader/model/gains.hpp>
 #include <loader/prepare.hpp>
 #include <order/permutation/sample_order.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/loader/model/gains.hpp>
-#include <penstock/record/time/verdict.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/stats.hpp>
 #include <record/time/rates.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock::test::stores_test {
 namespace {

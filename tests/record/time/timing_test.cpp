@@ -12,6 +12,7 @@
 
 #include <bench/synth/workload.hpp>
 #include <loader/pipeline.hpp>
+#include <storage/read/read_engine.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/device_loading.hpp"

@@ -10,9 +10,10 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 #include <record/time/stage_clock.hpp>
+#include <storage/read/read_engine.hpp>
 
 #include "support/check_soon.hpp"
 #include "support/engines.hpp"

@@ -13,8 +13,9 @@
 #include <doctest/doctest.h>
 
 #include <loader/batch/batch_stage.hpp>
-#include <penstock/loader/loader.hpp>
-#include <penstock/record/time/verdict.hpp>
+#include <penstock/loader.hpp>
+#include <penstock/stats.hpp>
+#include <record/time/histogram.hpp>
 
 #include "support/device_loading.hpp"
 #include "support/loading.hpp"

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include <formats/io/ownership.hpp>
-#include <penstock/base/error.hpp>
-#include <penstock/loader/loader.hpp>
+#include <penstock/error.hpp>
+#include <penstock/loader.hpp>
 #include <record/watch/live_page.hpp>
 #include <record/watch/publisher.hpp>
 

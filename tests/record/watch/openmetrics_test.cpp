@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <record/watch/openmetrics.hpp>
 
 namespace penstock::test::openmetrics_test {

@@ -13,12 +13,14 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/extent.hpp>
+#include <formats/lists/number_table.hpp>
 #include <loader/prepare.hpp>
-#include <penstock/formats/lists/number_table.hpp>
-#include <penstock/order/draws/draws.hpp>
+#include <penstock/order.hpp>
 #include <storage/disk_cache/next_use.hpp>
 #include <storage/disk_cache/planned_cache.hpp>
 #include <storage/disk_cache/published_plan.hpp>
+#include <transforms/program/program.hpp>
 
 namespace penstock::test::next_uses_test {
 namespace {

@@ -23,7 +23,7 @@
 
 #include <base/thread.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/node_cache.hpp>
 #include <storage/disk_cache/object_table.hpp>
 #include <storage/disk_cache/published_plan.hpp>

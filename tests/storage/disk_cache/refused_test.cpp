@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include <formats/places/object_store.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/disk_cache/node_cache.hpp>
 #include <storage/disk_cache/published_plan.hpp>
 

@@ -9,8 +9,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/storage.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/residency.hpp>
 
 #include "support/skip.hpp"

@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/extent.hpp>
 #include <storage/read/coalesce.hpp>
+#include <storage/read/read_engine.hpp>
 
 namespace penstock::test::coalesce_test {
 namespace {

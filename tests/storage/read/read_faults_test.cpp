@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <base/sigbus_guard.hpp>
+#include <formats/extent.hpp>
 #include <storage/read/residency.hpp>
 
 #include "support/skip.hpp"

@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <penstock/pack/verify.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <penstock/storage.hpp>
+#include <penstock/verify.hpp>
 #include <storage/uring/uring_engine.hpp>
 
 #include "support/loading.hpp"

@@ -14,9 +14,13 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/dataset.hpp>
-#include <penstock/storage/read/read_engine.hpp>
+#include <formats/dataset.hpp>
+#include <formats/extent.hpp>
+#include <formats/index/index.hpp>
+#include <penstock/dataset.hpp>
+#include <penstock/storage.hpp>
 #include <storage/read/node_cache_use.hpp>
+#include <storage/read/read_engine.hpp>
 #include <storage/read/store_engine.hpp>
 
 namespace penstock::test::store_engine_test {

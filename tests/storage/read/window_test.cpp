@@ -12,7 +12,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <storage/read/window.hpp>
 
 #include "support/kind_of_failure.hpp"

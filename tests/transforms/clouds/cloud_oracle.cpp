@@ -13,9 +13,10 @@
 #include <string>
 #include <vector>
 
-#include <penstock/base/error.hpp>
-#include <penstock/formats/schema.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/error.hpp>
+#include <penstock/points.hpp>
+#include <penstock/schema.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 using namespace penstock;
 

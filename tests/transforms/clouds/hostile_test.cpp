@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/program/program.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/clouds.hpp"
 #include "support/filled.hpp"

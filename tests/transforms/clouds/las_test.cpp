@@ -4,6 +4,7 @@
 #include <limits>
 #include <sstream>
 
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/las.hpp>
 #include <transforms/clouds/codecs/las_header.hpp>
 

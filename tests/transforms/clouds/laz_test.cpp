@@ -5,6 +5,7 @@
 #include <limits>
 #include <sstream>
 
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/las.hpp>
 #include <transforms/clouds/laz/arithmetic_decoder.hpp>
 #include <transforms/clouds/laz/laz.hpp>

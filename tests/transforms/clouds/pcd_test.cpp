@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/pcd.hpp>
 
 #include "support/cloud_values.hpp"

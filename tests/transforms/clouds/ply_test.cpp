@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/ply.hpp>
 
 #include "support/cloud_values.hpp"

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/samplers/hilbert.hpp>
 #include <transforms/clouds/samplers/point_order.hpp>
 

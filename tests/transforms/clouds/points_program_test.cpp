@@ -9,9 +9,11 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/program/program.hpp>
+#include <penstock/error.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
+#include <transforms/output.hpp>
+#include <transforms/program/program.hpp>
 
 #include "support/filled.hpp"
 

@@ -5,8 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/error.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 #include "support/simd_levels.hpp"
 #include "transforms/clouds/some_clouds.hpp"

@@ -3,7 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"
 

@@ -5,8 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/samplers/random.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock::test::sample_random_test {
 namespace {

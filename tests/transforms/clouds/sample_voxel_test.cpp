@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <transforms/clouds/samplers/sampler.hpp>
 #include <transforms/clouds/samplers/voxel.hpp>
 
 #include "transforms/clouds/some_clouds.hpp"

@@ -1,6 +1,7 @@
 // Large clouds that several threads decode.
 #include <doctest/doctest.h>
 
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/laz/laz.hpp>
 
 #include "support/clouds.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock::test {
 

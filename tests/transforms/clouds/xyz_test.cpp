@@ -3,7 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/xyz.hpp>
 
 #include "support/cloud_values.hpp"

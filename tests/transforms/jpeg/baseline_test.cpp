@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpeg/baseline_decoder.hpp>
 
 #include "support/jpeg_files.hpp"

@@ -11,7 +11,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpeg/jpeg.hpp>
 #include <transforms/image/jpt/encoder.hpp>
 #include <transforms/image/jpt/jpt.hpp>

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/rans.hpp>
 
 #include "support/simd_levels.hpp"

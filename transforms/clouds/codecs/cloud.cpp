@@ -1,5 +1,6 @@
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/error.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/decoders.hpp>
 
 namespace penstock {

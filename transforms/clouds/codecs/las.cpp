@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las.hpp>
 #include <transforms/clouds/codecs/las_header.hpp>
 #include <transforms/clouds/codecs/las_points.hpp>

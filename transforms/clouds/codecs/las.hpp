@@ -8,7 +8,7 @@
 // The header's count of points holds: a file with fewer records is corrupt, records beyond the count are not points.
 #pragma once
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las_attributes.hpp>
 
 namespace penstock {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/formats/schema.hpp>
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/schema.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

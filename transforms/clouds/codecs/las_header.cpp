@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las_header.hpp>
 
 namespace penstock {

@@ -14,7 +14,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/las_attributes.hpp>
 
 namespace penstock {

@@ -1,7 +1,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las_points.hpp>
 
 namespace penstock {

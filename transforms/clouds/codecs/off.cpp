@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/off.hpp>
 #include <transforms/clouds/codecs/table.hpp>
 #include <transforms/clouds/codecs/text_numbers.hpp>

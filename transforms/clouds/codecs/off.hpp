@@ -8,8 +8,9 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/points.hpp>
+#include <penstock/random.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <limits>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
 
 namespace penstock {

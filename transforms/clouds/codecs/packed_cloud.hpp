@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

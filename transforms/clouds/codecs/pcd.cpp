@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <formats/filters/lzf.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/pcd.hpp>
 #include <transforms/clouds/codecs/pcd_header.hpp>
 #include <transforms/clouds/codecs/table.hpp>

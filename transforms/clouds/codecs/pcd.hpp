@@ -1,7 +1,7 @@
 // Decodes files of the Point Cloud Library (.pcd).
 #pragma once
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string_view>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/pcd_header.hpp>
 #include <transforms/clouds/codecs/text_numbers.hpp>
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/ply.hpp>
 #include <transforms/clouds/codecs/ply_header.hpp>
 #include <transforms/clouds/codecs/table.hpp>

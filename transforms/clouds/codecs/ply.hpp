@@ -1,7 +1,7 @@
 // Decodes polygon files (.ply): their vertices as a cloud.
 #pragma once
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

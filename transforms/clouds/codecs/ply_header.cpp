@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/ply_header.hpp>
 #include <transforms/clouds/codecs/text_numbers.hpp>
 

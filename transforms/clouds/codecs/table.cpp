@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/table.hpp>
 
 namespace penstock {

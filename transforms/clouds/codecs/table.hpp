@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

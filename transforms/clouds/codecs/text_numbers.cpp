@@ -4,7 +4,7 @@
 #include <limits>
 #include <type_traits>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/text_numbers.hpp>
 
 namespace penstock {

@@ -2,7 +2,7 @@
 #include <array>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/table.hpp>
 #include <transforms/clouds/codecs/text_numbers.hpp>
 #include <transforms/clouds/codecs/xyz.hpp>

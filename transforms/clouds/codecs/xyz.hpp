@@ -1,7 +1,7 @@
 // Decodes clouds in plain text: a point a line (.xyz, .pts, .asc, .csv).
 #pragma once
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

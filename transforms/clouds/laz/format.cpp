@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/laz/arithmetic_decoder.hpp>
 #include <transforms/clouds/laz/format.hpp>
 

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/laz/items.hpp>
 
 namespace penstock {

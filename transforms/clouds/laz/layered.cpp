@@ -10,7 +10,7 @@
 #include <array>
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/laz/chunk.hpp>
 #include <transforms/clouds/laz/items14.hpp>
 #include <transforms/clouds/laz/points14.hpp>

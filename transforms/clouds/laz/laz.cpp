@@ -2,7 +2,7 @@
 #include <limits>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las_header.hpp>
 #include <transforms/clouds/codecs/las_points.hpp>
 #include <transforms/clouds/laz/chunk.hpp>

@@ -9,7 +9,7 @@
 // need. Chunks of a fixed number of points are found without their table too, each behind the one before.
 #pragma once
 
-#include <penstock/transforms/clouds/codecs/cloud.hpp>
+#include <transforms/clouds/codecs/cloud.hpp>
 
 namespace penstock {
 

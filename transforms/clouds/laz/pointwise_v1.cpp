@@ -5,7 +5,7 @@
 // Isenburg, "LASzip: lossless compression of LiDAR data", PE&RS 79(2), 2013.
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/laz/pointwise.hpp>
 
 namespace penstock {

@@ -1,7 +1,8 @@
 // Samples the points that lie farthest from each other (farthest point sampling).
 #pragma once
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

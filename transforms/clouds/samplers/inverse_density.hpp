@@ -1,7 +1,8 @@
 // Samples points with less weight where they are dense.
 #pragma once
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

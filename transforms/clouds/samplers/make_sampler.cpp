@@ -1,12 +1,13 @@
 #include <cmath>
 #include <string>
 
-#include <penstock/base/error.hpp>
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/error.hpp>
+#include <penstock/points.hpp>
 #include <transforms/clouds/samplers/fps.hpp>
 #include <transforms/clouds/samplers/inverse_density.hpp>
 #include <transforms/clouds/samplers/poisson.hpp>
 #include <transforms/clouds/samplers/random.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 #include <transforms/clouds/samplers/stratified.hpp>
 #include <transforms/clouds/samplers/voxel.hpp>
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/samplers/point_bounds.hpp>
 
 namespace penstock {
@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t kStreams = 8;  // minima and maxima side by side, because one alone waits for itself
 
-struct Range {
+struct Extremes {
   float low, high;
   bool finite;
 };
 
-Range range_of(const float* values, std::size_t count) {
+Extremes extremes_of(const float* values, std::size_t count) {
   float low[kStreams], high[kStreams], nothing[kStreams] = {};
   std::fill_n(low, kStreams, std::numeric_limits<float>::max());
   std::fill_n(high, kStreams, std::numeric_limits<float>::lowest());
@@ -53,7 +53,7 @@ PointBounds bounds_of(const PointColumns& cloud) {
   if (cloud.count == 0) return bounds;
   const float* columns[] = {cloud.x, cloud.y, cloud.z};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const Range range = range_of(columns[axis], cloud.count);
+    const Extremes range = extremes_of(columns[axis], cloud.count);
     if (!range.finite) complain(cloud);
     bounds.low[axis] = range.low;
     bounds.high[axis] = range.high;

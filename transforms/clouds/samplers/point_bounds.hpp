@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

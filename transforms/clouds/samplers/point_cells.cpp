@@ -1,7 +1,7 @@
 #include <cmath>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/samplers/point_cells.hpp>
 
 namespace penstock {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <transforms/clouds/samplers/point_bounds.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

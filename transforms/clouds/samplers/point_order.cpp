@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/samplers/hilbert.hpp>
 #include <transforms/clouds/samplers/point_order.hpp>
 

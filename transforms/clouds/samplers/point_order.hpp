@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

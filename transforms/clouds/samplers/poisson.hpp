@@ -1,7 +1,8 @@
 // Samples points that keep a distance from each other (Poisson disk sampling).
 #pragma once
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <bit>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/samplers/radix_sort.hpp>
 #include <transforms/clouds/samplers/random.hpp>
 

@@ -1,7 +1,8 @@
 // Samples points uniformly, without looking at coordinates. See choose_random().
 #pragma once
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <string_view>
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/points.hpp>
 
 namespace penstock {
 namespace {

@@ -1,7 +1,8 @@
 // Samples one point from each occupied cell of a grid.
 #pragma once
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

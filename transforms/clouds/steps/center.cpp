@@ -1,6 +1,6 @@
 #include <array>
 
-#include <penstock/transforms/clouds/steps/center.hpp>
+#include <penstock/points.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include <penstock/transforms/clouds/steps/cloud_decode.hpp>
+#include <penstock/points.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {

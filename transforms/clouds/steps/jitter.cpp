@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <penstock/transforms/clouds/steps/jitter.hpp>
+#include <penstock/points.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 #include <transforms/normal_draws.hpp>
 

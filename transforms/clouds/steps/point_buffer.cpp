@@ -4,7 +4,7 @@
 #include <numeric>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/clouds/samplers/voxel.hpp>
 #include <transforms/clouds/steps/point_buffer.hpp>
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/clouds/samplers/sampler.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 
 namespace penstock {
 

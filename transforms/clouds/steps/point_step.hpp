@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 #include <transforms/chain/parameter.hpp>
 #include <transforms/clouds/steps/point_buffer.hpp>
 

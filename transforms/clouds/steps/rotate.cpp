@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include <penstock/transforms/clouds/steps/rotate.hpp>
+#include <penstock/points.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {

@@ -1,4 +1,5 @@
-#include <penstock/transforms/clouds/steps/sample.hpp>
+#include <penstock/points.hpp>
+#include <transforms/clouds/samplers/sampler.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {

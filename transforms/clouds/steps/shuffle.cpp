@@ -1,7 +1,7 @@
 #include <numeric>
 #include <utility>
 
-#include <penstock/transforms/clouds/steps/shuffle.hpp>
+#include <penstock/points.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include <penstock/transforms/clouds/steps/unit.hpp>
+#include <penstock/points.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 
 namespace penstock {

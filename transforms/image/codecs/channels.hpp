@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/geometry.hpp>
 
 namespace penstock {
 

@@ -1,6 +1,6 @@
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 
 namespace penstock {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

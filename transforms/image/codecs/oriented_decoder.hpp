@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,7 @@
 // Decodes PNG: libdeflate and our own filters for plain files, libspng for interlaced and doubtful ones.
 #pragma once
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

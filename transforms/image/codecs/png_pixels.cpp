@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/png_pixels.hpp>
 
 namespace penstock {

@@ -4,7 +4,7 @@
 
 #include <webp/decode.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/exif.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/codecs/oriented_decoder.hpp>

@@ -1,7 +1,7 @@
 // Decodes WebP by libwebp, lossy and lossless. Source of its magic: RFC 9649, section 2.4: "RIFF", the length, "WEBP".
 #pragma once
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

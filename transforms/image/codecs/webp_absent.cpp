@@ -1,5 +1,5 @@
 // Replaces webp.cpp where libwebp is not found.
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/webp.hpp>
 
 namespace penstock {

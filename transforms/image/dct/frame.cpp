@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/dct/frame.hpp>
 

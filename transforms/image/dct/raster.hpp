@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/parallel.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/image/dct/frame.hpp>
 
 namespace penstock::jpt {

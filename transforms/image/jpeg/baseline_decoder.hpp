@@ -10,7 +10,7 @@
 
 #include <jpeglib.h>
 
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/image/dct/raster.hpp>
 #include <transforms/image/jpeg/coefficient_table.hpp>
 #include <transforms/image/jpeg/scan_reader.hpp>

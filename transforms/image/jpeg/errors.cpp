@@ -2,7 +2,7 @@
 
 #include <jerror.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpeg/errors.hpp>
 
 namespace penstock {

@@ -6,7 +6,7 @@
 
 #include <jpeglib.h>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/exif.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/codecs/oriented_decoder.hpp>

@@ -3,7 +3,7 @@
 // last bit; all others by libjpeg-turbo itself.
 #pragma once
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

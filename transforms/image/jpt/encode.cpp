@@ -2,7 +2,7 @@
 #include <numbers>
 
 #include <base/numbers/portable_math.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/encoder.hpp>
 #include <transforms/image/jpt/tile.hpp>
 

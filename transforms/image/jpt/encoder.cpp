@@ -3,7 +3,7 @@
 #include <cstring>
 #include <optional>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/jpeg/codecs.hpp>
 #include <transforms/image/jpeg/jpeg.hpp>

@@ -1,4 +1,4 @@
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/extents.hpp>
 #include <transforms/image/jpt/picture.hpp>
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/image/jpt/format.hpp>
 
 namespace penstock::jpt {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/dct/blocks.hpp>
 #include <transforms/image/jpt/format.hpp>

@@ -1,7 +1,7 @@
 // Decodes "jpt": photographs as `pack --jpeg recode` stores them, the same quantised coefficients as the JPEG file.
 #pragma once
 
-#include <penstock/transforms/codec.hpp>
+#include <penstock/codec.hpp>
 
 namespace penstock {
 

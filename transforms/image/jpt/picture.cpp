@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/picture.hpp>
 #include <transforms/pieces.hpp>
 

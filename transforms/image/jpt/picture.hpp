@@ -6,9 +6,8 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/codec.hpp>
-#include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/parallel.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/image/dct/idct_reduced.hpp>
 #include <transforms/image/dct/raster.hpp>
 #include <transforms/image/jpt/format.hpp>

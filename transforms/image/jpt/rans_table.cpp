@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/rans_table.hpp>
 
 namespace penstock::jpt {

@@ -5,7 +5,7 @@
 #include <libdeflate.h>
 
 #include <formats/filters/deflate.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/skeleton.hpp>
 
 namespace penstock::jpt {

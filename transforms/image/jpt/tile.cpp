@@ -1,7 +1,7 @@
 #include <bit>
 
 #include <formats/io/checks_sums.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpt/tile.hpp>
 
 namespace penstock::jpt {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/jpeg/codecs.hpp>
 #include <transforms/image/jpt/to_jpeg.hpp>
 

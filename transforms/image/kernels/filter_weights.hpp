@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <penstock/transforms/interpolation.hpp>
+#include <penstock/geometry.hpp>
 
 namespace penstock {
 

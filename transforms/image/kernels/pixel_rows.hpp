@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <penstock/formats/schema.hpp>
+#include <penstock/schema.hpp>
 
 namespace penstock::pixel_rows {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/kernels/pixel_rows.hpp>
 #include <transforms/image/kernels/resample.hpp>
 #include <transforms/image/kernels/resample_axes.hpp>

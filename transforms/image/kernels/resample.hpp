@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/formats/schema.hpp>
-#include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/interpolation.hpp>
-#include <penstock/transforms/parallel.hpp>
+#include <penstock/codec.hpp>
+#include <penstock/geometry.hpp>
+#include <penstock/schema.hpp>
 #include <transforms/image/kernels/filter_weights.hpp>
 
 namespace penstock {

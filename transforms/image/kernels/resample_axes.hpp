@@ -1,7 +1,7 @@
 // Describes the axes of a resample, from which its weights are made.
 #pragma once
 
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/image/kernels/filter_weights.hpp>
 
 namespace penstock {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/image/kernels/filter_weights.hpp>
 
 namespace penstock {

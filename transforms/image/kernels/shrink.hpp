@@ -1,7 +1,7 @@
 // Decides how much smaller than stored an image is decoded, where its chain makes it much smaller anyway.
 #pragma once
 
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/geometry.hpp>
 
 namespace penstock {
 

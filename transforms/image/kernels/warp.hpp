@@ -4,8 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/interpolation.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/image/kernels/resample.hpp>
 
 namespace penstock {

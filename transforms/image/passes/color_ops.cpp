@@ -6,7 +6,7 @@
 #include <string>
 
 #include <base/numbers/portable_math.hpp>
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/kernels/color_rows.hpp>
 #include <transforms/image/passes/color_ops.hpp>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/chain/color_op.hpp>
 
 namespace penstock {

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include <penstock/transforms/chain/step_values.hpp>
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/geometry.hpp>
+#include <penstock/step.hpp>
 #include <transforms/image/kernels/resample.hpp>
 
 namespace penstock {

@@ -2,7 +2,7 @@
 #include <limits>
 #include <string>
 
-#include <penstock/base/error.hpp>
+#include <penstock/error.hpp>
 #include <transforms/image/kernels/shrink.hpp>
 #include <transforms/image/passes/placement.hpp>
 

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include <penstock/transforms/geometry.hpp>
+#include <penstock/geometry.hpp>
 #include <transforms/chain/color_op.hpp>
 #include <transforms/image/kernels/warp.hpp>
 #include <transforms/image/passes/frame.hpp>

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <base/numbers/portable_math.hpp>
-#include <penstock/transforms/image/steps/auto_augment.hpp>
+#include <penstock/image.hpp>
 #include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/transforms/image/steps/color_jitter.hpp>
+#include <penstock/image.hpp>
 #include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {

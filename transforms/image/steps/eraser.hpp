@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <penstock/transforms/image/steps/random_erasing.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/image.hpp>
+#include <penstock/random.hpp>
 #include <transforms/image/kernels/resample.hpp>
 
 namespace penstock {

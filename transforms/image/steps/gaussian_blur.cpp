@@ -1,4 +1,4 @@
-#include <penstock/transforms/image/steps/gaussian_blur.hpp>
+#include <penstock/image.hpp>
 #include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <penstock/transforms/random.hpp>
+#include <penstock/random.hpp>
 #include <transforms/chain/parameter.hpp>
 #include <transforms/image/passes/placement.hpp>
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include <penstock/transforms/account.hpp>
-#include <penstock/transforms/chain/step.hpp>
-#include <penstock/transforms/output.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/account.hpp>
+#include <penstock/random.hpp>
+#include <penstock/step.hpp>
 #include <transforms/image/passes/placement.hpp>
+#include <transforms/output.hpp>
 
 namespace penstock {
 

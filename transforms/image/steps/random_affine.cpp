@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <penstock/transforms/image/steps/random_affine.hpp>
+#include <penstock/image.hpp>
 #include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {

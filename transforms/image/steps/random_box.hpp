@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include <penstock/transforms/chain/step_values.hpp>
-#include <penstock/transforms/geometry.hpp>
-#include <penstock/transforms/random.hpp>
+#include <penstock/geometry.hpp>
+#include <penstock/random.hpp>
+#include <penstock/step.hpp>
 
 namespace penstock {
 

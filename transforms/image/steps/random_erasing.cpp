@@ -1,4 +1,4 @@
-#include <penstock/transforms/image/steps/random_erasing.hpp>
+#include <penstock/image.hpp>
 #include <transforms/chain/parameter.hpp>
 #include <transforms/image/steps/random_box.hpp>
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <penstock/transforms/image/steps/random_resized_crop.hpp>
+#include <penstock/image.hpp>
 #include <transforms/image/steps/pixel_step.hpp>
 #include <transforms/image/steps/random_box.hpp>
 

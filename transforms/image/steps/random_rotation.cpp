@@ -1,4 +1,4 @@
-#include <penstock/transforms/image/steps/random_rotation.hpp>
+#include <penstock/image.hpp>
 #include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock {

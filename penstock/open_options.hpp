@@ -1,0 +1,102 @@
+// The options of open(), and the progress that it reports.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace penstock {
+
+/// docs/formats.md, "How a path is read", describes the decisions.
+struct OpenOptions {
+  std::string format = {};  ///< name of a format ("tar", ..., "folder"); empty: found out
+  std::string split = {};   ///< opens the folder of this split; empty: the path itself
+  bool split_names = true;  ///< false: folders named like splits are ordinary folders, or classes
+  std::string key = {};     ///< "last_dot" or "first_dot": where keys end in folders and ZIP archives; empty: found out
+
+  /// Names of the classes; position = class index. Folders of classes are numbered by it. Empty: sorted names.
+  std::vector<std::string> classes = {};
+  std::string rows = {};  ///< field with a row for each sample, in HDF5 and NPZ files; empty: found out
+
+  /// Whether they change the samples that a folder or ZIP archive of files has.
+  bool change_names() const { return !split.empty() || !split_names || !key.empty(); }
+
+  friend bool operator==(const OpenOptions&, const OpenOptions&) = default;
+};
+
+/// An option as programs outside C++ write it. A switch is "true" or "false", a list is an array of JSON.
+struct OpenOption {
+  std::string_view name;  ///< of the member, and in Python
+  std::string_view flag;  ///< of the command
+  std::string_view help;
+  std::string OpenOptions::*text = nullptr;
+  bool OpenOptions::*flag_value = nullptr;                ///< instead of `text`
+  std::vector<std::string> OpenOptions::*list = nullptr;  ///< instead of `text`
+};
+
+/// All of them. Records, the command and Python derive from this table; an option is added by a member and a line here.
+inline constexpr std::array kOpenOptions{
+    OpenOption{"format", "--source-format", "Format of the data, if names allow two: tar, hdf5, ..., folder",
+               &OpenOptions::format},
+    OpenOption{"split", "--split", "Split to open: the sub-folder train, val, test or the like", &OpenOptions::split},
+    OpenOption{"split_names", "--split-names", "false: sub-folders named like splits are ordinary folders", nullptr,
+               &OpenOptions::split_names},
+    OpenOption{"key", "--source-key", "Where keys of files end: last_dot or first_dot", &OpenOptions::key},
+    OpenOption{"classes", "--source-classes", "Names of the classes in their order, as JSON: '[\"cat\", \"dog\"]'",
+               nullptr, nullptr, &OpenOptions::classes},
+    OpenOption{"rows", "--source-rows", "Field with a row for each sample, if columns of HDF5 or NPZ files differ",
+               &OpenOptions::rows}};
+
+/// Sets the option. Throws Error: invalid_argument, for an unknown name, for a switch that is neither "true" nor
+/// "false", and for a list that is no array of texts.
+void set_open_option(OpenOptions& options, std::string_view name, std::string_view value);
+
+struct OpenOptionValue {
+  std::string_view name;
+  std::string value;
+};
+/// The options that differ from the defaults.
+std::vector<OpenOptionValue> given_options(const OpenOptions& options);
+
+/// ", format=\"tar\", split_names=False": as Python's open() is called with them. Empty without any.
+std::string options_text(const OpenOptions& options);
+
+/// Throws Error: invalid_argument, for values that no option has.
+void check_options(const OpenOptions& options);
+
+/// Any callable of (bytes or files done, total) is one; it may throw to end open(). So may `waiting`, which is called
+/// ten times a second while another process holds the lock of the index that is wanted; without it the other one is
+/// called with (0, 0).
+class OpenProgress {
+ public:
+  using Told = std::function<void(std::uint64_t done, std::uint64_t total)>;
+  using Waiting = std::function<void(const std::filesystem::path& lock, std::chrono::milliseconds waited)>;
+
+  OpenProgress() = default;
+  template <typename Callable>
+  requires(!std::same_as<std::remove_cvref_t<Callable>, OpenProgress> && std::constructible_from<Told, Callable>)
+      OpenProgress(Callable&& told, Waiting waiting = {})  // NOLINT: callables are passed as they are
+      : told_(std::forward<Callable>(told)), waiting_(std::move(waiting)) {}
+
+  explicit operator bool() const { return static_cast<bool>(told_); }
+  void operator()(std::uint64_t done, std::uint64_t total) const {
+    if (told_) told_(done, total);
+  }
+  void wait(const std::filesystem::path& lock, std::chrono::milliseconds waited) const {
+    waiting_ ? waiting_(lock, waited) : (*this)(0, 0);
+  }
+
+ private:
+  Told told_;
+  Waiting waiting_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,70 @@
+// How often samples come, which ones make a batch, and mixtures that a file describes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <penstock/dataset.hpp>
+#include <penstock/mixture.hpp>
+#include <penstock/order.hpp>
+
+namespace penstock {
+
+/// Draws::Kind::weighted, `once` or `repeated` of one number for each sample. The numbers are looked at when a loader
+/// is made.
+Draws drawn_by(Draws::Kind kind, std::span<const double> numbers, std::uint64_t samples = 0);
+/// The same of a field that holds a number ("weight", "json:weight"; see Column). Throws Error: invalid_argument, where
+/// the field or a sample's value is not there; corrupt, naming the sample, for what is no finite number; what reading
+/// and `tick` throw.
+Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column, std::uint64_t samples = 0,
+               const std::function<void()>& tick = {});
+/// The same of a number for each value of a field; "cls" also by the names of classes. Throws the same; Error:
+/// invalid_argument, naming the first sample whose value has none, and for a name that is no class.
+Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column,
+               const std::map<std::string, double>& number_of_value, std::uint64_t samples = 0,
+               const std::function<void()>& tick = {});
+/// Draws::Kind::balanced: the values of the field are the classes, in the order of their lengths, and of equally long
+/// ones of their bytes. Throws the same.
+Draws balanced_by(const Dataset& dataset, std::string_view column, std::uint64_t samples = 0,
+                  const std::function<void()>& tick = {});
+
+struct BucketOptions {
+  std::uint64_t window = LengthBuckets{}.window;
+  double budget = 0;  ///< 0: none
+};
+
+/// For LoaderOptions::buckets. `by` names whose lengths are meant:
+/// - "tokens", a field: its elements, where it is an array (raw ones as the index has them, .npy by their headers); the
+///   number, where it holds one of a fixed dtype; else its bytes, as the index has them.
+/// - "bytes:jpg": bytes of a field, whatever it holds.
+/// - "pixels:jpg", "height:jpg", "width:jpg": of images, as they are stored, by their headers.
+/// - "shape:jpg": of images, height first, so that those of one shape stand together; takes no budget.
+/// - "json:length", a member of a field: the number that it holds (Column).
+/// Headers are read on all cores, members by a loader. A sample may lack the field as long as no loader delivers it.
+/// Throws Error: invalid_argument, for no such field, and naming the sample, for a length below 0; corrupt,
+/// unsupported, naming the sample; io; what `tick` throws, which is called now and then.
+std::shared_ptr<const LengthBuckets> bucket_by(const Dataset& dataset, std::string_view by,
+                                               const BucketOptions& options = {},
+                                               const std::function<void()>& tick = {});
+/// Of the program's own: one for each sample of the dataset that the loader is made with. Throws Error:
+/// invalid_argument, for one that is below 0, infinite or no number.
+std::shared_ptr<const LengthBuckets> bucket_by(std::span<const double> lengths, const BucketOptions& options = {});
+
+/// A file of JSON that describes a mixture: its name ends in ".json", and it is no folder.
+bool is_mixture_file(const std::filesystem::path& path);
+
+/// {"sources": {name: path, ...}, "weights": {name: number}, "temperature": number, "stop": "first_exhausted" |
+/// "all_exhausted" | number, "sampling": "shares" | "random", "on_change": "raise" | "carry", "schedule": [[position,
+/// {name: number}], ...]}; all but "sources" may be left out. A source may also be
+/// {"path": path} with the options of its open() ("format", "split", ...). Paths are relative to the file's folder;
+/// sources stand in the order of their names' bytes. Opens the datasets. Throws Error: io; invalid_argument, naming the
+/// file, for anything else than that; what opening and Mixture throw.
+Mixture read_mixture(const std::filesystem::path& path);
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+// A view of a dense tensor in somebody else's memory.
+#pragma once
+
+#include <cstddef>
+
+#include <penstock/schema.hpp>
+
+namespace penstock {
+
+/// Elements in C order without gaps; whoever made `data` owns it.
+struct TensorView {
+  std::byte* data = nullptr;
+  DType dtype = DType::u8;
+  Shape shape;
+  std::uint64_t bytes() const { return element_count(shape) * size_of(dtype); }
+};
+
+}  // namespace penstock
