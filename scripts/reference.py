@@ -3,7 +3,7 @@
 
 Writes docs/reference/ from the sources: command.md from `penstock COMMAND --help`, python.md from the package's
 signatures and docstrings, options.md from loader/options/option_table.cpp and the declarations of C++ and Python,
-stats.md from record/time/counters.cpp. BUILD is a build folder with the command and the Python package, by default
+stats.md from record/time/counters.cpp, cpp.md from the public headers (scripts/cpp_reference.py). BUILD is a build folder with the command and the Python package, by default
 build/dev. A test compares the pages.
 """
 
@@ -17,6 +17,8 @@ import re
 import subprocess
 import sys
 import textwrap
+
+import cpp_reference
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "bindings/python/penstock"
@@ -450,6 +452,7 @@ def pages(build: pathlib.Path) -> dict[str, str]:
         "python.md": python_page(build),
         "options.md": options_page(build, command),
         "stats.md": stats_page(build),
+        "cpp.md": cpp_reference.page(MADE),
     }
 
 
