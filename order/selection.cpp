@@ -293,7 +293,7 @@ std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, cons
     const ErrorContext where{.dataset = here.dataset, .key = std::string(dataset.key(selection.sample(number)))};
     if (!lengths->has(number))
       throw Error::invalid_argument("the sample has nothing that by_length(" + double_quoted(buckets.by) + ")" +
-                                        " could measure; a view of those that have it leaves it out: only(has=...)",
+                                        " could measure; a view of those that have it leaves it out: filter(has=...)",
                                     where);
     throw Error::invalid_argument("the sample's length, " + shortest_decimal((*lengths)[number]) +
                                       ", is more than budget=" + shortest_decimal(buckets.budget),

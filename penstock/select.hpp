@@ -36,7 +36,7 @@ struct LengthRange {
 };
 
 /// What is given must all hold; a member left empty asks nothing.
-struct OnlyOptions {
+struct FilterOptions {
   std::vector<std::string> patterns = {};  ///< keys that match one of them (key_pattern.hpp)
   std::vector<std::string> keys = {};      ///< these keys; each must be there
   std::filesystem::path key_file = {};     ///< the same, one a line
@@ -46,15 +46,15 @@ struct OnlyOptions {
   std::vector<std::pair<std::string, LengthRange>> lengths = {};  ///< of values; a sample without the field is left out
   std::vector<std::pair<std::string, Sides>> sizes = {};          ///< of images, likewise
   /// Called once for each sample that is left by then, in order, in the calling thread; kept is what it chose.
-  std::function<bool(const SampleValues&)> where = {};
-  std::vector<std::string> where_fields = {};  ///< fields whose values it is given
-  std::string where_about = "a function";      ///< what the view says of it
+  std::function<bool(const SampleValues&)> predicate = {};
+  std::vector<std::string> predicate_fields = {};  ///< fields whose values it is given
+  std::string predicate_about = "a function";      ///< what the view says of it
 };
 
 /// A view of those samples, in the dataset's order. What the index tells is asked first, so that values are read of
 /// samples that are left. Throws Error: invalid_argument, naming what chose nothing, a key that is not there, a label
-/// that is no class, or a field that there is not; what reading throws; what `tick` and `where` throw.
-Dataset only(const Dataset& dataset, const OnlyOptions& options, const std::function<void()>& tick = {});
+/// that is no class, or a field that there is not; what reading throws; what `tick` and `predicate` throw.
+Dataset filter(const Dataset& dataset, const FilterOptions& options, const std::function<void()>& tick = {});
 
 /// By the number that a field says ("score", "json:score"; see Column), rising or, `reverse`, falling; equal ones stay
 /// in their order. Throws Error: invalid_argument, where the field or a sample's value is not there; corrupt, naming

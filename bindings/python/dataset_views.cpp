@@ -169,7 +169,7 @@ nb::object checked_function(nb::handle function, const char* option) {
   return nb::borrow(function);
 }
 
-void take_keys(OnlyOptions& options, nb::handle keys) {
+void take_keys(FilterOptions& options, nb::handle keys) {
   if (!given(keys)) return;
   if (nb::isinstance<nb::str>(keys)) {
     options.patterns = texts_of(keys, "keys");
@@ -196,7 +196,7 @@ std::string image_field(const Dataset& dataset) {
                                 {.dataset = dataset.path().string()});
 }
 
-void take_sizes(OnlyOptions& options, const Dataset& dataset, nb::handle sizes) {
+void take_sizes(FilterOptions& options, const Dataset& dataset, nb::handle sizes) {
   if (!given(sizes)) return;
   const auto take = [&](const std::string& field, nb::handle range) {
     const auto [least, most] = range_of<std::int64_t>(range, "sizes of " + field);
@@ -209,12 +209,14 @@ void take_sizes(OnlyOptions& options, const Dataset& dataset, nb::handle sizes) 
   }
 }
 
-Dataset only_these(const Dataset& self, nb::handle keys, nb::handle labels, const std::string& label_field,
-                   nb::handle has, nb::handle lengths, nb::handle sizes, nb::handle where) {
-  OnlyOptions options{.label_field = label_field};
-  const std::array all{keys, labels, has, lengths, sizes, where};
+Dataset filtered(const Dataset& self, nb::handle predicate, nb::handle keys, nb::handle labels,
+                 const std::string& label_field, nb::handle has, nb::handle lengths, nb::handle sizes) {
+  FilterOptions options{.label_field = label_field};
+  const std::array all{predicate, keys, labels, has, lengths, sizes};
+  if (nb::isinstance<nb::str>(predicate))
+    throw nb::type_error("predicate takes a function of a Sample; keys are chosen by filter(keys=\"cat/*\")");
   if (std::ranges::none_of(all, given))
-    throw nb::type_error("only() takes what to choose by: keys, labels, has, lengths, sizes or where");
+    throw nb::type_error("filter() takes what to choose by: a predicate, keys, labels, has, lengths or sizes");
   take_keys(options, keys);
   if (!given(labels) && label_field != "cls")
     throw Error::invalid_argument("label_field takes labels, which are looked for in it");
@@ -230,10 +232,10 @@ Dataset only_these(const Dataset& self, nb::handle keys, nb::handle labels, cons
   std::optional<Dataset> view;
   {
     const WithoutInterpreter released;
-    view.emplace(only(self, options, [] { check_signals(); }));
+    view.emplace(filter(self, options, [] { check_signals(); }));
   }
-  if (!given(where)) return *view;
-  const nb::object function = checked_function(where, "where");
+  if (!given(predicate)) return *view;
+  const nb::object function = checked_function(predicate, "predicate");
   SampleListBuilder chosen;
   Visitor(*view).run([&](const nb::object& sample) {
     if (is_true(function(sample))) chosen.add(nb::cast<Sample&>(sample).number);
@@ -446,26 +448,28 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
            "A view of the samples with these numbers, in this order: a list, a range, an array or a tensor. A number\n"
            "may stand there several times. Raises Error, naming a number that no sample has; TypeError for a mask.")
       .def(
-          "only", only_these, nb::arg("keys") = nb::none(), nb::kw_only(), nb::arg("labels") = nb::none(),
-          nb::arg("label_field") = "cls", nb::arg("has") = nb::none(), nb::arg("lengths") = nb::none(),
-          nb::arg("sizes") = nb::none(), nb::arg("where") = nb::none(),
-          nb::sig("def only(self, keys: str | os.PathLike | collections.abc.Iterable[str] | None = None, *, "
+          "filter", filtered, nb::arg("predicate") = nb::none(), nb::kw_only(), nb::arg("keys") = nb::none(),
+          nb::arg("labels") = nb::none(), nb::arg("label_field") = "cls", nb::arg("has") = nb::none(),
+          nb::arg("lengths") = nb::none(), nb::arg("sizes") = nb::none(),
+          nb::sig("def filter(self, predicate: collections.abc.Callable[[Sample], object] | None = None, *, "
+                  "keys: str | os.PathLike | collections.abc.Iterable[str] | None = None, "
                   "labels: str | int | collections.abc.Iterable[str | int] | None = None, label_field: str = \"cls\", "
                   "has: str | collections.abc.Iterable[str] | None = None, "
                   "lengths: dict[str, tuple[int | None, int | None]] | None = None, "
-                  "sizes: tuple[int | None, int | None] | dict[str, tuple[int | None, int | None]] | None = None, "
-                  "where: collections.abc.Callable[[Sample], object] | None = None) -> Dataset"),
-          "A view of the samples for which all that is given holds, in their order.\n\n"
-          "keys: a pattern (\"cat/*\", `*` also for `/`), a list of keys, or a pathlib.Path of a file with one a "
-          "line;\n"
-          "each that is listed must be there. labels: names or numbers of classes, or texts of `label_field`, which "
-          "may\n"
-          "be a member of a JSON field (\"json:weather\"). has: fields that a sample must have. lengths: bytes of "
-          "values,\n"
-          "{\"jpg\": (least, most)}, None for no limit. sizes: the same of both sides of images, in pixels, read from\n"
-          "their headers; (least, most) alone where one field holds images. where: a function that is called once for\n"
-          "each sample that is left, with its Sample; what is kept is the choice. Raises Error, naming what chose "
-          "none.")
+                  "sizes: tuple[int | None, int | None] | dict[str, tuple[int | None, int | None]] | None = None) "
+                  "-> Dataset"),
+          "A view of the samples that meet every condition given, in the dataset's order.\n\n"
+          "predicate: a function of a Sample. It is called once, in order, for each sample that meets the other\n"
+          "    conditions. The view has the samples for which it returns true.\n"
+          "keys: a pattern (\"cat/*\"; `*` also matches `/`), a list of keys, or a pathlib.Path of a file with one key a\n"
+          "    line. Every listed key must exist.\n"
+          "labels: names or numbers of classes, or values of `label_field`.\n"
+          "label_field: a field, or a member of a JSON field (\"json:weather\").\n"
+          "has: fields that a sample must have.\n"
+          "lengths: bytes of values, {\"jpg\": (least, most)}. None is no limit.\n"
+          "sizes: limits of both sides of images in pixels, in the same form. (least, most) alone is enough if one\n"
+          "    field holds images. Only the headers of the images are read.\n"
+          "Raises Error if no sample is left; it names the condition.")
       .def(
           "split", split_into, nb::arg("parts"), nb::kw_only(), nb::arg("by") = "key", nb::arg("stratify") = nb::none(),
           nb::arg("seed") = 0,

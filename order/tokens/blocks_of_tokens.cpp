@@ -66,7 +66,7 @@ void require_short(const TokenDocuments& documents, std::uint64_t length, const 
   refuse_blocks(dataset, options,
                 "the document has " + with_commas(documents.tokens(first)) + " tokens, more than a block of " +
                     with_commas(length) + ", and documents=\"whole\" cuts none (" + with_commas(longer) +
-                    " are longer than that): only(lengths={\"" + one_line(options.field) + "\": (None, " +
+                    " are longer than that): filter(lengths={\"" + one_line(options.field) + "\": (None, " +
                     std::to_string(most) + ")}) leaves them out",
                 std::string(dataset.key(documents.sample(first))));
 }

@@ -97,7 +97,7 @@ TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, con
   for (std::uint64_t sample = 0; !dataset_.complete(field_) && sample < dataset_.size(); ++sample) {
     std::vector<Piece> pieces;
     if (dataset_.locate(sample, field_, pieces)) continue;
-    throw Error::invalid_argument("a document lacks the field: only(has=\"" + one_line(schema.name) +
+    throw Error::invalid_argument("a document lacks the field: filter(has=\"" + one_line(schema.name) +
                                       "\") chooses those that have it" +
                                       and_why_no_field(dataset_, schema.name, dataset_.shard_of(sample)),
                                   context(sample));

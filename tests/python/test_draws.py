@@ -206,7 +206,7 @@ def test_counts_are_kept(dataset):
 @pytest.mark.parametrize("kind", ["weights", "once", "repeats", "balance"])
 def test_with_subsets_views_and_missing_fields(dataset, kind):
     chosen = [i for i in range(SIZE) if i % 3 != 1]
-    view = dataset.only([f"{i:03}" for i in chosen])
+    view = dataset.filter(keys=[f"{i:03}" for i in chosen])
     numbers = [NUMBERS[i] for i in chosen]
 
     def of(which, weights, **options):

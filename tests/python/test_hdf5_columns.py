@@ -233,7 +233,7 @@ def test_an_error_for_a_field_that_is_not_there_says_why_it_was_left_out(tmp_pat
     with pytest.raises(ps.Error, match=told):
         dataset.sort("x")
     with pytest.raises(ps.Error, match=told):
-        dataset.only(has=["x"])
+        dataset.filter(has=["x"])
     with pytest.raises(ps.Error, match=told):
         ps.pack(path, tmp_path / "packed", format="tar", decode="x=8")
     with pytest.raises(ps.Error, match="2 rows where the samples are 4"):

@@ -426,7 +426,7 @@ def test_a_field_that_nobody_asks_for_keeps_no_other_from_being_read(tmp_path):
     assert told in repr(dataset.fields[0])
     for read in (
         lambda: dataset[0]["x"],
-        lambda: dataset.only(where=lambda sample: sample["x"]),
+        lambda: dataset.filter(lambda sample: sample["x"]),
         lambda: ps.Loader(
             dataset,
             batch_size=2,

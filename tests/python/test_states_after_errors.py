@@ -93,7 +93,7 @@ def blocks(dataset):
 
 
 def turned(dataset):
-    return dataset.only("1_*") + dataset.only("0_*")
+    return dataset.filter(keys="1_*") + dataset.filter(keys="0_*")
 
 
 SHUFFLED = {"shuffle": True, "seed": 7}

@@ -271,7 +271,7 @@ def test_views_of_blocks_are_views(corpus, tmp_path):
     assert len(set(both.keys)) == len(both)
     assert both[1].key == blocks.keys[1] and blocks.find(blocks.keys[5]) == 5
 
-    few = ps.token_blocks(dataset.only(where=lambda sample: sample.number % 3 == 0), 32)
+    few = ps.token_blocks(dataset.filter(lambda sample: sample.number % 3 == 0), 32)
     check(few, tokens_model.Blocks(documents[::3], 32))
     parts = blocks.split({"train": 0.8, "val": 0.2})
     assert sum(map(len, parts.values())) == len(blocks)
@@ -330,8 +330,8 @@ def test_the_hint_of_whole_documents_counts_what_stands_in_front_of_tokens(tmp_p
     for end in (None, 5):
         with pytest.raises(ps.Error) as told:
             ps.token_blocks(dataset, 13, field="npy", packing="best_fit", documents="whole", end=end)
-        most = re.search(r'only\(lengths=\{"npy": \(None, (\d+)\)\}\) leaves them out', told.value.cause)
-        short = dataset.only(lengths={"npy": (None, int(most[1]))})
+        most = re.search(r'filter\(lengths=\{"npy": \(None, (\d+)\)\}\) leaves them out', told.value.cause)
+        short = dataset.filter(lengths={"npy": (None, int(most[1]))})
         assert len(short) == (4 if end is None else 3)
         ps.token_blocks(short, 13, field="npy", packing="best_fit", documents="whole", end=end)
 
@@ -382,7 +382,7 @@ def test_what_makes_no_blocks_is_refused(corpus, tmp_path):
         ps.token_blocks(dataset, 8, add="positions")
     error = refused("more than a block of 80", dataset, 80, packing="best_fit", documents="whole")
     assert error.key == dataset.keys[next(i for i, d in enumerate(documents) if len(d) > 80)]
-    short = dataset.only(lengths={"tokens": (None, 160)})
+    short = dataset.filter(lengths={"tokens": (None, 160)})
     check(
         ps.token_blocks(short, 80, packing="best_fit", documents="whole"),
         tokens_model.Blocks([d for d in documents if len(d) <= 80], 80, "best_fit"),
@@ -416,12 +416,12 @@ def test_documents_that_are_no_lists_of_integers_are_refused(tmp_path):
     refused("say the dtype", folder, 2, field="bin")
     assert (
         refused(
-            "5 bytes are no whole number of uint16", ps.open(folder).only(has="bin"), 2, field="bin", dtype="uint16"
+            "5 bytes are no whole number of uint16", ps.open(folder).filter(has="bin"), 2, field="bin", dtype="uint16"
         ).key
         == "a"
     )
     lacking = refused("lacks the field", folder, 2, field="bin", dtype="uint16")
-    assert lacking.key == "b" and 'only(has="bin")' in lacking.cause
+    assert lacking.key == "b" and 'filter(has="bin")' in lacking.cause
     refused("its values are txt", ps.open(folder), 2, field="txt")
 
 

@@ -158,14 +158,14 @@ def view_of_each_kind(a, b):
     tokens = ps.token_blocks(a.take(15), 7, field="npy")
     yield a
     yield a.take(3)
-    yield a.only(labels=[1], has="npy")
+    yield a.filter(labels=[1], has="npy")
     yield a.sort(lambda sample: sample.key[::-1])
     yield a.split({"x": 0.5, "y": 0.5})["x"]
     yield ps.concat([a, b, a])
     yield ps.open(a.path) + ps.open(a.path)
     yield ps.concat([a.skip(2), (a + b).take(30).sort("key", reverse=True)])
     yield a.join(a.sort("cls"), fields={"cls": "other.cls"})
-    yield a.only(has="cls").join(ps.open(a.path).take(10), fields={"npy": "n2"}, missing="exclude").skip(1)
+    yield a.filter(has="cls").join(ps.open(a.path).take(10), fields={"npy": "n2"}, missing="exclude").skip(1)
     yield tokens
     yield ps.token_blocks(
         a + b, 16, field="npy", packing="best_fit", end=5, add=["positions"], shuffle_documents=3, window=9
@@ -320,19 +320,19 @@ def chosen(dataset, condition):
 
 
 @pytest.mark.parametrize("format", ["tar", "lmdb", "hdf5"])
-def test_only_keeps_what_all_conditions_hold_for(records, format):
+def test_filter_keeps_what_all_conditions_hold_for(records, format):
     dataset = ps.open(records[format])
-    assert dataset.only("p00*").keys == [key for key in dataset.keys if key.startswith("p00")]
-    assert dataset.only("{p001,p004}/*").keys == [key for key in dataset.keys if key[:4] in ("p001", "p004")]
+    assert dataset.filter(keys="p00*").keys == [key for key in dataset.keys if key.startswith("p00")]
+    assert dataset.filter(keys="{p001,p004}/*").keys == [key for key in dataset.keys if key[:4] in ("p001", "p004")]
     some = dataset.keys[::37]
-    assert dataset.only(some[::-1]).keys == some
-    assert dataset.only(has="txt").keys == chosen(dataset, lambda sample: "txt" in sample)
-    assert dataset.only(lengths={"txt": (0, 10)}).keys == chosen(
+    assert dataset.filter(keys=some[::-1]).keys == some
+    assert dataset.filter(has="txt").keys == chosen(dataset, lambda sample: "txt" in sample)
+    assert dataset.filter(lengths={"txt": (0, 10)}).keys == chosen(
         dataset, lambda sample: "txt" in sample and len(sample["txt"]) <= 10
     )
-    assert dataset.only(labels=[1, "4"]).keys == chosen(dataset, lambda sample: sample["cls"] in (b"1", b"4"))
-    assert dataset.only(labels="p001", label_field="json:patient").keys == dataset.only("p001/*").keys
-    both = dataset.only("p0*", labels=4, lengths={"json": (45, None)})
+    assert dataset.filter(labels=[1, "4"]).keys == chosen(dataset, lambda sample: sample["cls"] in (b"1", b"4"))
+    assert dataset.filter(labels="p001", label_field="json:patient").keys == dataset.filter(keys="p001/*").keys
+    both = dataset.filter(keys="p0*", labels=4, lengths={"json": (45, None)})
     assert both.keys == chosen(dataset, lambda s: s.key.startswith("p0") and s["cls"] == b"4" and len(s["json"]) >= 45)
     assert "only keys p0*, only json of at least 45 bytes, only labels 4; " in repr(both)
 
@@ -346,15 +346,15 @@ def test_a_function_is_asked_once_about_each_sample_that_is_left(records):
         record = json.loads(sample["json"])
         return record["score"] < 50 and ("txt" not in sample or len(sample["txt"]) > 20)
 
-    view = dataset.only(labels=1, where=low)
-    ones = dataset.only(labels=1)
+    view = dataset.filter(labels=1, predicate=low)
+    ones = dataset.filter(labels=1)
     assert [sample.key for sample in seen] == ones.keys
     assert view.keys == chosen(ones, low) and "only where low()" in repr(view)
     assert seen[1000]["json"] == dict(seen[1000])["json"]  # kept samples read for themselves
     with pytest.raises(ZeroDivisionError):
-        dataset.only(where=lambda sample: 1 / (int(sample.key[-5:]) - 2000))
+        dataset.filter(lambda sample: 1 / (int(sample.key[-5:]) - 2000))
     with pytest.raises(ps.Error, match="only where a function: chooses none of 3,000 samples"):
-        dataset.only(where=lambda sample: sample["cls"] == b"9")
+        dataset.filter(lambda sample: sample["cls"] == b"9")
 
 
 def test_images_are_chosen_by_their_sides(images, tmp_path):
@@ -362,16 +362,16 @@ def test_images_are_chosen_by_their_sides(images, tmp_path):
     sizes = {sample.key: Image.open(io.BytesIO(sample["jpg"])).size for sample in dataset}
     for least, most in ((400, None), (None, 480), (350, 500)):
         wanted = [key for key in dataset.keys if min(sizes[key]) >= (least or 0) and max(sizes[key]) <= (most or 1e9)]
-        assert dataset.only(sizes=(least, most)).keys == wanted
-        assert dataset.only(sizes={"jpg": (least, most)}).keys == wanted
+        assert dataset.filter(sizes=(least, most)).keys == wanted
+        assert dataset.filter(sizes={"jpg": (least, most)}).keys == wanted
     # a header beyond the first 64 KiB, and a broken image
     with_icc = tmp_path / "a" / "long.jpg"
     with_icc.parent.mkdir()
     Image.new("RGB", (300, 200)).save(with_icc, icc_profile=bytes(200_000))
-    assert ps.open(tmp_path / "a").only(sizes=(200, 300)).keys == ["long"]
+    assert ps.open(tmp_path / "a").filter(sizes=(200, 300)).keys == ["long"]
     (tmp_path / "a" / "bad.jpg").write_bytes(b"\xff\xd8\xff\xe0nothing")
     with pytest.raises(ps.Error, match="sample bad"):
-        ps.open(tmp_path / "a").only(sizes=(200, 300))
+        ps.open(tmp_path / "a").filter(sizes=(200, 300))
 
 
 def test_a_file_that_went_is_named_with_its_sample(tmp_path):
@@ -380,7 +380,7 @@ def test_a_file_that_went_is_named_with_its_sample(tmp_path):
     dataset = ps.open(tmp_path)
     (tmp_path / "two.png").unlink()
     with pytest.raises(ps.Error, match="cannot open") as error:
-        dataset.only(sizes=(1, 100))
+        dataset.filter(sizes=(1, 100))
     assert (error.value.kind, error.value.key, error.value.field) == ("io", "two", "png")
 
 
@@ -388,10 +388,10 @@ def test_keys_come_from_a_file(records, tmp_path):
     dataset = ps.open(records["tar"])
     listed = tmp_path / "keys.txt"
     listed.write_text("\n".join(dataset.keys[7:90:3]) + "\n")
-    assert dataset.only(listed).keys == dataset.keys[7:90:3]
+    assert dataset.filter(keys=listed).keys == dataset.keys[7:90:3]
     listed.write_text("nobody\n" + dataset.keys[3])
     with pytest.raises(ps.Error, match='there is no sample of key "nobody"'):
-        dataset.only(listed)
+        dataset.filter(keys=listed)
 
 
 @pytest.mark.parametrize(
@@ -410,12 +410,13 @@ def test_keys_come_from_a_file(records, tmp_path):
         ({"lengths": 9}, TypeError, "lengths takes a dict"),
         ({"sizes": (9, 10)}, ps.Error, "no field holds images"),
         ({"sizes": {"json": (9, 10)}}, ps.Error, "json"),
-        ({"where": "cls"}, TypeError, "where takes a function"),
+        ({"predicate": "cat/*"}, TypeError, r'predicate takes a function of a Sample; keys are chosen by filter\(keys='),
+        ({"predicate": 3}, TypeError, "predicate takes a function"),
     ],
 )
 def test_a_choice_that_cannot_be_made_is_told(records, arguments, kind, text):
     with pytest.raises(kind, match=text):
-        ps.open(records["tar"]).only(**arguments)
+        ps.open(records["tar"]).filter(**arguments)
 
 
 # ---- Order and joins --------------------------------------------------------------------------------------------------
@@ -456,11 +457,11 @@ def test_a_join_is_loaded_packed_and_read_like_one_dataset(records, tmp_path):
     ps.pack(both.take(100), tmp_path / "both", progress=False)
     packed = ps.open(tmp_path / "both")
     assert dict(packed[packed.find(both[17].key)]) == dict(both[17])
-    few = other.only("p00*")
+    few = other.filter(keys="p00*")
     with pytest.raises(ps.Error, match="has no sample of this key to join"):
         dataset.join(few, fields={"json": "x"})
     left = dataset.join(few, fields={"json": "x"}, missing="exclude")
-    assert left.keys == dataset.only("p00*").keys and f"{3000 - len(few):,} without partner left out" in repr(left)
+    assert left.keys == dataset.filter(keys="p00*").keys and f"{3000 - len(few):,} without partner left out" in repr(left)
     with pytest.raises(ps.Error, match="has no field that"):
         dataset.join(other)
 

@@ -130,7 +130,7 @@ def chosen(draw, view, _):
         if not set(more) & set(options):
             options, hold = {**options, **more}, [*hold, condition]
     samples = [sample for sample in view.samples if all(condition(sample) for condition in hold)]
-    return view.of(lambda dataset: dataset.only(**options), samples)
+    return view.of(lambda dataset: dataset.filter(**options), samples)
 
 
 def ordered(draw, view, _):

@@ -319,7 +319,7 @@ def test_bytes_do_not_depend_on_how_they_are_made(packed, folder, chain):
 
 
 def test_views_and_subsets(packed, frames):
-    view = packed.only("ep[024]/*")
+    view = packed.filter(keys="ep[024]/*")
     groups = [GROUPS[NUMBER[key]] for key in view.keys]
     loader = ps.Loader(view, batch_size=4, transforms=fields_of(window(edge="drop")))
     model = Window(groups, OFFSETS, "drop")

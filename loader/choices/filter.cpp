@@ -108,11 +108,11 @@ class Narrowing {
            name + " with sides of " + range_text(sides.shortest, sides.longest) + " pixels");
   }
 
-  void by_function(const OnlyOptions& options) {
-    if (!options.where) return;
+  void by_function(const FilterOptions& options) {
+    if (!options.predicate) return;
     std::vector<std::uint32_t> fields;
-    for (const std::string& name : options.where_fields) fields.push_back(field_named(view_, name));
-    by_values("where " + options.where_about, fields, options.where);
+    for (const std::string& name : options.predicate_fields) fields.push_back(field_named(view_, name));
+    by_values("where " + options.predicate_about, fields, options.predicate);
   }
 
   const Dataset& view() const { return view_; }
@@ -192,7 +192,7 @@ SampleList with_sides(const Dataset& dataset, std::uint32_t field, const Sides& 
   return std::move(builder).finish();
 }
 
-Dataset only(const Dataset& dataset, const OnlyOptions& options, const std::function<void()>& tick) {
+Dataset filter(const Dataset& dataset, const FilterOptions& options, const std::function<void()>& tick) {
   Narrowing narrowing(dataset, tick);
   narrowing.by_patterns(options.patterns);
   if (!options.keys.empty()) narrowing.by_keys(options.keys, "keys " + listed(options.keys));
