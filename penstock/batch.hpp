@@ -1,4 +1,8 @@
-// A batch as the consumer gets it: named tensors in a slab, which returns to its pool when the last copy dies.
+// A batch: named tensors. Its memory returns to the loader when the last copy of the batch ends.
+//
+//   penstock::Loader loader(penstock::open("photos"), {.transforms = {{"cls", penstock::label()}}});
+//   for (const penstock::Batch& batch : loader)
+//     for (const std::int64_t label : batch["cls"].as<std::int64_t>()) std::cout << label << ' ';
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,8 @@
-// An opened dataset of any packing, or a folder of files: numbered samples whose fields are pieces of files.
+// An opened dataset: numbered samples whose fields are bytes in files. Opens folders of files and every packed format.
+//
+//   const penstock::Dataset photos = penstock::open("photos");
+//   std::cout << photos.size() << " samples of " << photos.classes().size() << " classes\n";
+//   const std::vector<std::byte> file = penstock::read_field(photos, 0, photos.field("jpg").value());
 #pragma once
 
 #include <cstdint>

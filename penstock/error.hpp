@@ -1,4 +1,10 @@
-// The one exception type of penstock: a kind, the cause, and where in the data it happened.
+// The one exception type of penstock: its kind, its cause, and where in the data it happened.
+//
+//   try {
+//     penstock::open("missing");
+//   } catch (const penstock::Error& error) {
+//     std::cerr << error.what() << '\n';  // "missing: io: No such file or directory"
+//   }
 #pragma once
 
 #include <cstdint>

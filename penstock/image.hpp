@@ -1,4 +1,7 @@
 // The steps of images: decode, crop, resize, flip, color, numbers.
+//
+//   namespace image = penstock::image;
+//   const penstock::Chain evaluation = image::resize(256) | image::center_crop(224);
 #pragma once
 
 #include <array>

@@ -1,5 +1,8 @@
-// Audits a ledger: whether every sample of every epoch was delivered once, over all ranks, across crashes, restarts and
-// changes of world. docs/ledger.md says what counts.
+// Audits a delivery log: whether each sample of an epoch was delivered once, over all ranks and restarts. docs/ledger.md
+// defines what counts.
+//
+//   const penstock::LedgerAudit audit = penstock::audit_ledger("log");
+//   std::cout << penstock::to_text(audit);
 #pragma once
 
 #include <cstdint>

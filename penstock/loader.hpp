@@ -1,4 +1,13 @@
-// The loader: a dataset and options go in, batches come out, stats stand beside them.
+// The loader: reads, decodes and transforms a dataset, and delivers batches.
+//
+//   namespace image = penstock::image;
+//   penstock::Loader loader(penstock::open("photos"), {
+//       .batch_size = 64,
+//       .shuffle = true,
+//       .transforms = {{"jpg", image::random_resized_crop(224) | image::normalize({0.5F, 0.5F, 0.5F}, {0.2F, 0.2F, 0.2F})},
+//                      {"cls", penstock::label()}}});
+//   for (const penstock::Batch& batch : loader)  // one epoch
+//     std::cout << batch["jpg"].as<float>().size() << '\n';
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,7 @@
 // A mixture: several datasets whose samples come in one order, by weights.
+//
+//   const penstock::Mixture mixture({{"web", penstock::open("web"), 3}, {"books", penstock::open("books"), 1}});
+//   penstock::Loader loader(mixture, {.shuffle = true});
 #pragma once
 
 #include <cstdint>

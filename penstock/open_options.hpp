@@ -1,4 +1,6 @@
-// The options of open(), and the progress that it reports.
+// The options of open(), and its progress reports.
+//
+//   const auto train = penstock::open("imagenet", penstock::OpenOptions{.split = "train"});
 #pragma once
 
 #include <array>

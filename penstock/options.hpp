@@ -1,4 +1,7 @@
 // The options of a Loader. Their defaults suit training from local storage.
+//
+//   const penstock::LoaderOptions options{
+//       .batch_size = 64, .shuffle = true, .cache = {.kind = penstock::CacheKind::decoded, .limit = std::uint64_t{8} << 30}};
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,6 @@
-// Packs a dataset: convert() packs one that exists, Writer samples that are not files.
+// Packs samples into shards: convert() packs a dataset, and Writer packs samples that are not files.
+//
+//   penstock::convert(penstock::open("photos"), "shards", {.format = "tar"});
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,7 @@
 // The steps of point clouds: sample, move, scale, rotate, pad.
+//
+//   namespace points = penstock::points;
+//   const penstock::Chain chain = points::sample(4096, "fps") | points::center() | points::unit_sphere();
 #pragma once
 
 #include <cstdint>

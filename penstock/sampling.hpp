@@ -1,4 +1,9 @@
-// How often samples come, which ones make a batch, and mixtures that a file describes.
+// Makes what LoaderOptions::sampler and LoaderOptions::batching take, and mixtures that a file describes.
+//
+//   const auto photos = penstock::open("photos");
+//   penstock::LoaderOptions options{.shuffle = true};
+//   options.sampler = std::make_shared<penstock::Draws>(penstock::balanced_by(photos, "cls"));
+//   penstock::Loader loader(photos, options);
 #pragma once
 
 #include <cstdint>

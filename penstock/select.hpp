@@ -1,4 +1,7 @@
-// Makes views of a dataset by what its samples contain: choices, orders, splits, blocks of tokens.
+// Selects samples by their content: filters, orders by a number, splits, blocks of tokens.
+//
+//   const auto dogs = penstock::filter(penstock::open("photos"), {.labels = {"dog"}, .has = {"jpg"}});
+//   const auto parts = penstock::split(dogs, {{"train", 0.9}, {"val", 0.1}});
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,7 @@
-// Copies a dataset to storage of one's own, such as a node's local disk, before training.
+// Copies a dataset to other storage, such as the local disk of a node, before training.
+//
+//   const auto copy = penstock::stage(penstock::open("/shared/photos"), "/scratch/photos");
+//   penstock::Loader loader(penstock::open(copy.opens));
 #pragma once
 
 #include <cstdint>

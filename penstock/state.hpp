@@ -1,4 +1,8 @@
-// Saves a loader's position in a form that is small enough for every checkpoint.
+// Saves the position of a loader, in a form that is small enough for every checkpoint.
+//
+//   penstock::Loader loader(penstock::open("photos"));
+//   const std::string saved = loader.state().to_json();
+//   loader.restore(penstock::LoaderState::from_json(saved));
 #pragma once
 
 #include <cstdint>

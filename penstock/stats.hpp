@@ -1,4 +1,9 @@
-// The statistics of a loader: where its time went. They are always on.
+// The statistics of a loader: what it counted, and where its time went. They are always on.
+//
+//   penstock::Loader loader(penstock::open("photos"));
+//   while (loader.next()) {
+//   }
+//   std::cout << loader.stats() << penstock::verdict_of(loader.stats()).text << '\n';
 #pragma once
 
 #include <array>

@@ -1,4 +1,7 @@
-// Steps for every kind of field: labels, raw bytes, boxes, key points, ragged rows, windows, and steps of your own.
+// The steps for every kind of field: labels, raw bytes, boxes, key points, ragged rows, windows, steps of your own.
+//
+//   const penstock::Chain label = penstock::label();
+//   const penstock::Chain bytes = penstock::field("json") | penstock::raw();
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,10 @@
 // The options and the summary of a trace.
+//
+//   penstock::Loader loader(penstock::open("photos"));
+//   loader.trace("trace.json", {.max_events = 100'000});
+//   while (loader.next()) {
+//   }
+//   std::cout << loader.end_trace().events << " events\n";
 #pragma once
 
 #include <cstdint>

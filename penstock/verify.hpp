@@ -1,4 +1,7 @@
-// Proves a dataset: every byte is read, checksums are compared, and, if asked, every value with its source.
+// Verifies a packed dataset: reads every byte, and compares checksums and, on request, the source's values.
+//
+//   const penstock::VerifyResult result = penstock::verify(penstock::open("shards"));
+//   std::cout << result.bad_count << " of " << result.values << " values are damaged\n";
 #pragma once
 
 #include <cstdint>

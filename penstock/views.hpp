@@ -1,5 +1,7 @@
-// Makes datasets of others: some of their samples, in another order, of several one behind the other. What is made is a
-// Dataset like any other, shares the indexes, and copies no sample.
+// Makes a dataset from others without copying samples: parts, other orders, concatenations, joins.
+//
+//   const auto few = penstock::take(penstock::open("photos"), 100);
+//   const auto sorted = penstock::sorted_by_length(few, "jpg");
 #pragma once
 
 #include <cstdint>

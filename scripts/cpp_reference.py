@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
@@ -55,17 +56,29 @@ def declarations(source: str) -> list[tuple[str, str, str]]:
     return list(rows.values())
 
 
+def headers() -> list[str]:
+    lines = (ROOT / "penstock/layers.txt").read_text().splitlines()
+    return [f"penstock/{line.split()[0]}.hpp" for line in lines if line and not line.startswith("#")]
+
+
+def about(header: str) -> tuple[str, str]:
+    """What the comment at the top of a header says, and the example in it."""
+    comment = re.match(r"((?://[^\n]*\n)+)", (ROOT / header).read_text())
+    assert comment, header
+    lines = [line.removeprefix("//").removeprefix(" ") for line in comment[1].splitlines()]
+    text, _, example = "\n".join(lines).partition("\n\n  ")
+    return text, textwrap.dedent("  " + example) if example else ""
+
+
 def page(made: str) -> str:
     parts = [made.format(source="the headers in penstock/"), INTRODUCTION]
-    for line in (ROOT / "penstock/layers.txt").read_text().splitlines():
-        if line.startswith("#"):
-            continue
-        header = f"penstock/{line.split()[0]}.hpp"
+    for header in headers():
+        text, example = about(header)
+        parts.append(f"## {header}\n\n{text}\n")
+        if example:
+            parts.append(f"```cpp\n{example}\n```\n")
+        parts.append("| name | kind | what it is |\n| --- | --- | --- |")
         source = (ROOT / header).read_text()
-        about = re.match(r"((?://[^\n]*\n)+)", source)
-        assert about, header
-        text = " ".join(part.removeprefix("//").strip() for part in about[1].splitlines()).split("  ")[0]
-        parts.append(f"## {header}\n\n{text}\n\n| name | kind | what it is |\n| --- | --- | --- |")
         parts += [f"| `{name}` | {kind} | {sentence} |" for name, kind, sentence in declarations(source)]
         parts.append("")
     return "\n".join(parts)

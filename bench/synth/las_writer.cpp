@@ -32,7 +32,7 @@ constexpr std::array<Record, 8> kRecords{
     {{20, 0, 0}, {28, 20, 0}, {26, 0, 20}, {34, 20, 28}, {0, 0, 0}, {0, 0, 0}, {30, 22, 0}, {36, 22, 30}}};
 
 /// Stored coordinates of all points, and how far they reach.
-struct Steps {
+struct Scales {
   std::vector<std::array<std::int32_t, 3>> points;
   std::array<std::int32_t, 3> low{}, high{};
 };
@@ -46,25 +46,25 @@ void put_text(std::byte* record, std::size_t at, std::string_view text) {
   std::memcpy(record + at, text.data(), text.size());
 }
 
-Steps steps_of(const LasSite& site, std::span<const LaserReturn> points) {
-  Steps steps;
-  steps.points.resize(points.size());
-  if (points.empty()) return steps;
-  steps.low.fill(std::numeric_limits<std::int32_t>::max());
-  steps.high.fill(std::numeric_limits<std::int32_t>::min());
+Scales scales_of(const LasSite& site, std::span<const LaserReturn> points) {
+  Scales scales;
+  scales.points.resize(points.size());
+  if (points.empty()) return scales;
+  scales.low.fill(std::numeric_limits<std::int32_t>::max());
+  scales.high.fill(std::numeric_limits<std::int32_t>::min());
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const double step = std::nearbyint(points[i].position[axis] / site.scale);
       if (!(std::abs(step) < 2147483647.0)) throw Error::invalid_argument("a position does not fit a LAS record");
-      steps.points[i][axis] = static_cast<std::int32_t>(step);
-      steps.low[axis] = std::min(steps.low[axis], steps.points[i][axis]);
-      steps.high[axis] = std::max(steps.high[axis], steps.points[i][axis]);
+      scales.points[i][axis] = static_cast<std::int32_t>(step);
+      scales.low[axis] = std::min(scales.low[axis], scales.points[i][axis]);
+      scales.high[axis] = std::max(scales.high[axis], scales.points[i][axis]);
     }
   }
-  return steps;
+  return scales;
 }
 
-void put_header(std::byte* header, const LasSite& site, const Steps& steps, std::span<const LaserReturn> points,
+void put_header(std::byte* header, const LasSite& site, const Scales& scales, std::span<const LaserReturn> points,
                 std::size_t header_bytes, std::size_t data_begin) {
   const bool modern = site.format >= 6;
   const auto count = static_cast<std::uint32_t>(points.size());
@@ -88,8 +88,8 @@ void put_header(std::byte* header, const LasSite& site, const Steps& steps, std:
   for (std::size_t axis = 0; axis < 3; ++axis) {
     put(header, 131 + 8 * axis, site.scale);
     put(header, 155 + 8 * axis, site.offset[axis]);
-    put(header, 179 + 16 * axis, steps.high[axis] * site.scale + site.offset[axis]);
-    put(header, 187 + 16 * axis, steps.low[axis] * site.scale + site.offset[axis]);
+    put(header, 179 + 16 * axis, scales.high[axis] * site.scale + site.offset[axis]);
+    put(header, 187 + 16 * axis, scales.low[axis] * site.scale + site.offset[axis]);
   }
   if (!modern) return;
   put<std::uint64_t>(header, 247, count);
@@ -105,8 +105,8 @@ void put_coordinate_system(std::byte* record) {
 }
 
 void put_point(std::byte* record, const LasSite& site, const LaserReturn& point,
-               const std::array<std::int32_t, 3>& steps) {
-  std::memcpy(record, steps.data(), 12);
+               const std::array<std::int32_t, 3>& place) {
+  std::memcpy(record, place.data(), 12);
   put(record, 12, point.intensity);
   if (site.format >= 6) {
     put(record, 14, static_cast<std::uint8_t>(point.number | (point.returns << 4)));
@@ -139,14 +139,14 @@ std::vector<std::byte> las_bytes(const LasSite& site, std::span<const LaserRetur
   const bool modern = site.format >= 6;
   const std::size_t header_bytes = modern ? 375 : 227;
   const std::size_t data_begin = header_bytes + (modern ? kRecordHeader + kCoordinateSystem.size() + 1 : 0);
-  const Steps steps = steps_of(site, points);
+  const Scales scales = scales_of(site, points);
   const std::size_t record_bytes = kRecords[site.format].bytes;
   std::vector<std::byte> bytes(data_begin + points.size() * record_bytes);
-  put_header(bytes.data(), site, steps, points, header_bytes, data_begin);
+  put_header(bytes.data(), site, scales, points, header_bytes, data_begin);
   if (modern) put_coordinate_system(bytes.data() + header_bytes);
   std::byte* record = bytes.data() + data_begin;
   for (std::size_t i = 0; i < points.size(); ++i, record += record_bytes)
-    put_point(record, site, points[i], steps.points[i]);
+    put_point(record, site, points[i], scales.points[i]);
   return bytes;
 }
 
