@@ -333,17 +333,17 @@ PyType_Slot kLoaderSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_
 PyType_Slot kIteratorSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_iterator)}, {0, nullptr}};
 
 constexpr const char* kDoc =
-    "Reads, decodes and assembles batches ahead of your loop, in threads of its own. One `for` over it is one\n"
-    "epoch, and the next `for` the next epoch. Leaving one early discards what was fetched ahead.\n\n"
-    "A batch is a dict: output -> Tensor (rows, ...) or Ragged, \"__key__\" -> list of str, \"__valid__\" -> bool\n"
-    "Tensor (rows,), False for rows that pad or are invalid; of a mixture, \"__source__\" -> int64 Tensor (rows,), "
-    "the\n"
-    "number of the source.";
+    "Reads, decodes and assembles batches in its own threads, ahead of your loop. One `for` over it is one\n"
+    "epoch.\n\n"
+    "A batch is a dict. Each output is a Tensor (rows, ...) or a Ragged. \"__key__\" is a list of str.\n"
+    "\"__valid__\" is a bool Tensor (rows,): False for padding and for invalid rows. A batch of a mixture also\n"
+    "has \"__source__\", an int64 Tensor (rows,) with the number of each row's source.";
 
 const char* init_doc() {
   static const std::string text =
-      "dataset: path of a dataset of any format, a Dataset, or a Mixture.\n\n" + options_for_python("") +
-      "\nRaises Error, for options that do not fit each other or the dataset; and what ps.open() raises.";
+      "dataset: a path, a Dataset, or a Mixture.\n\n" + options_for_python("") +
+      "\ndocs/reference/options.md describes each option in full. Raises Error for options that do not fit\n"
+      "each other or the dataset, and what ps.open() raises.";
   return text.c_str();
 }
 
@@ -371,7 +371,7 @@ void bind_loader_class(nb::module_& module) {
       .def("__init__", construct, nb::arg("dataset"), nb::arg("options"), nb::sig(signature.c_str()), init_doc())
       .def(
           "__iter__", [](const nb::object& self) { return iterate(self, {}); },
-          "Begins an epoch. Only the latest iterator gives batches.")
+          "Begins an epoch. Earlier iterators end.")
       .def("_iterate", iterate, nb::arg("convert"))
       .def(
           "__repr__",
@@ -382,62 +382,57 @@ void bind_loader_class(nb::module_& module) {
           nb::sig("def __repr__(self) -> str"))
       .def(
           "__len__", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.batches(); }); },
-          "Batches of a full epoch, of this rank; with a budget of batching, of the epoch that it is in.")
+          "Batches of a full epoch on this rank. With a batching budget, of the current epoch.")
       .def_prop_ro(
           "epoch", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.epoch(); }); },
-          "That the next batch belongs to.")
+          "Epoch of the next batch.")
       .def_prop_ro(
           "dataset", [](PythonLoader& self) { return self.use([](Loader& loader) { return loader.dataset(); }); },
-          "The dataset that the loader reads; of a mixture, all sources in one.")
-      .def("set_epoch", &PythonLoader::set_epoch, nb::arg("epoch"), "The next batch is the first of that epoch.")
+          "The dataset. For a mixture, it contains the samples of all sources.")
+      .def("set_epoch", &PythonLoader::set_epoch, nb::arg("epoch"), "Moves to the first batch of that epoch.")
       .def("state_dict", state_dict, nb::sig("def state_dict(self) -> dict[str, typing.Any]"),
-           "The position behind the last batch that the program got: a small dict, fit for JSON. Any rank's\n"
-           "serves all ranks. After an exception it is that of the batch that raised, until a later one comes.")
+           "The position after the last batch, as a small dict for JSON. One rank's state serves all ranks.\n"
+           "After an exception, it is the position of the batch that raised.")
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
-           "The next batch is the one that the state names; another number of ranks and another batch size\n"
-           "are fine. Warns of another seed or other transforms. Raises Error: invalid_argument, for another\n"
-           "dataset or another order (shuffle, sampler, batching, last_batch).")
+           "Moves to the position of a state, which may have another world_size or batch_size. Warns if the\n"
+           "seed or the transforms differ. Raises Error if the dataset or the order of samples differs.")
       .def(
           "at",
           [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {
             return delivered(self.use([&](Loader& loader) { return loader.at(epoch, batch); }));
           },
-          nb::arg("epoch"), nb::arg("batch"), "Rebuilds any batch, without moving the position.")
+          nb::arg("epoch"), nb::arg("batch"), "Rebuilds any batch. The position does not change.")
       .def("explain", explain, nb::arg("epoch"), nb::arg("batch"), nb::arg("row"),
            nb::sig("def explain(self, epoch: int, batch: int, row: int) -> dict[str, typing.Any]"),
-           "Where a row comes from: key, seed, mix, and for each output its chain, codec, file, offset and the\n"
-           "draws of every transform. `penstock inspect` prints the same, and the pixels.")
+           "The origin of a row: key, file and offset of each output, and the draws of every transform.")
       .def("stats", stats_of, nb::sig("def stats(self) -> penstock._stats.Stats"),
-           "Counters and times, as a dict; str() of it is the stage table. From any thread, at any time.")
+           "Counters and times, as a dict. str() of it is a table. Any thread may call it.")
       .def(
           "metrics",
           [](PythonLoader& self, const std::string& prefix) { return stats_of(self).attr("metrics")(prefix); },
           nb::arg("prefix") = "penstock/", nb::sig("def metrics(self, prefix: str = 'penstock/') -> dict[str, float]"),
           "stats() as a flat dict of floats, for wandb, TensorBoard and Lightning's log_dict().")
       .def("gains", gains_of_loader, nb::sig("def gains(self) -> list[dict[str, typing.Any]]"),
-           "What other options would bring, predicted from stats(), the best first: a list of dicts with knob,\n"
-           "value, samples_per_s, ratio, limit and text. Empty where nothing brings 3 %. docs/tuning.md has more.")
-      .def("reset_stats", reset_stats, "Sets the counters and times of stats() to zero. From any thread, at any time.")
+           "Predicts from stats() what other options would gain: a list of dicts, best first.")
+      .def("reset_stats", reset_stats, "Sets the counters and times of stats() to zero. Any thread may call it.")
       .def("mark_step", &PythonLoader::mark_step,
-           "Ends a step: steps() and traces then count from mark to mark, not from batch to batch.")
+           "Ends a training step. steps() and traces then count from mark to mark.")
       .def(
           "steps", [](PythonLoader& self, const nb::object& schedule) { return to_python(self.steps(), schedule); },
           nb::arg("schedule") = nb::none(),
           nb::sig("def steps(self, schedule: Schedule | None = None) -> penstock._profile.steps.Steps"),
-          "What the steps took, in the words of profilers; str() of it is a table. With a schedule, only its\n"
-          "active steps.")
+          "Time of each training step, in the words of profilers. str() of it is a table.")
       .def("trace", trace, nb::arg("file"), nb::kw_only(), nb::arg("max_events") = TraceOptions{}.max_events,
            nb::arg("schedule") = nb::none(),
            nb::sig(
                "def trace(self, file: str | os.PathLike[str], *, max_events: int = 200000, schedule: Schedule | None = "
                "None) -> penstock._trace.Trace"),
-           "Records what every thread of the loader does, as Chrome's JSON, for Perfetto. The file is written when\n"
-           "a `with` over it ends, at its end(), or when the loader is closed. max_events: later ones are counted and\n"
-           "left out, with a warning. schedule: records in its active steps only. ps.merge_traces() adds PyTorch's.")
+           "Records what every thread of the loader does, for Perfetto: `with loader.trace(\"trace.json\"): ...`.\n"
+           "It drops events after max_events and warns. With a schedule, it records the active steps only.")
       .def("end_trace", end_trace, nb::sig("def end_trace(self) -> dict[str, typing.Any]"),
-           "Ends it, as Trace.end() does: {\"file\", \"events\", \"dropped\"}.")
+           "Ends the trace: {\"file\", \"events\", \"dropped\"}.")
       .def("_tracing", &PythonLoader::tracing)
-      .def("close", &PythonLoader::close, "Ends the threads. Batches stay valid. May be called again.")
+      .def("close", &PythonLoader::close, "Ends the threads. Batches stay valid.")
       .def(
           "__enter__", [](const nb::object& self) { return self; }, nb::sig("def __enter__(self) -> Loader"))
       .def("__exit__", [](PythonLoader& self, const nb::args&) { self.close(); });
@@ -454,11 +449,9 @@ void bind_loader(nb::module_& module) {
           "__iter__", [](const nb::object& self) { return self; }, nb::sig("def __iter__(self) -> LoaderIterator"),
           "Returns the iterator itself.")
       .def("__next__", next_batch, nb::sig("def __next__(self) -> typing.Any"),
-           "Waits for the next batch, a dict or what batch_transform made of it, without holding the interpreter; "
-           "Ctrl-C ends "
-           "the wait. Raises what a worker\n"
-           "failed with: Error, with dataset, shard, key, field and offset; Error: resource, after `timeout`, or when\n"
-           "the program holds as many batches as `held` allows.");
+           "Waits for the next batch: a dict, or the result of batch_transform. Other Python threads run meanwhile,\n"
+           "and Ctrl-C ends the wait. Raises the Error of a worker, which names dataset, shard, key, field and offset.\n"
+           "Raises Error: resource after `timeout`, or if you hold more batches than max_live_batches.");
   module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str, str]]"),
              "Of the options of Loader: heading, name, meaning, when to change it, \"both\", \"cpp\" or \"python\".");
   module.def("counter_table", counter_table,
