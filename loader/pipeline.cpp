@@ -70,18 +70,6 @@ std::string notes_on(const Dataset& dataset, const Program& program, const Loade
   return notes;
 }
 
-WorkLogs work_logs(unsigned workers) {
-  WorkLogs logs;
-  for (unsigned i = 0; i < workers; ++i) logs.push_back(std::make_unique<WorkLog>());
-  return logs;
-}
-
-WorkerRecords worker_records(unsigned workers, std::size_t outputs) {
-  WorkerRecords records;
-  for (unsigned i = 0; i < workers; ++i) records.push_back(std::make_unique<WorkerRecord>(outputs));
-  return records;
-}
-
 // What a cache takes serves all later epochs, so each value is checked that it does not have.
 Checksums checks_of(const LoaderOptions& options) {
   const bool keeps = options.cache != CacheKind::none && options.checksums == Checksums::first;
@@ -102,56 +90,56 @@ std::shared_ptr<const Draws> without_numbers(Draws draws) {
 
 }  // namespace
 
+Pipeline::OnDevice::OnDevice(const Dataset& dataset, const LoaderOptions& options, const Programs& programs)
+    : direct(gpu_direct_of(dataset, options, programs.workers.outputs())),
+      jpeg(gpu_jpeg_of(options, programs.workers.outputs())),
+      share{wants_row_table(programs.outputs), direct.outputs, offloads(direct, jpeg)} {}
+
 Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& make_engine)
     : dataset_(std::move(opened)),
       options_(resolved(dataset_, std::move(chosen))),
       programs_(programs_of(dataset_, options_)),
-      direct_(gpu_direct_of(dataset_, options_, program_.outputs())),
-      jpeg_(gpu_jpeg_of(options_, program_.outputs())),
-      share_{wants_row_table(programs_.outputs), direct_.outputs, offloads(direct_, jpeg_)},
-      mixer_(options_.mix, program_.outputs()),
-      selection_(select_samples(dataset_, program_, order_options(options_))),
+      on_device_(dataset_, options_, programs_),
+      mixer_(options_.mix, program().outputs()),
+      selection_(select_samples(dataset_, program(), order_options(options_))),
       plan_options_(plan_options(order_options(options_), selection_)),
-      option_notes_(notes_on(dataset_, program_, options_, selection_)),
-      cursor_(plan_options_, selection_.fingerprint(), options_.shuffle_block ? 0 : block_of_version_1(dataset_)),
-      node_cache_(open_planned_cache({options_.cache_dir, options_.cache_limit}, dataset_, program_, selection_,
-                                     options_.windows, plan_options_, node_cache_note_)),
-      engine_(make_engine(dataset_, with_cache(engine_options(options_, program_), node_cache_), PendingRead::done)),
+      notes_{.options = notes_on(dataset_, program(), options_, selection_)},
+      consumer_{.cursor = Cursor(plan_options_, selection_.fingerprint(),
+                                 options_.shuffle_block ? 0 : block_of_version_1(dataset_)),
+                .failures = Failures({options_.max_error_rate, options_.max_error_count}, failure_shares(selection_),
+                                     options_.world),
+                .publisher = Publisher(options_.publish)},
+      node_cache_(open_planned_cache({options_.cache_dir, options_.cache_limit}, dataset_, program(), selection_,
+                                     options_.windows, plan_options_, notes_.disk_cache)),
+      engine_(make_engine(dataset_, with_cache(engine_options(options_, program()), node_cache_), PendingRead::done)),
       fallback_(synchronous_beside(engine_, dataset_, with_cache(engine_options(options_), node_cache_), make_engine)),
-      cache_(options_.cache, options_.cache_bytes, dataset_.size(), program_,
-             origin_of_cache(dataset_, program_, options_)),
-      checks_(dataset_, program_, checks_of(options_)),
+      cache_(options_.cache, options_.cache_bytes, dataset_.size(), program(),
+             origin_of_cache(dataset_, program(), options_)),
+      checks_(dataset_, program(), checks_of(options_)),
       blocks_(options_.block_cache),
       window_(options_.read_window),
-      trace_(options_.workers_max),
-      worker_logs_(work_logs(options_.workers_max)),
-      worker_records_(worker_records(options_.workers_max, program_.outputs().size())),
+      recorder_(options_.workers_max, program().outputs().size(), !engine_.engine->synchronous()),
       slabs_(host_slabs()),
-      failures_({options_.max_error_rate, options_.max_error_count}, failure_shares(selection_), options_.world),
-      stalls_(scheduler_log_, worker_logs_, !engine_.engine->synchronous()),
-      publisher_(options_.publish),
       reorder_(add(std::make_unique<ReorderBuffer>(slabs_, options_.workers))) {
   if (options_.draws != nullptr) options_.draws = without_numbers(*options_.draws);
-  stalls_.trace_into(trace_.consumer());
   from_.streams = slabs_->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs_->size(); ++i) {
     builders_.push_back(
-        std::make_unique<BatchBuilder>(slabs_->slab(i), program_.outputs().size(), program_.samples_of_row()));
+        std::make_unique<BatchBuilder>(slabs_->slab(i), program().outputs().size(), program().samples_of_row()));
   }
   lay_line();
   if (!options_.ledger.empty()) {
-    ledger_.emplace(options_.ledger,
-                    LedgerHeader{.state = cursor_.save(dataset_.fingerprint(), version()),
-                                 .rank = options_.rank,
-                                 .path = dataset_.path().string(),
-                                 .on_error = std::string(name(options_.on_error)),
-                                 .process = this_ledger_process()},
-                    plan_options_);
+    consumer_.ledger.emplace(options_.ledger,
+                             LedgerHeader{.state = consumer_.cursor.save(dataset_.fingerprint(), version()),
+                                          .rank = options_.rank,
+                                          .path = dataset_.path().string(),
+                                          .on_error = std::string(name(options_.on_error)),
+                                          .process = this_ledger_process()},
+                             plan_options_);
   }
   if (options_.workers_max == options_.workers) return;
   const double cores = share_of_cores(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
-  auto_workers_.emplace(options_.workers, cores, options_.workers_max, static_cast<unsigned>(slabs_->size()));
-  idle_cores_.emplace();
+  scaling_.emplace(options_.workers, cores, options_.workers_max, static_cast<unsigned>(slabs_->size()));
 }
 
 // The line from the dataset to next(). What stands behind the workers is a Stage: a new one has its place here, and
@@ -169,7 +157,7 @@ void Pipeline::lay_line() {
   if (options_.on_device != nullptr) {
     const auto again = [this](const Batch& batch) { return filled_by_host(batch); };
     add(std::make_unique<DeviceCopy>(before(), slabs_, device_slabs(), options_.device_prefetch,
-                                     DeviceTasks{direct_.reads.get(), jpeg_.jpegs.get(), again}));
+                                     DeviceTasks{on_device_.direct.reads.get(), on_device_.jpeg.jpegs.get(), again}));
   }
   // -> next(), which takes from the last of them
 }
@@ -177,37 +165,36 @@ void Pipeline::lay_line() {
 template <typename Kind>
 Kind& Pipeline::add(std::unique_ptr<Kind> stage) {
   Kind& added = *stage;
-  stalls_.add_stage(added.name(), added.keeps_slabs());
-  if (!stages_.empty()) added.trace_into(trace_.add_stage());  // of the first one, workers tell
+  if (TraceLane* const lane = recorder_.add_stage(added.name(), added.keeps_slabs())) added.trace_into(*lane);
   stages_.push_back(std::move(stage));
   return added;
 }
 
 std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
   const bool consumers = options_.on_device == nullptr;
-  return std::make_shared<SlabPool>(dataset_, program_.outputs(), options_.batch_size, options_.max_items,
-                                    slab_count(options_, program_.outputs(), ahead_by(*engine_.engine)),
-                                    consumers ? options_.held : 0, options_.on_device, share_,
+  return std::make_shared<SlabPool>(dataset_, program().outputs(), options_.batch_size, options_.max_items,
+                                    slab_count(options_, program().outputs(), ahead_by(*engine_.engine)),
+                                    consumers ? options_.held : 0, options_.on_device, on_device_.share,
                                     consumers ? options_.held_max - options_.held : 0);
 }
 
 std::shared_ptr<DevicePool> Pipeline::device_slabs() const {
-  const std::span<const Output> copied = program_.outputs();
-  return std::make_shared<DevicePool>(DeviceBatches{options_.on_device,
-                                                    dataset_,
-                                                    {copied.begin(), copied.end()},
-                                                    programs_.outputs,
-                                                    options_.batch_size,
-                                                    options_.max_items,
-                                                    share_,
-                                                    direct_.reads != nullptr ? direct_.reads->reads() : nullptr},
-                                      options_.device_prefetch + options_.held, options_.held,
-                                      options_.held_max - options_.held);
+  const std::span<const Output> copied = program().outputs();
+  return std::make_shared<DevicePool>(
+      DeviceBatches{options_.on_device,
+                    dataset_,
+                    {copied.begin(), copied.end()},
+                    programs_.outputs,
+                    options_.batch_size,
+                    options_.max_items,
+                    on_device_.share,
+                    on_device_.direct.reads != nullptr ? on_device_.direct.reads->reads() : nullptr},
+      options_.device_prefetch + options_.held, options_.held, options_.held_max - options_.held);
 }
 
 std::string Pipeline::version() const {
   std::string text = whole_program().version() + version_of(options_.mix);
-  if (jpeg_.jpegs != nullptr) text += " jpeg: " + jpeg_.said;
+  if (on_device_.jpeg.jpegs != nullptr) text += " jpeg: " + on_device_.jpeg.said;
   return text;
 }
 
@@ -221,7 +208,7 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   pipeline->scheduler_thread_ = std::make_unique<Thread>(
       "penstock-feed", [pipeline, stop](const std::stop_token&) { pipeline->scheduler_->run(stop); }, failed);
   for (const auto& stage : pipeline->stages_) stage->start(pipeline, failed);
-  pipeline->go_to(pipeline->cursor_.position());
+  pipeline->go_to(pipeline->consumer_.cursor.position());
 }
 
 void Pipeline::fail(const std::exception_ptr& failure) noexcept {
@@ -235,8 +222,8 @@ void Pipeline::fail(const std::exception_ptr& failure) noexcept {
 // must where the loader is destroyed by its own on_batch, which cannot wait for itself. Threads that were never started
 // need no joining.
 bool Pipeline::stop() {
-  publisher_.end();
-  if (ledger_) ledger_->close();
+  consumer_.publisher.end();
+  if (consumer_.ledger) consumer_.ledger->close();
   stopping_.request_stop();
   if (fallback_.engine != nullptr) fallback_.engine->cancel();
   tasks_.close();
@@ -252,8 +239,8 @@ bool Pipeline::stop() {
 }
 
 void Pipeline::go_to(const Position& position) {
-  cursor_.go_to(position);
-  iterating_ = restored_ = false;
+  consumer_.cursor.go_to(position);
+  consumer_.iterating = consumer_.restored = false;
   const std::uint64_t generation = reorder_.generation() + 1;
   for (const auto& stage : stages_) stage->go_to(position, generation);
   scheduler_->go_to(position, generation);

@@ -32,10 +32,7 @@
 #include <penstock/state.hpp>
 #include <penstock/trace.hpp>
 #include <record/ledger/writer.hpp>
-#include <record/time/level_log.hpp>
-#include <record/time/stall_attribution.hpp>
-#include <record/time/trace_file.hpp>
-#include <record/time/trace_log.hpp>
+#include <record/time/recorder.hpp>
 #include <record/watch/publisher.hpp>
 #include <storage/disk_cache/planned_cache.hpp>
 #include <storage/read/read_engine.hpp>
@@ -68,14 +65,14 @@ class Pipeline {
   Stats stats() const;
   void reset_stats();
   void mark_step();
-  Steps steps() const { return stalls_.steps(); }
+  Steps steps() const { return recorder_.stalls().steps(); }
   void trace(const std::filesystem::path& file, const TraceOptions& options);
   TraceSummary end_trace();
-  bool tracing() const { return trace_file_.has_value(); }
+  bool tracing() const { return recorder_.tracing(); }
 
   const Dataset& dataset() const { return dataset_; }
   const LoaderOptions& options() const { return options_; }
-  const Cursor& cursor() const { return cursor_; }
+  const Cursor& cursor() const { return consumer_.cursor; }
   /// What batches pass between the workers and next(), in that order. There is at least one.
   std::span<const std::unique_ptr<Stage>> stages() const { return stages_; }
 
@@ -90,7 +87,8 @@ class Pipeline {
   void fail(const std::exception_ptr& failure) noexcept;
   ReadEngine& direct_engine() { return fallback_.engine != nullptr ? *fallback_.engine : *engine_.engine; }
   /// Of the batches as the reader gets them.
-  const Program& whole_program() const { return programs_.whole ? *programs_.whole : program_; }
+  const Program& whole_program() const { return programs_.whole ? *programs_.whole : program(); }
+  const Program& program() const { return programs_.workers; }
   /// Codecs, transforms, mixes, and who decodes: part of a state.
   std::string version() const;
   Plan plan_of(const Position& at) const;  ///< of the epoch, from its start
@@ -108,11 +106,9 @@ class Pipeline {
   /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
   BatchResult await(const std::function<void()>& while_waiting);
   std::optional<BatchResult> take(const std::function<void()>& while_waiting);
-  void report_rows(Stats& stats) const;
   Levels look() const;
   void adjust_workers(Clock::time_point now);  ///< to what the last second or so says
   WorkDone work_done() const;
-  void traced_step();  ///< a step of the trace's schedule begins
   std::string dump() const;
   /// What was read since the loader was made. `busy`: time in which reads were under way, or of all of the engine's
   /// threads inside them, where that is more; without what workers read themselves, whose clocks have it.
@@ -121,31 +117,61 @@ class Pipeline {
   Counts since_made() const;
   const BlockOffer& block_offered() const;  ///< looked at when it is first asked for
 
+  /// What only the consumer's thread uses, but for what a lock guards or what is atomic.
+  struct Consumer {
+    Cursor cursor;
+    Failures failures;
+    Publisher publisher;
+    std::optional<LedgerWriter> ledger = {};
+    bool iterating = false;         // a `for` is under way
+    bool restored = false;          // no batch was taken since restore()
+    mutable std::mutex mutex = {};  // guards failures, which stats() reports in another thread
+    std::atomic<std::uint64_t> epochs_over{0};
+  };
+  struct Notes {
+    const std::string options;
+    std::string disk_cache = {};    // why there is none although one was asked for; constant once the pipeline is made
+    mutable std::mutex mutex = {};  // guards the rest
+    std::string restored = {};      // about the state that was restored last
+    std::string workers = {};
+  };
+  /// The part of the work that a device does.
+  struct OnDevice {
+    OnDevice(const Dataset& dataset, const LoaderOptions& options, const Programs& programs);
+    const GpuDirect direct;
+    const GpuJpeg jpeg;
+    const DeviceShare share;
+  };
+  /// Follows AutoWorkers, in the consumer's thread.
+  struct Scaling {
+    Scaling(unsigned workers, double cores, unsigned most, unsigned ahead) : decides(workers, cores, most, ahead) {}
+    AutoWorkers decides;
+    IdleCores idle;
+  };
+  struct SinceReset {
+    std::mutex mutex = {};  // guards before
+    Counts before = {};     // since_made() at the last reset_stats()
+    std::once_flag offer_made = {};
+    BlockOffer offer = {};
+  };
+
+  // Stages
   const Dataset dataset_;
   LoaderOptions options_;  // constant once the pipeline is made
   const Programs programs_;
-  const Program& program_ = programs_.workers;
-  const GpuDirect direct_;
-  const GpuJpeg jpeg_;
-  const DeviceShare share_;
+  const OnDevice on_device_;
   const BatchMixer mixer_;
   const Selection selection_;
   const PlanOptions plan_options_;
-  const std::string option_notes_;
-  Cursor cursor_;                  // consumer's thread alone
-  bool iterating_ = false;         // a `for` is under way; consumer's thread alone
-  bool restored_ = false;          // no batch was taken since restore(); consumer's thread alone
-  std::string restore_note_;       // of the state that was restored last
-  mutable std::mutex note_mutex_;  // guards restore_note_: stats() may come from another thread
-  mutable StageClocks clocks_;     // sums that any thread may add to
-  std::string node_cache_note_;    // why there is none, where one was asked for; constant once the pipeline is made
+  Notes notes_;
+  Consumer consumer_;
   const std::shared_ptr<PlannedCache> node_cache_;
   ChosenEngine engine_, fallback_;
   FieldHeaders headers_{dataset_};
   SampleCache cache_;
   ValueChecks checks_;
   FetchFrom from_{.dataset = dataset_,  // constant once there are slabs
-                  .program = program_,
+                  .program = programs_.workers,
                   .headers = headers_,
                   .cache = cache_.on() ? &cache_ : nullptr,
                   .checks = checks_.on() ? &checks_ : nullptr,
@@ -155,38 +181,14 @@ class Pipeline {
   ReadWindow window_;
   RowTaskPool row_tasks_;
   TaskQueue tasks_;
-  TraceLog trace_;
-  WorkLog scheduler_log_;
-  WorkLogs worker_logs_;
-  WorkerRecords worker_records_;
-  mutable ReadRecord read_record_{&trace_.requests()};  // any thread may add to it
+  mutable Recorder recorder_;
   const std::shared_ptr<SlabPool> slabs_;
   std::vector<std::unique_ptr<BatchBuilder>> builders_;
-  Failures failures_;
-  mutable std::mutex failures_mutex_;  // guards failures_: stats() may come from another thread
-  StallAttribution stalls_;
-  LevelLog levels_;
-  Publisher publisher_;
-  std::optional<LedgerWriter> ledger_;   // consumer's thread alone, but for its making
-  std::optional<TraceFile> trace_file_;  // of a trace that is under way; this and the rest: consumer's thread alone
-  std::optional<Schedule> trace_schedule_;
-  std::optional<std::uint64_t> trace_step_;
-  bool marks_steps_ = false;
-  std::optional<AutoWorkers> auto_workers_;  // decides; this thread alone follows it
-  std::optional<IdleCores> idle_cores_;
-  std::weak_ptr<Pipeline> self_;    // that its threads hold
-  std::string workers_note_;        // guarded by note_mutex_
-  mutable std::mutex reset_mutex_;  // guards before_reset_: stats() may come from another thread
-  Counts before_reset_;             // since_made() at the last reset_stats()
-  mutable std::once_flag block_offer_once_;
-  mutable BlockOffer block_offer_;
-  std::atomic<std::uint64_t> epochs_over_{0};
+  std::optional<Scaling> scaling_;
+  mutable SinceReset since_reset_;
   std::vector<std::unique_ptr<Stage>> stages_;
   ReorderBuffer& reorder_;  // the first of them
-  std::atomic<unsigned> workers_observed_{0};
-  WorkerContext context_{.dataset = dataset_,
-                         .program = program_,
-                         .options = options_,
+  WorkerContext context_{.options = options_,
                          .selection = selection_,
                          .from = from_,
                          .direct = direct_engine(),
@@ -198,13 +200,8 @@ class Pipeline {
                          .tasks = tasks_,
                          .reorder = reorder_,
                          .slabs = *slabs_,
-                         .clocks = clocks_,
-                         .scheduler_log = scheduler_log_,
-                         .worker_logs = worker_logs_,
-                         .worker_records = worker_records_,
-                         .reads = read_record_,
-                         .trace = trace_,
-                         .workers_observed = workers_observed_};
+                         .recorder = recorder_};
+  std::weak_ptr<Pipeline> self_;  // its threads hold it
   std::unique_ptr<Scheduler> scheduler_;
   std::stop_source stopping_;
   std::unique_ptr<WorkerPool> workers_;

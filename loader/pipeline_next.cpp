@@ -60,64 +60,58 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting,
                                     const std::function<void(const Batch&)>& hand_over) {
   const ProfilerRange range("next");
   require_same_process();
-  if (cursor_.at_end()) {
+  if (consumer_.cursor.at_end()) {
     dataset_.require_not_written_to();  // what is read through files that stay open
-    if (ledger_) {                      // before the epoch is over: a state still names its end, or what failed last
-      ledger_->pass(cursor_.position());
-      ledger_->sync();
+    if (consumer_.ledger) {             // before the epoch is over: a state still names its end, or what failed last
+      consumer_.ledger->pass(consumer_.cursor.position());
+      consumer_.ledger->sync();
     }
-    cursor_.next_epoch();
-    iterating_ = false;
-    epochs_over_.fetch_add(1, std::memory_order_relaxed);  // a figure
-    stalls_.epoch_ends(Clock::now());
+    consumer_.cursor.next_epoch();
+    consumer_.iterating = false;
+    consumer_.epochs_over.fetch_add(1, std::memory_order_relaxed);  // a figure
+    recorder_.stalls().epoch_ends(Clock::now());
     return std::nullopt;
   }
   const Clock::time_point called = Clock::now();
-  levels_.now(called, [this] { return look(); });
-  if (auto_workers_ && auto_workers_->due(called)) adjust_workers(called);
-  const Publisher::Inside inside(publisher_, called, [this] { return figures_of(stats()); });
-  if (tracing()) {
-    if (!marks_steps_ || !trace_step_) traced_step();
-    Levels levels = look();
-    levels.at = Clock::now();
-    if (trace_.consumer().on()) trace_.consumer().add(levels);
-  }
-  if (ledger_) ledger_->make_room();
+  recorder_.called(called, [this] { return look(); });
+  if (scaling_ && scaling_->decides.due(called)) adjust_workers(called);
+  const Publisher::Inside inside(consumer_.publisher, called, [this] { return figures_of(stats()); });
+  if (consumer_.ledger) consumer_.ledger->make_room();
   BatchResult result = await(while_waiting);
-  LedgerEntry entry(ledger_ ? &*ledger_ : nullptr, cursor_.position());
-  cursor_.advance();
-  const bool restored = std::exchange(restored_, false);
+  LedgerEntry entry(consumer_.ledger ? &*consumer_.ledger : nullptr, consumer_.cursor.position());
+  consumer_.cursor.advance();
+  const bool restored = std::exchange(consumer_.restored, false);
   const bool failed = result.failure != nullptr;
   const bool has_bad = !failed && !result.bad.empty();
   const auto bad =
       std::ranges::count_if(result.bad, [](const BadSample& sample) { return sample.position.has_value(); });
   {
-    const std::scoped_lock lock(failures_mutex_);
-    failures_.record(cursor_.position(), failed ? std::vector<BadSample>{} : std::move(result.bad),
-                     failed ? result.other_failures : 0);
+    const std::scoped_lock lock(consumer_.mutex);
+    consumer_.failures.record(consumer_.cursor.position(), failed ? std::vector<BadSample>{} : std::move(result.bad),
+                              failed ? result.other_failures : 0);
   }
   if (failed && restored) throw_with_remedy(std::exchange(result.failure, nullptr), options_.on_error);
   if (failed) std::rethrow_exception(std::exchange(result.failure, nullptr));
   require_few_failures(has_bad);
-  stalls_.got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(), result.batch.slab()->read_bytes,
-                    Clock::now());
+  recorder_.stalls().got_batch(result.batch.size(), result.batch.slab()->delivered_bytes(),
+                               result.batch.slab()->read_bytes, Clock::now());
   if (hand_over) hand_over(result.batch);
   entry.given(static_cast<std::uint64_t>(bad));
-  cursor_.delivered();
+  consumer_.cursor.delivered();
   return std::move(result.batch);
 }
 
 void Pipeline::adjust_workers(Clock::time_point now) {
-  const unsigned wanted = auto_workers_->look(work_done(), idle_cores_->lap(), now);
+  const unsigned wanted = scaling_->decides.look(work_done(), scaling_->idle.lap(), now);
   if (wanted == tasks_.callable()) return;
   try {
     workers_->use(wanted, self_.lock());
   } catch (const Error& error) {  // it goes on with those that there are
     const unsigned most = workers_->started();
-    auto_workers_->limit(most, now);
-    workers_->use(std::min(auto_workers_->active(), most), self_.lock());
-    const std::scoped_lock lock(note_mutex_);
-    workers_note_ = "no more than " + std::to_string(most) + " workers: " + error.what();
+    scaling_->decides.limit(most, now);
+    workers_->use(std::min(scaling_->decides.active(), most), self_.lock());
+    const std::scoped_lock lock(notes_.mutex);
+    notes_.workers = "no more than " + std::to_string(most) + " workers: " + error.what();
   }
 }
 
@@ -131,7 +125,7 @@ BatchResult Pipeline::await(const std::function<void()>& while_waiting) {
   };
   std::optional<BatchResult> result;
   {
-    Waiting waiting(stalls_);
+    Waiting waiting(recorder_.stalls());
     result = take(may_fill ? std::function<void()>(look_up) : while_waiting);
     if (result) waiting.got(result->journey);
   }
@@ -165,7 +159,7 @@ void Pipeline::require_room() {
             " allows; they are views of the loader's memory: let go of each before the next one, "
             "keep copies of what you need of them (numpy.array(), tensor.clone()), or give max_live_batches "
             "the number of batches that you keep (an epoch has " +
-            std::to_string(cursor_.batches_per_epoch()) + ")",
+            std::to_string(consumer_.cursor.batches_per_epoch()) + ")",
         {.dataset = dataset_.path().string()});
   };
   BatchPool& pool = stages_.back()->pool();
@@ -190,37 +184,39 @@ void Pipeline::require_few_failures(bool has_bad) {
   if (options_.on_error == OnError::raise) return;
   // Without the lock: stats() need not wait for other ranks. Only this thread changes the failures.
   if (!options_.sum_over_ranks) {
-    if (has_bad) failures_.require_within_share(cursor_.reached());
+    if (has_bad) consumer_.failures.require_within_share(consumer_.cursor.reached());
     return;
   }
-  const bool ask = cursor_.position().batch % kAskEvery == 0 || cursor_.at_end();
-  if (ask) failures_.require_within_all(options_.sum_over_ranks(failures_.before(cursor_.reached())));
+  const bool ask = consumer_.cursor.position().batch % kAskEvery == 0 || consumer_.cursor.at_end();
+  if (ask)
+    consumer_.failures.require_within_all(
+        options_.sum_over_ranks(consumer_.failures.before(consumer_.cursor.reached())));
 }
 
 void Pipeline::set_epoch(std::uint64_t epoch) {
   require_same_process();
-  go_to(cursor_.position().first_of(epoch));
+  go_to(consumer_.cursor.position().first_of(epoch));
 }
 
 void Pipeline::begin_epoch() {
-  if (iterating_) set_epoch(cursor_.position().epoch + 1);
-  iterating_ = true;
+  if (consumer_.iterating) set_epoch(consumer_.cursor.position().epoch + 1);
+  consumer_.iterating = true;
 }
 
 LoaderState Pipeline::state() {
-  if (ledger_ && in_its_process()) ledger_->sync();
-  return cursor_.save(dataset_.fingerprint(), version());
+  if (consumer_.ledger && in_its_process()) consumer_.ledger->sync();
+  return consumer_.cursor.save(dataset_.fingerprint(), version());
 }
 
 std::string Pipeline::restore(const LoaderState& saved) {
   require_same_process();
-  Restored restored = cursor_.load(saved, dataset_.fingerprint(), version());
+  Restored restored = consumer_.cursor.load(saved, dataset_.fingerprint(), version());
   std::string said;
   for (const std::string& note : restored.notes) said += (said.empty() ? "the restored state " : "; it ") + note;
   go_to(restored.position);
-  restored_ = true;
-  const std::scoped_lock lock(note_mutex_);
-  return restore_note_ = std::move(said);
+  consumer_.restored = true;
+  const std::scoped_lock lock(notes_.mutex);
+  return notes_.restored = std::move(said);
 }
 
 Plan Pipeline::plan_of(const Position& at) const {
@@ -228,9 +224,10 @@ Plan Pipeline::plan_of(const Position& at) const {
 }
 
 BatchResult Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
-  const auto pool = std::make_shared<SlabPool>(dataset_, program_.outputs(), options_.batch_size, options_.max_items, 1,
-                                               0, nullptr, of_device);
-  BatchBuilder builder(*pool->acquire({}, [] { return false; }), program_.outputs().size(), program_.samples_of_row());
+  const auto pool = std::make_shared<SlabPool>(dataset_, program().outputs(), options_.batch_size, options_.max_items,
+                                               1, 0, nullptr, of_device);
+  BatchBuilder builder(*pool->acquire({}, [] { return false; }), program().outputs().size(),
+                       program().samples_of_row());
   plan.batch(at.batch, builder.rows);
   name_rows(builder, context_, at);
   builder.begin(at.seed, 0, 0);
@@ -250,23 +247,23 @@ BatchResult Pipeline::filled_by_host(const Batch& batch) {
                     .carried = record.carried,
                     .composed = record.composed};
   static const GpuJpeg none;
-  DeviceShare share = share_;
-  share.offload = offloads(direct_, none);
+  DeviceShare share = on_device_.share;
+  share.offload = offloads(on_device_.direct, none);
   BatchResult again = filled_here(at, plan_of(at), share);
-  jpeg_.jpegs->count_refused();
+  on_device_.jpeg.jpegs->count_refused();
   return again;
 }
 
 Batch Pipeline::at(std::uint64_t epoch, std::uint64_t number) {
   require_same_process();
-  Position at = cursor_.position().first_of(epoch);
+  Position at = consumer_.cursor.position().first_of(epoch);
   at.batch = number;
   const Plan plan = plan_of(at);
   if (!plan.has(number)) {
     throw Error::invalid_argument("batch " + std::to_string(number) + " of an epoch of " +
                                   std::to_string(plan.batches()));
   }
-  Batch rebuilt = filled_here(at, plan, share_).batch;
+  Batch rebuilt = filled_here(at, plan, on_device_.share).batch;
   for (const auto& stage : stages_) rebuilt = stage->apply(std::move(rebuilt));
   return rebuilt;
 }

@@ -33,13 +33,13 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
     const Row& row = builder.rows[i];
     slab.samples[i] = context.selection.sample(row.sample);
     slab.occurrences[i] = context.selection.occurrence(row.sample, row.occurrence);
-    slab.keys[i] = context.dataset.key(slab.samples[i]);
+    slab.keys[i] = context.from.dataset.key(slab.samples[i]);
     slab.valid[i] = row.valid ? 1 : 0;
     if (context.selection.mixed) slab.sources.push_back(context.selection.mixed->source_of(row.sample));
   }
   std::vector<std::uint64_t> items;
   std::vector<Piece> pieces;
-  const std::span<const Output> outputs = context.program.outputs();
+  const std::span<const Output> outputs = context.from.program.outputs();
   for (std::uint32_t o = 0; o < outputs.size(); ++o) {
     // A replacement may have another length than the row it takes, so its rows cannot be placed beforehand.
     builder.buffered[o] =
@@ -47,12 +47,12 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
     if (!outputs[o].ragged || builder.buffered[o] != 0) continue;
     items.assign(slab.rows, 0);
     for (std::uint32_t i = 0; i < slab.rows; ++i) {
-      const auto field = serving_field(context.dataset, outputs[o], slab.samples[i], pieces);
-      if (field) items[i] = context.dataset.length(slab.samples[i], *field) / outputs[o].row_bytes();
+      const auto field = serving_field(context.from.dataset, outputs[o], slab.samples[i], pieces);
+      if (field) items[i] = context.from.dataset.length(slab.samples[i], *field) / outputs[o].row_bytes();
     }
     slab.set_items(o, items);
   }
-  if (context.options.windows != nullptr) plan_cells(builder, outputs, *context.options.windows, context.dataset);
+  if (context.options.windows != nullptr) plan_cells(builder, outputs, *context.options.windows, context.from.dataset);
 }
 
 Scheduler::Scheduler(WorkerContext& context, PlanOptions plan, ReadEngine& engine,
@@ -77,7 +77,7 @@ std::optional<Scheduler::Command> Scheduler::next_command(std::stop_token stop) 
 
 void Scheduler::run(std::stop_token stop) {
   while (const auto command = next_command(stop)) {
-    context_.clocks.plan.stalled_in.add(watch_.lap());
+    context_.recorder.clocks().plan.stalled_in.add(watch_.lap());
     sequence_ = 0;
     begins_ = true;
     feed(*command, stop);
@@ -88,8 +88,8 @@ void Scheduler::run(std::stop_token stop) {
 void Scheduler::planned() {
   const Clock::time_point began = watch_.last();
   const nanoseconds time = watch_.lap();
-  context_.clocks.plan.busy.add(time);
-  context_.scheduler_log.add(began, Activity::plan, time);
+  context_.recorder.clocks().plan.busy.add(time);
+  context_.recorder.scheduler().add(began, Activity::plan, time);
   trace(TraceSpan::Kind::plan, began, time);
 }
 
@@ -97,19 +97,19 @@ void Scheduler::waited(StageClock& stage, Activity::Kind kind) {
   const Clock::time_point began = watch_.last();
   const nanoseconds time = watch_.lap();
   stage.stalled_out.add(time);
-  context_.scheduler_log.add(began, kind, time);
+  context_.recorder.scheduler().add(began, kind, time);
   trace(kind == Activity::no_slab ? TraceSpan::Kind::no_slab : TraceSpan::Kind::no_room, began, time);
   context_.tasks.waits_for_room(watch_.last(), false);
 }
 
 void Scheduler::trace(TraceSpan::Kind kind, Clock::time_point began, nanoseconds took) {
-  TraceLane& lane = context_.trace.scheduler();
+  TraceLane& lane = context_.recorder.scheduler_trace();
   if (lane.on()) lane.add({.kind = kind, .begin = began, .took = took});
 }
 
 // What became of the batch that the slab had before.
 void Scheduler::trace_slot(const BatchBuilder& before, std::size_t slot) {
-  TraceLane& lane = context_.trace.scheduler();
+  TraceLane& lane = context_.recorder.scheduler_trace();
   const Journey& journey = before.journey;
   if (!lane.on() || journey.batch == 0) return;
   lane.add({.kind = TraceSpan::Kind::full,
@@ -138,7 +138,7 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   planned();
   context_.tasks.waits_for_room(watch_.last(), true);
   Slab* slab = context_.slabs.acquire(stop, [&] { return stale(generation); });
-  waited(context_.clocks.plan, Activity::no_slab);
+  waited(context_.recorder.clocks().plan, Activity::no_slab);
   if (slab == nullptr) return false;
   if (node_cache_ != nullptr) node_cache_->reached(at, std::exchange(begins_, false));
   const std::size_t slot = context_.slabs.number_of(slab);
@@ -146,7 +146,7 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   trace_slot(builder, slot);
   builder.begun = watch_.last();
   slab->epoch = at.epoch;
-  const auto where = [&] { return ErrorContext{.dataset = context_.dataset.path().string()}; };
+  const auto where = [&] { return ErrorContext{.dataset = context_.from.dataset.path().string()}; };
   std::uint32_t first = 0;
   auto failure = caught([&] {
     plan.batch(at.batch, builder.rows);
@@ -183,7 +183,7 @@ std::uint32_t Scheduler::feed_task(BatchBuilder& builder, std::uint32_t first, s
     task->first = first;
     task->count = count;
     task->tasks = &context_.tasks;
-    task->trace = &context_.trace.requests();
+    task->trace = &context_.recorder.request_trace();
     task->read_ahead = !engine_.synchronous() && read_ahead(*task, stop);
     if (!task->read_ahead) {
       planned();
@@ -208,14 +208,14 @@ std::uint32_t Scheduler::task_rows(BatchBuilder& builder, std::uint32_t first) {
     return std::min((total + parts - 1) / parts, total - first);
   }
   const std::uint32_t share = std::max(1U, total / (4 * context_.tasks.callable()));
-  const bool copied = std::ranges::all_of(context_.program.outputs(), &Output::verbatim);
+  const bool copied = std::ranges::all_of(context_.from.program.outputs(), &Output::verbatim);
   const std::uint64_t enough = copied ? kCopiedBytes : kTaskBytes;
   const Slab& slab = builder.slab();
   std::uint64_t bytes = 0;
   std::uint32_t count = 0;
   while (first + count < total && count < share && bytes < enough) {
-    for (const Output& output : context_.program.outputs()) {
-      const std::uint64_t length = context_.dataset.length(slab.samples[first + count], output.sources.front());
+    for (const Output& output : context_.from.program.outputs()) {
+      const std::uint64_t length = context_.from.dataset.length(slab.samples[first + count], output.sources.front());
       bytes += std::min(length, kTaskBytes);
     }
     ++count;
@@ -230,9 +230,9 @@ std::uint32_t Scheduler::task_cells(BatchBuilder& builder, std::uint32_t first) 
   std::uint32_t count = 0;
   while (first + count < total && count < share && bytes < kTaskBytes) {
     const Cell& cell = builder.cells[first + count];
-    for (const Output& output : context_.program.outputs()) {
+    for (const Output& output : context_.from.program.outputs()) {
       if (output.window != builder.places[cell.first].window) continue;
-      bytes += std::min(context_.dataset.length(cell.sample, output.sources.front()), kTaskBytes);
+      bytes += std::min(context_.from.dataset.length(cell.sample, output.sources.front()), kTaskBytes);
     }
     ++count;
   }
@@ -242,7 +242,7 @@ std::uint32_t Scheduler::task_cells(BatchBuilder& builder, std::uint32_t first) 
 // Rows that the cache has are copied: much less work than decoding, for which no length is worth a look.
 std::uint32_t Scheduler::copied_rows() const {
   std::uint64_t row_bytes = 1;
-  for (const Output& output : context_.program.outputs()) row_bytes += output.row_bytes();
+  for (const Output& output : context_.from.program.outputs()) row_bytes += output.row_bytes();
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kCopiedBytes / row_bytes));
 }
 
@@ -289,7 +289,7 @@ bool Scheduler::take_window(RowTask& task, std::stop_token stop) {
   take([&] {
     return context_.window.acquire(task.buffer_bytes, stop, [&] { return stale(task.builder->generation()); });
   });
-  waited(context_.clocks.read, Activity::no_room);
+  waited(context_.recorder.clocks().read, Activity::no_room);
   return task.buffer != nullptr;
 }
 
@@ -327,7 +327,7 @@ void Scheduler::bring_block(std::uint32_t number, RowTask& task) {
 // Null where it is too long, where there is no room for it now, or where the worker will meet what is wrong with it.
 std::shared_ptr<BlockRead> Scheduler::begin_block(std::uint32_t number) {
   const Extent extent =
-      context_.dataset.block(number).extent;  // of no length: a mosaic, which the worker puts together
+      context_.from.dataset.block(number).extent;  // of no length: a mosaic, which the worker puts together
   if (extent.length == 0 || extent.length > kLongestBlock) return nullptr;
   std::byte* buffer = context_.window.try_acquire(extent.length);
   if (buffer == nullptr) return nullptr;
@@ -353,9 +353,10 @@ void Scheduler::plan_reads(RowTask& task) {
     const std::uint32_t unit = task.first + i;
     const bool is_row = task.builder->cells.empty();
     if (is_row) {
-      slots_.of(*task.builder, context_.program.outputs(), unit);
+      slots_.of(*task.builder, context_.from.program.outputs(), unit);
     } else {
-      slots_.of_places(*task.builder, context_.program.outputs(), task.builder->places_of(task.builder->cells[unit]));
+      slots_.of_places(*task.builder, context_.from.program.outputs(),
+                       task.builder->places_of(task.builder->cells[unit]));
     }
     const SampleContext sample = is_row ? slab.context(unit) : context_of_cell(*task.builder, unit);
     // The worker meets a failure again, and applies the policy.
@@ -377,8 +378,8 @@ void Scheduler::flush() {
   context_.tasks.sent(unsent_.size(), watch_.last());
   for (const ReadRequest& request : requests_) {
     PendingRead& pending = PendingRead::of(request.tag);
-    pending.record = &context_.reads;
-    pending.span = context_.reads.begin(request.extent.length, watch_.last());
+    pending.record = &context_.recorder.reads();
+    pending.span = context_.recorder.reads().begin(request.extent.length, watch_.last());
   }
   if (!requests_.empty()) engine_.submit(requests_);
   requests_.clear();

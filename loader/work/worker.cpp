@@ -22,14 +22,14 @@ constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number o
 
 }  // namespace
 
-Worker::Worker(WorkerContext& context, WorkLog* log, WorkerRecord* record, TraceLane* trace, Parallel* parallel)
+Worker::Worker(WorkerContext& context, const Recorder::OfWorker& records, Parallel* parallel)
     : context_(context),
-      log_(log),
-      record_(record),
-      trace_(trace),
-      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, log,
-              record != nullptr ? &context.reads : nullptr, parallel),
-      outputs_(context.program.outputs().size()),
+      log_(records.log),
+      record_(records.rows),
+      trace_(records.trace),
+      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, log_,
+              record_ != nullptr ? &context.recorder.reads() : nullptr, parallel),
+      outputs_(context.from.program.outputs().size()),
       row_outputs_(outputs_.size()),
       spent_(outputs_.size()) {}
 
@@ -39,10 +39,7 @@ void Worker::run_tasks() {
   at_work_ = true;
   auto taken = context_.tasks.first(idle_);
   while (taken) {
-    if (!std::exchange(observed_, true)) {
-      context_.workers_observed.fetch_add(1, std::memory_order_relaxed);
-      record_->runs_here();
-    }
+    if (!std::exchange(observed_, true)) record_->runs_here();
     take_up(taken->at, taken->no_room);
     run_task(*taken->task);
     taken = context_.tasks.another(watch_.last(), idle_);
@@ -63,15 +60,15 @@ void Worker::help(SharedLoop& pieces, unsigned number) {
 void Worker::record_help() {
   const Clock::time_point began = watch_.last();
   const nanoseconds busy = watch_.lap();
-  context_.clocks.decode.busy.add(busy);
+  context_.recorder.clocks().decode.busy.add(busy);
   log_->add(began, Activity::decode, busy);
   if (traced()) trace_->add({.kind = TraceSpan::Kind::piece, .begin = began, .took = busy});
 }
 
 void Worker::take_up(Clock::time_point at, nanoseconds no_room) {
   const nanoseconds idle = watch_.lap_at(at);
-  context_.clocks.decode.stalled_out.add(no_room);
-  context_.clocks.decode.stalled_in.add(idle - no_room);
+  context_.recorder.clocks().decode.stalled_out.add(no_room);
+  context_.recorder.clocks().decode.stalled_in.add(idle - no_room);
   log_->open(at);
 }
 
@@ -90,9 +87,9 @@ void Worker::record(bool goes_on) {
   times[Activity::transform] =
       fill.transform - std::exchange(transform_, fill.transform) + std::exchange(mixing_, nanoseconds{});
   times[Activity::deliver] = busy - sum_of(times);
-  context_.clocks.read.busy.add(times[Activity::read]);
-  context_.clocks.decode.busy.add(times[Activity::decode]);
-  context_.clocks.transform.busy.add(times[Activity::transform]);
+  context_.recorder.clocks().read.busy.add(times[Activity::read]);
+  context_.recorder.clocks().decode.busy.add(times[Activity::decode]);
+  context_.recorder.clocks().transform.busy.add(times[Activity::transform]);
   context_.reorder.clock().busy.add(times[Activity::deliver]);
   log_->add(began, times, goes_on);
   record_outputs();
@@ -184,7 +181,7 @@ void Worker::run_task(RowTask& task) {
   if (!builder.finish_rows(count)) return;
   if (wanted && builder.failure() == nullptr) {
     if (auto failure = caught([&] { finish(builder); })) {
-      const auto where = [&] { return ErrorContext{.dataset = context_.dataset.path().string()}; };
+      const auto where = [&] { return ErrorContext{.dataset = context_.from.dataset.path().string()}; };
       builder.fail(0, explained(std::move(failure), where));
     }
   }
@@ -230,7 +227,7 @@ void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t
   if (!cache.rows_alone()) return;
   Slab& slab = builder.slab();
   const std::span<const std::uint64_t> samples = std::span(slab.samples).subspan(first, count);
-  const auto outputs = static_cast<std::uint32_t>(context_.program.outputs().size());
+  const auto outputs = static_cast<std::uint32_t>(context_.from.program.outputs().size());
   for (std::uint32_t output = 0; output < outputs; ++output) {
     const std::span<std::byte> rows = slab.row(output, first);
     cache.copy_rows(cache.row_of(output), samples, rows.data(), rows.size(), missing_);
@@ -267,7 +264,7 @@ void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, s
 
 void Worker::fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_ptr failure) {
   const auto where = [&] {
-    return ErrorContext{.dataset = context_.dataset.path().string(), .key = std::string(builder.slab().keys[row])};
+    return ErrorContext{.dataset = context_.from.dataset.path().string(), .key = std::string(builder.slab().keys[row])};
   };
   builder.fail(row, explained(std::move(failure), where));
 }
@@ -275,7 +272,7 @@ void Worker::fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_p
 void Worker::fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
   if (!builder.cells.empty()) return fill_whole_row(builder, row);  // as a replacement
   const SampleContext sample = builder.slab().context(row);
-  slots_.of(builder, context_.program.outputs(), row);
+  slots_.of(builder, context_.from.program.outputs(), row);
   if (ahead != nullptr && ahead->failures[index] == nullptr) {
     filler_.fill_ahead(sample, *ahead, index, slots_);
   } else {
@@ -289,7 +286,7 @@ void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, std::uint64_t 
   builder.add_bad(row, {error.context().key, error.context().field, error.what(), sample, builder.slab().epoch,
                         planned.valid ? std::optional(planned.position) : std::nullopt});
   if (context_.options.on_error == OnError::mark) {
-    slots_.of(builder, context_.program.outputs(), row);
+    slots_.of(builder, context_.from.program.outputs(), row);
     slots_.clear_row();
     builder.slab().valid[row] = 0;
     return;
@@ -309,7 +306,7 @@ bool Worker::replace(BatchBuilder& builder, std::uint32_t row, std::string& last
     const std::uint64_t number = like.first + random.below(like.count);
     slab.samples[row] = context_.selection.sample(number);
     slab.occurrences[row] = context_.selection.occurrence(number, 0);
-    slab.keys[row] = context_.dataset.key(slab.samples[row]);
+    slab.keys[row] = context_.from.dataset.key(slab.samples[row]);
     try {
       fill_row(builder, row, nullptr, 0);
       return true;
@@ -359,9 +356,7 @@ void WorkerPool::start(unsigned workers, const std::shared_ptr<void>& keeps_aliv
   state.tasks = &context.tasks;
   Parallel* const parallel = state.threads > 1 ? &state : nullptr;
   for (unsigned worker = 0; worker < state.threads; ++worker)
-    state.all.push_back(std::make_unique<Worker>(context, context.worker_logs[worker].get(),
-                                                 context.worker_records[worker].get(), &context.trace.worker(worker),
-                                                 parallel));
+    state.all.push_back(std::make_unique<Worker>(context, context.recorder.worker(worker), parallel));
   context.tasks.call_by(
       workers, [&state] { return state.pool.enqueue(); },
       [&state] { caught([&] { state.failed(std::make_exception_ptr(std::bad_alloc())); }); });

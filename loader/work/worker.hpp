@@ -24,9 +24,8 @@ namespace penstock {
 /// One worker: what its thread does with a token.
 class Worker {
  public:
-  /// `log`, `record` and `trace`: null for one that only fills batches. `parallel`: of the pool; null: nobody helps.
-  explicit Worker(WorkerContext& context, WorkLog* log = nullptr, WorkerRecord* record = nullptr,
-                  TraceLane* trace = nullptr, Parallel* parallel = nullptr);
+  /// `records`: null pointers for a worker that only fills batches. `parallel`: the pool; null: nobody helps.
+  explicit Worker(WorkerContext& context, const Recorder::OfWorker& records = {}, Parallel* parallel = nullptr);
   /// Does row tasks, the oldest first, until there is none. Throws what is no row's failure.
   void run_tasks();
   /// Does pieces of another worker's row, as thread `number`, until none is left.

@@ -23,7 +23,7 @@ void Worker::run_cell(BatchBuilder& builder, std::uint32_t number, RowTask* ahea
   const Cell& cell = builder.cells[number];
   const SampleContext sample = context_of_cell(builder, number);
   auto failure = caught([&] {
-    slots_.of_places(builder, context_.program.outputs(), builder.places_of(cell));
+    slots_.of_places(builder, context_.from.program.outputs(), builder.places_of(cell));
     if (ahead != nullptr && ahead->failures[index] == nullptr) {
       filler_.bring_ahead(sample, *ahead, index);
     } else {
@@ -38,7 +38,7 @@ void Worker::run_cell(BatchBuilder& builder, std::uint32_t number, RowTask* ahea
 
 // `failure`: of bringing the bytes. What is drawn is filled for each place, the rest once for each window.
 void Worker::fill_cell(BatchBuilder& builder, const Cell& cell, std::exception_ptr failure) {
-  const std::span<const Output> outputs = context_.program.outputs();
+  const std::span<const Output> outputs = context_.from.program.outputs();
   const std::span<const CellPlace> places = builder.places_of(cell);
   const bool brought = failure == nullptr;
   if (!brought && places.front().window != places.back().window) {  // what one of them lacks, others need not have
@@ -81,7 +81,7 @@ void Worker::fill_cell(BatchBuilder& builder, const Cell& cell, std::exception_p
 std::exception_ptr Worker::fill_alone(BatchBuilder& builder, const Cell& cell, const CellPlace& place) {
   return caught([&] {
     RowSlots& slots = other_slots_;
-    slots.of_places(builder, context_.program.outputs(), {&place, 1});
+    slots.of_places(builder, context_.from.program.outputs(), {&place, 1});
     const SampleContext sample = context_of_place(builder, cell, place);
     filler_.bring(sample, slots);
     filler_.fill_place(sample, place.window, slots);
@@ -91,7 +91,7 @@ std::exception_ptr Worker::fill_alone(BatchBuilder& builder, const Cell& cell, c
 void Worker::fail_place(BatchBuilder& builder, const Cell& cell, const CellPlace& place,
                         const std::exception_ptr& failure) {
   const auto where = [&] {
-    return ErrorContext{.dataset = context_.dataset.path().string(), .key = std::string(cell.key)};
+    return ErrorContext{.dataset = context_.from.dataset.path().string(), .key = std::string(cell.key)};
   };
   auto failed = caught([&] {
     try {
@@ -107,7 +107,7 @@ void Worker::fail_place(BatchBuilder& builder, const Cell& cell, const CellPlace
 void Worker::fill_whole_row(BatchBuilder& builder, std::uint32_t row) {
   std::vector<Cell> cells;
   std::vector<CellPlace> places;
-  plan_row(builder, row, context_.program.outputs(), *context_.options.windows, context_.dataset, cells, places);
+  plan_row(builder, row, context_.from.program.outputs(), *context_.options.windows, context_.from.dataset, cells, places);
   for (const Cell& cell : cells) {
     if (auto failure = fill_alone(builder, cell, places[cell.first])) std::rethrow_exception(failure);
   }

@@ -71,6 +71,7 @@ class WorkerRecord {
     nanoseconds on{}, waited{};
   };
   Cores cores() const;
+  bool runs() const { return thread_.load(std::memory_order_relaxed) != 0; }  ///< runs_here() was called
 
  private:
   struct OutputTime {
