@@ -34,7 +34,7 @@ namespace {
 
 // Which samples the rows of windows have: read by a loader of their own, where keys do not tell.
 std::shared_ptr<const Windows> windows_in(const Dataset& dataset, const LoaderOptions& options) {
-  return windows_for(dataset, options.fields, options.mixture.get(),
+  return windows_for(dataset, options.transforms, options.mixture.get(),
                      [&](std::span<const std::uint32_t> fields, const std::function<void(const SampleValues&)>& take) {
                        if (fields.empty()) return for_each_key(dataset, take);
                        Loader loader(dataset, reading(dataset, fields));
@@ -61,7 +61,8 @@ LoaderOptions of_mixture(const Mixture& mixture, LoaderOptions options) {
 
 // Of a loader on the host without a cache; what cannot be read or compiled again now is not tried.
 std::optional<CacheDemand> pixels_of(const Dataset& dataset, const LoaderOptions& options, const Stats& stats) {
-  if (stats.last_rows.empty() || options.cache != CacheKind::none || options.on_device != nullptr) return {};
+  if (stats.last_rows.empty() || options.cache.kind != CacheKind::none || options.device_options.opened != nullptr)
+    return {};
   try {
     return tried_pixels(dataset, compiled(dataset, options), stats.outputs, options.seed,
                         {.samples = 32, .bytes = std::uint64_t{32} << 20, .seconds = 0.1});
@@ -160,7 +161,7 @@ std::vector<Gain> Loader::gains() const {
   const Stats stats = pipeline_->stats();
   const MachineModel machine{.cores = static_cast<double>(usable_cores())};
   LoaderOptions options = pipeline_->options();
-  options.engine = stats.engine;
+  options.read_options.engine = stats.engine;
   options.workers = static_cast<unsigned>(stats.workers);
   Demands demands = demands_of(stats, machine, options.batch_size);
   demands.samples = dataset().size();

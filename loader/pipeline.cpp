@@ -57,11 +57,12 @@ std::string doubts_of(const std::vector<FieldChain>& fields) {
 
 std::string notes_on(const Dataset& dataset, const Program& program, const LoaderOptions& options,
                      const Selection& selection) {
-  std::string notes = cost_of_shuffle(dataset, program, order_options(options), options.block_cache, selection);
-  const std::string doubts = doubts_of(options.fields);
+  std::string notes =
+      cost_of_shuffle(dataset, program, order_options(options), options.memory_options.block_cache_bytes, selection);
+  const std::string doubts = doubts_of(options.transforms);
   if (!doubts.empty()) notes += (notes.empty() ? "" : "; ") + doubts;
   const bool counts_bad = options.on_error != OnError::raise && (options.max_error_count || options.max_error_rate < 1);
-  if (options.world > 1 && counts_bad && !options.sum_over_ranks) {
+  if (options.world_size > 1 && counts_bad && !options.all_reduce) {
     notes +=
         std::string(notes.empty() ? "" : "; ") +
         "each rank counts max_errors for its own share, so ranks may raise at different batches; all_reduce makes them "
@@ -72,13 +73,13 @@ std::string notes_on(const Dataset& dataset, const Program& program, const Loade
 
 // What a cache takes serves all later epochs, so each value is checked that it does not have.
 Checksums checks_of(const LoaderOptions& options) {
-  const bool keeps = options.cache != CacheKind::none && options.checksums == Checksums::first;
+  const bool keeps = options.cache.kind != CacheKind::none && options.checksums == Checksums::first;
   return keeps ? Checksums::always : options.checksums;
 }
 
 // Of a cache that processes of the node share; none: each has its own.
 std::optional<Origin> origin_of_cache(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
-  if (options.cache == CacheKind::none || options.cache_scope == CacheScope::process) return std::nullopt;
+  if (options.cache.kind == CacheKind::none || options.cache.shared == CacheScope::process) return std::nullopt;
   return origin_of(dataset, program, options.checksums);
 }
 
@@ -107,29 +108,29 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       consumer_{.cursor = Cursor(plan_options_, selection_.fingerprint(),
                                  options_.shuffle_block ? 0 : block_of_version_1(dataset_)),
                 .failures = Failures({options_.max_error_rate, options_.max_error_count}, failure_shares(selection_),
-                                     options_.world),
+                                     options_.world_size),
                 .publisher = Publisher(options_.publish)},
-      node_cache_(open_planned_cache({options_.cache_dir, options_.cache_limit}, dataset_, program(), selection_,
-                                     options_.windows, plan_options_, notes_.disk_cache)),
+      node_cache_(open_planned_cache({options_.disk_cache.path, options_.disk_cache.limit}, dataset_, program(),
+                                     selection_, options_.windows, plan_options_, notes_.disk_cache)),
       engine_(make_engine(dataset_, with_cache(engine_options(options_, program()), node_cache_), PendingRead::done)),
       fallback_(synchronous_beside(engine_, dataset_, with_cache(engine_options(options_), node_cache_), make_engine)),
-      cache_(options_.cache, options_.cache_bytes, dataset_.size(), program(),
+      cache_(options_.cache.kind, options_.cache.limit, dataset_.size(), program(),
              origin_of_cache(dataset_, program(), options_)),
       checks_(dataset_, program(), checks_of(options_)),
-      blocks_(options_.block_cache),
-      window_(options_.read_window),
-      recorder_(options_.workers_max, program().outputs().size(), !engine_.engine->synchronous()),
+      blocks_(options_.memory_options.block_cache_bytes),
+      window_(options_.read_options.read_ahead_bytes),
+      recorder_(options_.max_workers, program().outputs().size(), !engine_.engine->synchronous()),
       slabs_(host_slabs()),
       reorder_(add(std::make_unique<ReorderBuffer>(slabs_, options_.workers))) {
-  if (options_.draws != nullptr) options_.draws = without_numbers(*options_.draws);
+  if (options_.sampler != nullptr) options_.sampler = without_numbers(*options_.sampler);
   from_.streams = slabs_->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs_->size(); ++i) {
     builders_.push_back(
         std::make_unique<BatchBuilder>(slabs_->slab(i), program().outputs().size(), program().samples_of_row()));
   }
   lay_line();
-  if (!options_.ledger.empty()) {
-    consumer_.ledger.emplace(options_.ledger,
+  if (!options_.delivery_log.empty()) {
+    consumer_.ledger.emplace(options_.delivery_log,
                              LedgerHeader{.state = consumer_.cursor.save(dataset_.fingerprint(), version()),
                                           .rank = options_.rank,
                                           .path = dataset_.path().string(),
@@ -137,9 +138,9 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
                                           .process = this_ledger_process()},
                              plan_options_);
   }
-  if (options_.workers_max == options_.workers) return;
+  if (options_.max_workers == options_.workers) return;
   const double cores = share_of_cores(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
-  scaling_.emplace(options_.workers, cores, options_.workers_max, static_cast<unsigned>(slabs_->size()));
+  scaling_.emplace(options_.workers, cores, options_.max_workers, static_cast<unsigned>(slabs_->size()));
 }
 
 // The line from the dataset to next(). What stands behind the workers is a Stage: a new one has its place here, and
@@ -148,15 +149,16 @@ void Pipeline::lay_line() {
   // Dataset -> Plan -> reads: names the rows of a free slab, and asks for their bytes
   scheduler_ = std::make_unique<Scheduler>(context_, plan_options_, *engine_.engine, builders_, node_cache_.get());
   // reads -> rows of the slab: decodes and transforms
-  workers_ = std::make_unique<WorkerPool>(options_.workers_max);
+  workers_ = std::make_unique<WorkerPool>(options_.max_workers);
   // finished slabs -> batches in order: reorder_, which workers put them into
   const auto before = [this]() -> Stage& { return *stages_.back(); };
-  if (options_.on_batch) {
-    add(std::make_unique<BatchStage>(before(), options_.on_batch_stage, options_.on_batch, options_.prefetch));
+  if (options_.batch_transform) {
+    add(std::make_unique<BatchStage>(before(), options_.batch_transform_stage, options_.batch_transform,
+                                     options_.prefetch));
   }
-  if (options_.on_device != nullptr) {
+  if (options_.device_options.opened != nullptr) {
     const auto again = [this](const Batch& batch) { return filled_by_host(batch); };
-    add(std::make_unique<DeviceCopy>(before(), slabs_, device_slabs(), options_.device_prefetch,
+    add(std::make_unique<DeviceCopy>(before(), slabs_, device_slabs(), options_.device_options.prefetch,
                                      DeviceTasks{on_device_.direct.reads.get(), on_device_.jpeg.jpegs.get(), again}));
   }
   // -> next(), which takes from the last of them
@@ -171,25 +173,28 @@ Kind& Pipeline::add(std::unique_ptr<Kind> stage) {
 }
 
 std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
-  const bool consumers = options_.on_device == nullptr;
-  return std::make_shared<SlabPool>(dataset_, program().outputs(), options_.batch_size, options_.max_items,
-                                    slab_count(options_, program().outputs(), ahead_by(*engine_.engine)),
-                                    consumers ? options_.held : 0, options_.on_device, on_device_.share,
-                                    consumers ? options_.held_max - options_.held : 0);
+  const bool consumers = options_.device_options.opened == nullptr;
+  return std::make_shared<SlabPool>(
+      dataset_, program().outputs(), options_.batch_size, options_.memory_options.max_items,
+      slab_count(options_, program().outputs(), ahead_by(*engine_.engine)),
+      consumers ? options_.memory_options.reserved_batches : 0, options_.device_options.opened, on_device_.share,
+      consumers ? options_.memory_options.max_live_batches - options_.memory_options.reserved_batches : 0);
 }
 
 std::shared_ptr<DevicePool> Pipeline::device_slabs() const {
   const std::span<const Output> copied = program().outputs();
   return std::make_shared<DevicePool>(
-      DeviceBatches{options_.on_device,
+      DeviceBatches{options_.device_options.opened,
                     dataset_,
                     {copied.begin(), copied.end()},
                     programs_.outputs,
                     options_.batch_size,
-                    options_.max_items,
+                    options_.memory_options.max_items,
                     on_device_.share,
                     on_device_.direct.reads != nullptr ? on_device_.direct.reads->reads() : nullptr},
-      options_.device_prefetch + options_.held, options_.held, options_.held_max - options_.held);
+      options_.device_options.prefetch + options_.memory_options.reserved_batches,
+      options_.memory_options.reserved_batches,
+      options_.memory_options.max_live_batches - options_.memory_options.reserved_batches);
 }
 
 std::string Pipeline::version() const {

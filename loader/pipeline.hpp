@@ -176,7 +176,7 @@ class Pipeline {
                   .cache = cache_.on() ? &cache_ : nullptr,
                   .checks = checks_.on() ? &checks_ : nullptr,
                   .by_page = engine_.engine->kind() != EngineKind::gather,
-                  .unreadable = options_.unreadable};
+                  .unreadable = options_.read_options.unreadable};
   BlockCache blocks_;
   ReadWindow window_;
   RowTaskPool row_tasks_;

@@ -118,7 +118,7 @@ void Pipeline::adjust_workers(Clock::time_point now) {
 BatchResult Pipeline::await(const std::function<void()>& while_waiting) {
   require_room();
   // What on_batch keeps counts only when its copy is over, which may be after the wait began.
-  const bool may_fill = options_.on_batch && &stages_.back()->pool() != slabs_.get();
+  const bool may_fill = options_.batch_transform && &stages_.back()->pool() != slabs_.get();
   const auto look_up = [&] {
     require_room();
     if (while_waiting) while_waiting();
@@ -164,16 +164,18 @@ void Pipeline::require_room() {
   };
   BatchPool& pool = stages_.back()->pool();
   if (&pool != slabs_.get()) {  // what on_batch keeps on the host must leave slabs to go round
-    const unsigned spare = std::min<unsigned>(options_.held, static_cast<unsigned>(slabs_->size()) - 1);
+    const unsigned spare =
+        std::min<unsigned>(options_.memory_options.reserved_batches, static_cast<unsigned>(slabs_->size()) - 1);
     if (const unsigned kept = slabs_->lent(); kept >= spare)
-      refuse(kept, "reserved_batches=" + std::to_string(options_.held));
+      refuse(kept, "reserved_batches=" + std::to_string(options_.memory_options.reserved_batches));
   }
   const unsigned holds = pool.lent();
-  if (holds < options_.held) return;
-  if (holds >= options_.held_max) {
-    refuse(holds, options_.held_max == options_.held ? "reserved_batches=" + std::to_string(options_.held)
-                                                     : "max_live_batches=" + std::to_string(options_.held_max) +
-                                                           " (reserved_batches=" + std::to_string(options_.held) + ")");
+  if (holds < options_.memory_options.reserved_batches) return;
+  if (holds >= options_.memory_options.max_live_batches) {
+    refuse(holds, options_.memory_options.max_live_batches == options_.memory_options.reserved_batches
+                      ? "reserved_batches=" + std::to_string(options_.memory_options.reserved_batches)
+                      : "max_live_batches=" + std::to_string(options_.memory_options.max_live_batches) +
+                            " (reserved_batches=" + std::to_string(options_.memory_options.reserved_batches) + ")");
   }
   pool.allow_held(holds + 1);
 }
@@ -183,14 +185,13 @@ void Pipeline::require_few_failures(bool has_bad) {
   constexpr std::uint64_t kAskEvery = 16;  // batches
   if (options_.on_error == OnError::raise) return;
   // Without the lock: stats() need not wait for other ranks. Only this thread changes the failures.
-  if (!options_.sum_over_ranks) {
+  if (!options_.all_reduce) {
     if (has_bad) consumer_.failures.require_within_share(consumer_.cursor.reached());
     return;
   }
   const bool ask = consumer_.cursor.position().batch % kAskEvery == 0 || consumer_.cursor.at_end();
   if (ask)
-    consumer_.failures.require_within_all(
-        options_.sum_over_ranks(consumer_.failures.before(consumer_.cursor.reached())));
+    consumer_.failures.require_within_all(options_.all_reduce(consumer_.failures.before(consumer_.cursor.reached())));
 }
 
 void Pipeline::set_epoch(std::uint64_t epoch) {
@@ -224,8 +225,8 @@ Plan Pipeline::plan_of(const Position& at) const {
 }
 
 BatchResult Pipeline::filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device) {
-  const auto pool = std::make_shared<SlabPool>(dataset_, program().outputs(), options_.batch_size, options_.max_items,
-                                               1, 0, nullptr, of_device);
+  const auto pool = std::make_shared<SlabPool>(dataset_, program().outputs(), options_.batch_size,
+                                               options_.memory_options.max_items, 1, 0, nullptr, of_device);
   BatchBuilder builder(*pool->acquire({}, [] { return false; }), program().outputs().size(),
                        program().samples_of_row());
   plan.batch(at.batch, builder.rows);

@@ -92,7 +92,7 @@ Stats Pipeline::stats() const {
     subtract(stats, since_reset_.before);
   }
   stats.rank = options_.rank;
-  stats.world = options_.world;
+  stats.world = options_.world_size;
   recorder_.report(stats, program().outputs(), [this](std::uint64_t sample) { return dataset_.key(sample); });
   {
     const std::scoped_lock lock(consumer_.mutex);
@@ -106,7 +106,7 @@ Stats Pipeline::stats() const {
   stats.epochs = consumer_.epochs_over.load(std::memory_order_relaxed);
   stats.bytes_read = stats.reads.bytes + stats.gpu_direct_bytes;
   stats.workers_now = tasks_.callable();
-  stats.workers_max = options_.workers_max;
+  stats.workers_max = options_.max_workers;
   const unsigned workers =
       scaling_ ? std::max(1U, static_cast<unsigned>(std::lround(scaling_->decides.average(Clock::now()))))
                : options_.workers;
@@ -120,7 +120,7 @@ Stats Pipeline::stats() const {
   if (on_device_.jpeg.jpegs != nullptr) stats.device_bytes = on_device_.jpeg.jpegs->bytes();
   stats.window_bytes = window_.reserved();
   stats.block_cache_bytes = blocks_.bytes();
-  stats.cache_kind = options_.cache;
+  stats.cache_kind = options_.cache.kind;
   stats.checksums = options_.checksums;
   stats.notes = notes_.options;
   {

@@ -38,7 +38,7 @@ constexpr int kValuesForItem = 1024;      // many samples may have no box
 constexpr int kBadValuesTried = 1024;     // where bad ones are to be got over
 
 bool is_unreadable(const LoaderOptions& options, std::string_view key) {
-  return std::ranges::binary_search(options.unreadable, key);
+  return std::ranges::binary_search(options.read_options.unreadable, key);
 }
 
 bool is_sound(const FieldSchema& schema, const FirstBytes& value, const Codec* codec) {
@@ -136,17 +136,17 @@ FirstBytes first_wanted_value(const Dataset& dataset, const LoaderOptions& optio
 
 // Sorted, for is_unreadable().
 void require_unreadable(const Dataset& dataset, LoaderOptions& options) {
-  if (options.unreadable.empty()) return;
+  if (options.read_options.unreadable.empty()) return;
   const ErrorContext here{.dataset = dataset.path().string()};
   if (options.on_error == OnError::raise)
     throw Error::invalid_argument(
         "unreadable requires on_error \"replace\" or \"mark\", which decides what the rows of these samples hold",
         here);
-  for (const std::string& key : options.unreadable) {
+  for (const std::string& key : options.read_options.unreadable) {
     if (!dataset.find(key))
       throw Error::invalid_argument("unreadable: the dataset has no sample " + double_quoted(key), here);
   }
-  std::ranges::sort(options.unreadable);
+  std::ranges::sort(options.read_options.unreadable);
   std::vector<std::string_view> named;
   for (std::uint64_t sample = 0; sample < dataset.size(); ++sample) {
     if (is_unreadable(options, dataset.key(sample))) named.push_back(dataset.key(sample));
@@ -181,8 +181,8 @@ Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, con
 }
 
 void require_order_of_draws(const Dataset& dataset, const LoaderOptions& options) {
-  if (options.draws == nullptr) return;
-  const Draws& draws = *options.draws;
+  if (options.sampler == nullptr) return;
+  const Draws& draws = *options.sampler;
   const bool by_chance = draws.kind == Draws::Kind::weighted || draws.kind == Draws::Kind::once;
   const bool in_parts = options.shuffle_window != 0 || options.shuffle_block.value_or(0) != 0;
   const auto refuse = [&](const char* cause) {
@@ -195,7 +195,7 @@ void require_order_of_draws(const Dataset& dataset, const LoaderOptions& options
 
 void require_whole_batches(const Dataset& dataset, const LoaderOptions& options) {
   constexpr std::uint64_t kLongestWindow = std::uint64_t{1} << 31;
-  const std::uint64_t rows = std::uint64_t{options.batch_size} * options.world, window = options.buckets->window;
+  const std::uint64_t rows = std::uint64_t{options.batch_size} * options.world_size, window = options.batching->window;
   const ErrorContext here{.dataset = dataset.path().string()};
   if (window > kLongestWindow) throw Error::invalid_argument("pool of by_length() must be at most 2147483648", here);
   if (window < rows)
@@ -212,14 +212,17 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   };
   require(options.batch_size > 0, "batch_size must be at least 1");
   require(options.prefetch > 0, "prefetch must be at least 1");
-  require(options.held > 0, "reserved_batches must be at least 1");
-  if (options.held_max == 0) options.held_max = options.held;
-  require(options.held_max >= options.held, "max_live_batches must be at least reserved_batches");
-  require(options.held_max <= kMostBatches, "reserved_batches and max_live_batches must be at most 65536");
-  require(options.world > 0, "world must be at least 1");
-  if (options.rank >= options.world) {
-    throw Error::invalid_argument("rank " + std::to_string(options.rank) + " must be less than world, which is " +
-                                      std::to_string(options.world) + ": ranks begin at 0",
+  require(options.memory_options.reserved_batches > 0, "reserved_batches must be at least 1");
+  if (options.memory_options.max_live_batches == 0)
+    options.memory_options.max_live_batches = options.memory_options.reserved_batches;
+  require(options.memory_options.max_live_batches >= options.memory_options.reserved_batches,
+          "max_live_batches must be at least reserved_batches");
+  require(options.memory_options.max_live_batches <= kMostBatches,
+          "reserved_batches and max_live_batches must be at most 65536");
+  require(options.world_size > 0, "world_size must be at least 1");
+  if (options.rank >= options.world_size) {
+    throw Error::invalid_argument("rank " + std::to_string(options.rank) + " must be less than world_size, which is " +
+                                      std::to_string(options.world_size) + ": ranks begin at 0",
                                   {.dataset = dataset.path().string()});
   }
   require(options.max_error_rate >= 0 && options.max_error_rate <= 1, "max_errors as a share must be between 0 and 1");
@@ -227,34 +230,37 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require(options.timeout.count() >= 0, "timeout must not be negative");
   options.timeout = std::min<std::chrono::milliseconds>(options.timeout, kLongestTimeout);
   require(options.prefetch <= kMostBatches, "prefetch must be at most 65536");
-  require(options.device_prefetch <= kMostBatches, "device_prefetch must be at most 65536");
+  require(options.device_options.prefetch <= kMostBatches, "device_options.prefetch must be at most 65536");
   require(options.workers <= kMostWorkers, "workers must be at most 1024");
-  require(options.workers_max <= kMostWorkers || options.workers_max == kAutoWorkers,
-          "workers_max must be at most 1024");
+  require(options.max_workers <= kMostWorkers || options.max_workers == kAutoWorkers,
+          "max_workers must be at most 1024");
   if (const char* publish = std::getenv("PENSTOCK_PUBLISH"); publish != nullptr && std::string_view(publish) == "0")
     options.publish = false;
   if (options.workers == 0)
     options.workers = cores_of_rank(cores_in_affinity_mask(), cores_online(), cpu_quota(), local_ranks());
-  if (options.workers_max == kAutoWorkers)
-    options.workers_max = std::min(kMostWorkers, std::max(kFewestAuto, 4 * options.workers));
-  options.workers_max = std::max(options.workers_max, options.workers);
+  if (options.max_workers == kAutoWorkers)
+    options.max_workers = std::min(kMostWorkers, std::max(kFewestAuto, 4 * options.workers));
+  options.max_workers = std::max(options.max_workers, options.workers);
   require(options.mixture == nullptr || options.shuffle || options.mixture->options().sampling != Sampling::random,
           "a mixture whose sources come by chance (sampling \"random\") takes shuffle");
-  require(options.shuffle_window == 0 || options.shuffle, "shuffle_window takes shuffle");
+  require(options.shuffle_window == 0 || options.shuffle, "shuffle_window requires shuffle");
   require(options.shuffle_window == 0 || options.shuffle_block.value_or(0) == 0,
           "shuffle_window and shuffle_block are two orders: give one of them");
   require_order_of_draws(dataset, options);
-  if (options.buckets != nullptr) require_whole_batches(dataset, options);
-  require(options.device_prefetch > 0, "device_prefetch must be at least 1");
-  if (options.on_device == nullptr && !options.device.empty()) options.on_device = open_device(options.device);
-  if (options.on_device != nullptr) options.device = to_string(options.on_device->id());
-  require(!options.gpu_direct || options.on_device != nullptr, "gpu_direct takes a device");
-  require(options.gpu_jpeg >= 0 && options.gpu_jpeg <= 1, "gpu_jpeg must be between 0 and 1");
-  require(options.gpu_jpeg == 0 || options.on_device != nullptr, "gpu_jpeg takes a device");
-  const bool no_step_on_host_rows = !options.on_batch && options.mix.empty() && options.cache == CacheKind::none;
-  require(options.gpu_jpeg == 0 || no_step_on_host_rows,
+  if (options.batching != nullptr) require_whole_batches(dataset, options);
+  require(options.device_options.prefetch > 0, "device_options.prefetch must be at least 1");
+  if (options.device_options.opened == nullptr && !options.device.empty())
+    options.device_options.opened = open_device(options.device);
+  if (options.device_options.opened != nullptr) options.device = to_string(options.device_options.opened->id());
+  require(!options.device_options.gpu_direct || options.device_options.opened != nullptr, "gpu_direct requires a device");
+  require(options.device_options.gpu_jpeg >= 0 && options.device_options.gpu_jpeg <= 1,
+          "gpu_jpeg must be between 0 and 1");
+  require(options.device_options.gpu_jpeg == 0 || options.device_options.opened != nullptr, "gpu_jpeg requires a device");
+  const bool no_step_on_host_rows =
+      !options.batch_transform && options.mix.empty() && options.cache.kind == CacheKind::none;
+  require(options.device_options.gpu_jpeg == 0 || no_step_on_host_rows,
           "gpu_jpeg goes with none of batch_transform, mix and cache: they work on rows in the host's memory");
-  require(!options.gpu_direct || no_step_on_host_rows,
+  require(!options.device_options.gpu_direct || no_step_on_host_rows,
           "gpu_direct goes with none of batch_transform, mix and cache: they work on rows in the host's memory");
   try {
     ask_for_classes(options, dataset.fields());
@@ -265,7 +271,7 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
 }
 
 Program compiled(const Dataset& dataset, const LoaderOptions& options) {
-  return compiled(dataset, options.fields, options);
+  return compiled(dataset, options.transforms, options);
 }
 
 Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
@@ -275,7 +281,7 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
     if (auto outputs = device_outputs(options, workers.outputs(), whole.outputs()))
       return {std::move(workers), std::move(whole), std::move(*outputs)};
   }
-  if (options.where == Where::device) {
+  if (options.device_options.finish_on == FinishOn::device) {
     throw Error::invalid_argument(
         "finish_on is \"device\", but no output's last step can be done there: that takes a device, images of the "
         "codecs' "
@@ -290,13 +296,13 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
 }
 
 EngineOptions engine_options(const LoaderOptions& options) {
-  return {.kind = options.engine,
-          .direct_io = options.direct_io,
-          .threads = options.engine_threads,
-          .depth = options.engine_depth,
-          .merge_gap_bytes = options.merge_gap_bytes,
-          .merge_bytes = options.merge_bytes,
-          .block_window = options.read_window};
+  return {.kind = options.read_options.engine,
+          .direct_io = options.read_options.direct_io,
+          .threads = options.read_options.threads,
+          .depth = options.read_options.depth,
+          .merge_gap_bytes = options.read_options.merge_gap_bytes,
+          .merge_bytes = options.read_options.merge_bytes,
+          .block_window = options.read_options.read_ahead_bytes};
 }
 
 EngineOptions engine_options(const LoaderOptions& options, const Program& program) {
@@ -315,13 +321,13 @@ OrderOptions order_options(const LoaderOptions& options) {
           .shuffle_window = options.shuffle_window,
           .batch_size = options.batch_size,
           .rank = options.rank,
-          .world = options.world,
-          .last = options.last,
+          .world = options.world_size,
+          .last = options.last_batch,
           .missing = options.missing,
           .subset = options.subset,
           .mixture = options.mixture,
-          .draws = options.draws,
-          .buckets = options.buckets,
+          .draws = options.sampler,
+          .buckets = options.batching,
           .windows = options.windows};
 }
 

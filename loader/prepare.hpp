@@ -29,7 +29,7 @@ struct Programs {
   std::optional<Program> whole;  ///< nothing: the workers do it all
   std::vector<DeviceOutput> outputs;
 };
-/// Throws what compiled() throws; Error: invalid_argument, where all that Where::device asks for is nothing.
+/// Throws what compiled() throws; Error: invalid_argument, where all that FinishOn::device asks for is nothing.
 Programs programs_of(const Dataset& dataset, const LoaderOptions& options);
 
 /// What the options say of reading; with a program, also what its chains mean to the engine.

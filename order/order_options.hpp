@@ -13,7 +13,8 @@ namespace penstock {
 class Mixture;
 struct Windows;
 
-/// A part of LoaderOptions (penstock/loader/options/options.hpp), where each member is described under the same name.
+/// The part of LoaderOptions (penstock/options.hpp) that the order depends on. `world`, `last`, `draws` and `buckets`
+/// are `world_size`, `last_batch`, `sampler` and `batching` there.
 struct OrderOptions {
   bool shuffle = false;
   std::uint64_t seed = 0;

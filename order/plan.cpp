@@ -12,7 +12,7 @@ namespace {
 const PlanOptions& checked(const PlanOptions& options, std::uint64_t start) {
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 62;
   if (options.batch_size == 0) throw Error::invalid_argument("batch_size must be at least 1");
-  if (options.world == 0) throw Error::invalid_argument("world must be at least 1");
+  if (options.world == 0) throw Error::invalid_argument("world_size must be at least 1");
   if (options.rank >= options.world) throw Error::invalid_argument("rank must be less than world");
   if (start > options.samples) throw Error::invalid_argument("the start position lies behind the end of the epoch");
   if (options.samples > kLimit || std::uint64_t{options.batch_size} * options.world > kLimit)

@@ -54,7 +54,7 @@ PlanOptions plan_options(const OrderOptions& options, const Selection& selection
 
 /// What a full shuffle costs where several samples share filtered blocks, and the option that cures it; empty where it
 /// costs nothing worth a word, or where no full shuffle is asked for. An estimate from a few samples.
-/// `block_cache_bytes`: LoaderOptions::block_cache.
+/// `block_cache_bytes`: LoaderOptions::memory_options.block_cache_bytes.
 std::string cost_of_shuffle(const Dataset& dataset, const Program& program, const OrderOptions& options,
                             std::uint64_t block_cache_bytes, const Selection& selection);
 

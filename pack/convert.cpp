@@ -53,7 +53,7 @@ LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, 
   for (std::uint32_t i = 0; i < fields.schemas().size(); ++i) {
     const std::optional<std::uint32_t> stored = fields.stored(i);
     if (!stored) continue;
-    loader.fields.emplace_back(fields.schemas()[i].name, raw());
+    loader.transforms.emplace_back(fields.schemas()[i].name, raw());
     for (std::uint64_t sample = 0; sample < looked; ++sample) bytes += source.length(sample, *stored);
   }
   std::uint64_t mean = std::max<std::uint64_t>(1, looked == 0 ? 1 : bytes / looked);

@@ -59,7 +59,7 @@ class Batch {
   /// Blocks this thread until the values are there. Throws as wait().
   void synchronize() const;
 
-  /// What LoaderOptions::on_batch made of the batch: kept by it and its copies.
+  /// What LoaderOptions::batch_transform made of the batch: kept by it and its copies.
   void attach(std::shared_ptr<void> made) { attached_ = std::move(made); }
   const std::shared_ptr<void>& attached() const { return attached_; }
 

@@ -1,7 +1,8 @@
 // The options of a Loader. Their defaults suit training from local storage.
 //
 //   const penstock::LoaderOptions options{
-//       .batch_size = 64, .shuffle = true, .cache = {.kind = penstock::CacheKind::decoded, .limit = std::uint64_t{8} << 30}};
+//       .batch_size = 64, .shuffle = true, .cache = {.kind = penstock::CacheKind::decoded, .limit = std::uint64_t{8} <<
+//       30}};
 #pragma once
 
 #include <chrono>
@@ -30,16 +31,73 @@ struct Windows;     // order/windows/windows.hpp
 /// What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape.
 enum class OnError : std::uint8_t { raise, replace, mark };
 
-/// Where the last steps are done when batches go to a device: of images, that from pixels to numbers in their layout
-/// (normalize, cast); of points, center, unit_sphere, scale, random_scale, shift, rotate, jitter, channels_first and
-/// cast. The bytes are the same. `automatic` ("auto" in Python and the command): on the device, where no more bytes
-/// cross than otherwise.
-enum class Where : std::uint8_t { automatic, host, device };
+/// Where the last transforms run if batches go to a device. These are, for images, normalize and cast, which turn
+/// pixels into numbers; for points, center, unit_sphere, scale, channels_first, cast and the random moves. The bytes
+/// are the same. `automatic` ("auto" in Python and the command): on the device, unless that copies more bytes.
+enum class FinishOn : std::uint8_t { automatic, host, device };
 
 std::string_view name(OnError policy);
-std::string_view name(Where where);
+std::string_view name(FinishOn place);
 
 inline constexpr unsigned kAutoWorkers = ~0U;
+
+/// How bytes are read.
+struct ReadOptions {
+  EngineKind engine = EngineKind::automatic;                 ///< "auto" in Python and the command
+  bool direct_io = false;                                    ///< O_DIRECT, if the file system supports it
+  std::uint64_t read_ahead_bytes = std::uint64_t{64} << 20;  ///< read ahead of the workers, by engines that do so
+  unsigned threads = 0;  ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
+  unsigned depth = 256;  ///< requests in flight per ring
+  std::uint64_t merge_gap_bytes = 32 << 10;  ///< reads that are separated by at most this much are merged
+  std::uint64_t merge_bytes = 1 << 20;       ///< maximum size of a merged read
+  /// Keys of samples that the storage does not return. The loader does not read them, and counts them as invalid:
+  /// `on_error` must be replace or mark. The order does not change, so saved states stay valid.
+  std::vector<std::string> unreadable = {};
+};
+
+/// The cache of samples in memory. Batches are the same with and without.
+struct CacheOptions {
+  /// `decoded` keeps images as pixels before any random transform, so crops and flips stay random. It decodes images
+  /// whole, so its first epoch may take longer.
+  CacheKind kind = CacheKind::none;
+  std::uint64_t limit = std::uint64_t{1} << 30;  ///< bytes; a full cache keeps what it has, and nothing new
+  CacheScope shared = CacheScope::process;       ///< with `node`, processes of a node that read the same data share it
+};
+
+/// The cache on a local disk, for datasets in object stores (s3://, https://).
+struct DiskCacheOptions {
+  /// All processes and jobs with the same folder share it. "auto": a folder under the job's own temporary folder.
+  /// Empty: no cache.
+  std::filesystem::path path = {};
+  std::uint64_t limit = 0;  ///< bytes; 0: as the folder was made with, or nine tenths of what was free then
+};
+
+struct MemoryOptions {
+  unsigned reserved_batches = 2;  ///< batches that the consumer may hold at once in memory that is reserved for them
+  /// Batches that the consumer may hold at most. The loader allocates memory beyond reserved_batches on demand, and
+  /// keeps it. 0: reserved_batches.
+  unsigned max_live_batches = 0;
+  std::uint64_t max_items = 0;  ///< limit of a ragged output's items per sample; 0: as the data has
+  std::uint64_t block_cache_bytes = std::uint64_t{256} << 20;  ///< for decompressed blocks
+};
+
+/// What a device does beside training. Only with LoaderOptions::device.
+struct DeviceOptions {
+  FinishOn finish_on = FinishOn::automatic;
+  unsigned prefetch = 2;  ///< batches ahead of the consumer on the device, including those that are being copied
+  /// The share, 0 to 1, of JPEGs that the device decodes, crops, resizes and flips (nvJPEG on a GPU). It serves outputs
+  /// whose images are copied as uint8 pixels. The choice is a random function of the sample. The pixels of a GPU differ
+  /// from the processor's by a few levels. The cores decode the images that the device refuses, and stats() says why.
+  /// Not with batch_transform, mix or cache, which need rows in the host's memory.
+  double gpu_jpeg = 0;
+  std::uint64_t gpu_jpeg_bytes = std::uint64_t{256} << 20;  ///< device memory for images that it decodes
+  /// Experimental, no GPU has run it yet. Outputs of fixed shape whose rows are stored as they are, each in one piece
+  /// of at least a page, are read from their files straight into device memory (GPUDirect Storage). The batches are the
+  /// same. Other rows are copied from the host, and stats() says why. Not with batch_transform, mix or cache.
+  bool gpu_direct = false;
+  std::shared_ptr<Device> opened = {};             ///< an open device, used instead of LoaderOptions::device
+  std::shared_ptr<JpegDecoder> jpeg_decoder = {};  ///< an open decoder, used instead of the device's own
+};
 
 struct LoaderOptions {
   // ---- What people set first ----------------------------------------------------------------------------------------
@@ -48,135 +106,80 @@ struct LoaderOptions {
   bool shuffle = false;
   std::uint64_t seed = 0;
   unsigned workers = 0;  ///< decoding threads; 0: usable cores (affinity, cgroup quota) divided by local ranks
-  /// More than `workers`: how many are at work changes, up to so many, as the loader sees them bring something
-  /// (loader/work/auto_workers.hpp); it begins with `workers`, and memory is reserved for all. kAutoWorkers ("auto" in
-  /// Python) is 4 times as many, at least 64. Else `workers`. Bytes are the same.
-  unsigned workers_max = 0;
-  unsigned prefetch = 2;  ///< batches kept ahead of the consumer: ready, or (of more than 8 MiB) being filled
-  std::vector<FieldChain> fields = {};  ///< outputs; empty: every field, decoded by its codec
-  /// mixup() or cutmix() of each batch: its images and labels, which become float32 (classes,). Of several, each batch
-  /// draws one. Rows that do not count are neither mixed nor mixed in.
+  /// Upper limit of automatic scaling. The loader starts with `workers`, and changes the number while it runs if that
+  /// makes it faster (loader/work/auto_workers.hpp). It reserves memory for max_workers. 0: `workers`. kAutoWorkers
+  /// ("auto" in Python): 4 times `workers`, at least 64. The bytes of batches are the same.
+  unsigned max_workers = 0;
+  unsigned prefetch = 2;  ///< batches kept ahead of the consumer: ready or, if larger than 8 MiB, being filled
+  std::vector<FieldChain> transforms = {};  ///< one chain for each output; empty: every field, decoded by its codec
+  /// mixup() or cutmix() of each batch: its images and labels, which become float32 (classes,). Each batch draws one of
+  /// several. Rows that are not valid take no part.
   std::vector<Mix> mix = {};
 
   // ---- Order and ranks ----------------------------------------------------------------------------------------------
 
-  Last last = Last::keep;
-  std::uint32_t rank = 0, world = 1;
-  /// Sample numbers that an epoch delivers, in their unshuffled order; unset: all. A sample may stand there several
-  /// times: each time it draws anew.
+  Last last_batch = Last::keep;
+  std::uint32_t rank = 0, world_size = 1;
+  /// Sample numbers that an epoch delivers, in their unshuffled order; unset: all. A number may occur several times;
+  /// each occurrence draws its own random transforms.
   std::optional<std::vector<std::uint64_t>> subset = {};
-  /// Set by the loader of a mixture; `shuffle`, `shuffle_block` and `seed` are then of each pass over a source.
+  /// Set by the loader of a mixture. `shuffle`, `shuffle_block` and `seed` then apply to each pass over a source.
   std::shared_ptr<const Mixture> mixture = {};
-  /// Samples per block of a block shuffle, for storage that is slow at random and for samples that share filtered
-  /// blocks, which a full shuffle undoes many times (the stats then say so); 0 or unset: full shuffle.
+  /// Samples per block of a block shuffle; 0 or unset: full shuffle. For storage with slow random reads, and for
+  /// samples that share compressed blocks, which a full shuffle decompresses many times.
   std::optional<std::uint64_t> shuffle_block = {};
-  /// Samples are shuffled within windows of so many neighbours alone, as a curriculum wants it; 0: over all.
-  std::uint64_t shuffle_window = 0;
-  /// How often samples come, where that is not once each: weights, repeats, classes in balance; null: once each.
-  std::shared_ptr<const Draws> draws = {};
-  /// Batches of samples of like lengths, or of as many as a budget has room for; null: batch_size of them, as they
+  std::uint64_t shuffle_window = 0;  ///< shuffles only within windows of this many neighbours; 0: over all samples
+  /// How often samples come: by weights, repeats, or with balanced classes; null: each once.
+  std::shared_ptr<const Draws> sampler = {};
+  /// Batches of samples of similar length, with a number of rows that fits a budget; null: batch_size rows as they
   /// come.
-  std::shared_ptr<const LengthBuckets> buckets = {};
-  /// Outputs whose rows are of several samples each; null: of one.
-  std::shared_ptr<const Windows> windows = {};
+  std::shared_ptr<const LengthBuckets> batching = {};
+  std::shared_ptr<const Windows> windows = {};  ///< outputs whose rows are several samples each; null: one
 
   // ---- Errors -------------------------------------------------------------------------------------------------------
 
   OnError on_error = OnError::raise;
-  /// Share of an epoch's samples that replace and mark may meet; more raises. A sample counts once an epoch, however
-  /// often the epoch is begun again. With several ranks each minds the limit for its own share, unless sum_over_ranks
-  /// is given.
+  /// Share of an epoch's samples that may be invalid under replace and mark; more raises. A sample counts once an
+  /// epoch. Each rank counts for its own share, unless all_reduce is given.
   double max_error_rate = 0.05;
-  /// The same limit as a number of samples, in place of a share; of a mixture, for each source.
+  /// The same limit as a number of samples, instead of a share. For a mixture, it applies to each source.
   std::optional<std::uint64_t> max_error_count = {};
-  /// The sum over all ranks of a number that each of them gives, by whatever they talk with: all ranks then pass the
-  /// limit at the same batch. Called by next(), in its thread, behind the same batches on every rank: every 16th of an
-  /// epoch and its last. What it throws is what next() throws for that batch. It must not use the loader.
-  std::function<std::uint64_t(std::uint64_t)> sum_over_ranks = {};
-  /// Keys of samples that the storage does not return. The loader does not read them, and counts them as bad:
-  /// `on_error` must be replace or mark, and decides about their rows. The order does not change, so saved states stay
-  /// valid.
-  std::vector<std::string> unreadable = {};
+  /// Returns the sum over all ranks of a number that each rank passes, so that all ranks exceed the limit at the same
+  /// batch. next() calls it in its thread, after the same batches on every rank: every 16th of an epoch and the last.
+  /// next() throws what it throws. It must not use the loader.
+  std::function<std::uint64_t(std::uint64_t)> all_reduce = {};
   Missing missing = Missing::raise;
-  /// When values are compared with the CRC-32C that their index has. A difference is read once more, and is then a
-  /// fault of the sample's data, to which `on_error` applies. What the stats call unchecked has no checksum, or is read
-  /// by a device.
+  /// When values are compared with the CRC-32C in their index. On a mismatch the loader reads the value again; if it
+  /// still differs, the sample is invalid, and `on_error` applies. Stats::checks counts values without a checksum.
   Checksums checksums = Checksums::first;
   std::chrono::milliseconds timeout{0};  ///< of next(); 0 waits for ever
 
-  // ---- Reading ------------------------------------------------------------------------------------------------------
-
-  EngineKind engine = EngineKind::automatic;            ///< "auto" in Python and the command
-  bool direct_io = false;                               ///< O_DIRECT where the file system allows it
-  std::uint64_t read_window = std::uint64_t{64} << 20;  ///< bytes read ahead of the workers, by engines that do so
-  unsigned engine_threads = 0;  ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
-  unsigned engine_depth = 256;  ///< requests in flight per ring
-  std::uint64_t merge_gap_bytes = 32 << 10;  ///< extents this close are read as one
-  std::uint64_t merge_bytes = 1 << 20;       ///< as long as the read stays within this
-
-  // ---- Memory and caches --------------------------------------------------------------------------------------------
-
-  unsigned held = 2;  ///< batches the consumer may hold at once, in memory that is reserved for them
-  /// Up to so many it may hold all the same: memory for one more is taken as it comes to that, and kept. 0: as `held`.
-  unsigned held_max = 0;
-  std::uint64_t max_items = 0;  ///< bound of a ragged output's items per sample; 0: as the data has
-  std::uint64_t block_cache = std::uint64_t{256} << 20;  ///< bytes of undone blocks kept
-  /// What is kept of samples for later epochs; the bytes of batches are the same with and without. `decoded` keeps
-  /// images as pixels before anything is drawn for them, so that crops and flips stay fresh; to keep them whole it
-  /// decodes them whole, so its first epoch may take longer.
-  CacheKind cache = CacheKind::none;
-  std::uint64_t cache_bytes = std::uint64_t{1} << 30;  ///< limit of the cache; what comes when it is full is not kept
-
-  /// Who shares `cache`. With `node` the processes of a node that read the same have one together, of `cache_bytes`.
-  CacheScope cache_scope = CacheScope::process;
-  /// A folder on the node's own disk in which bytes of datasets that lie in stores (s3://, https://) are kept, for all
-  /// processes and jobs that are given the same one. "auto": one under the job's own temporary folder. Empty: none.
-  std::filesystem::path cache_dir = {};
-  /// Bytes that the folder may take; 0: as the folder was made with, or nine tenths of what was free then.
-  std::uint64_t cache_limit = 0;
-
-  // ---- Watching -----------------------------------------------------------------------------------------------------
-
-  /// The loader shows its figures, which are numbers alone, to `penstock top`, in a page of shared memory that this
-  /// user alone can read. PENSTOCK_PUBLISH=0 in the environment is publish = false for all loaders of a program.
-  bool publish = true;
-  /// A folder in which the loader enters each batch that next() gives, so that it survives a kill of the process; made
-  /// where it is not there. All ranks and all restarts of a training have the same one, each dataset one of its own.
-  /// audit_ledger() proves from it that every sample was delivered once an epoch (docs/ledger.md). Empty: none.
-  std::filesystem::path ledger = {};
-
-  // ---- The program's own step ---------------------------------------------------------------------------------------
-
-  /// A step of the user's own on whole batches, in order, in one thread of the loader's that runs up to `prefetch`
-  /// batches ahead of the consumer. It may change values in place, and attach() what it makes. What it throws, of any
-  /// type, is what next() throws for that batch. Loader::at() calls it too, in its caller's thread. It must not use the
-  /// loader; destroying the loader waits until it returns. With a device it comes before the copy.
-  std::function<void(Batch&)> on_batch = {};
-  std::string on_batch_stage = "on_batch";  ///< the name of that stage in the stats
-
-  // ---- Device -------------------------------------------------------------------------------------------------------
+  // ---- Machine ------------------------------------------------------------------------------------------------------
 
   /// "cuda:0": batches are copied there ahead of the consumer, which gets them at once and waits on the device
-  /// (Batch::wait). Empty: they stay in memory of the host. "host": a processor in a device's place, to try the rest
-  /// with.
+  /// (Batch::wait). Empty: they stay in the host's memory. "host": a processor acts as the device, for tests.
   std::string device = {};
-  std::shared_ptr<Device> on_device = {};  ///< A device that the caller has already opened. Overrides `device`.
-  unsigned device_prefetch = 2;            ///< batches ahead of the consumer on the device, those on their way included
-  Where where = Where::automatic;
-  /// Experimental, no GPU has run it yet. With a device: outputs of fixed shape whose rows are stored as they are, each
-  /// in one piece of a page or more, are read from their files straight into the device's memory (GPUDirect Storage). The batches are the same. Where that
-  /// cannot be had they go through the host, and the stats say why. Neither with on_batch nor mix nor cache, which work
-  /// on rows in the host's memory.
-  bool gpu_direct = false;
-  /// With a device: the share, 0 to 1, of JPEGs that it decodes, crops, resizes and flips in the cores' place (nvJPEG
-  /// on a GPU), of outputs whose images cross as uint8 pixels. Which ones is drawn for each sample, so batches depend
-  /// on nothing else; but a GPU's decoder gives other pixels than the processor's, by a few levels. Where it cannot be
-  /// had, and for images that it does not take, the cores do it, and the stats say why. Neither with on_batch nor mix
-  /// nor cache, which work on rows in the host's memory.
-  double gpu_jpeg = 0;
-  std::uint64_t gpu_jpeg_bytes = std::uint64_t{256} << 20;  ///< of the device, for images that it decodes
-  /// A decoder that the caller has already opened. It is used instead of the device's own.
-  std::shared_ptr<JpegDecoder> on_device_jpeg = {};
+  CacheOptions cache = {};
+  DiskCacheOptions disk_cache = {};
+  ReadOptions read_options = {};
+  MemoryOptions memory_options = {};
+  DeviceOptions device_options = {};
+
+  // ---- Your own code and logs ---------------------------------------------------------------------------------------
+
+  /// Publishes live metrics, which are numbers only, to `penstock top`, in shared memory that only this user can read.
+  /// PENSTOCK_PUBLISH=0 in the environment turns it off for a whole program.
+  bool publish = true;
+  /// A folder that records every batch that next() returns. The record survives a kill of the process. All ranks and
+  /// all restarts of a training use the same folder, and each dataset its own. audit_ledger() checks that every sample
+  /// was delivered once an epoch (docs/ledger.md). Empty: no record.
+  std::filesystem::path delivery_log = {};
+  /// Your function of whole batches. It runs in order, in one thread, up to `prefetch` batches ahead of the consumer.
+  /// It may change values in place, and attach() results. next() throws what it throws for that batch. Loader::at()
+  /// calls it in its caller's thread. It must not use the loader, whose destructor waits for it. It runs before the
+  /// copy to a device.
+  std::function<void(Batch&)> batch_transform = {};
+  std::string batch_transform_stage = "on_batch";  ///< name of that stage in the stats
 };
 
 }  // namespace penstock

@@ -30,7 +30,7 @@ std::string_view name(Missing missing);
 
 class NumberTable;  // formats/lists/number_table.hpp
 
-/// For LoaderOptions::draws; drawn_by() and the like (penstock/loader/choices/draws.hpp) make it of numbers or of a
+/// For LoaderOptions::sampler; drawn_by() and the like (penstock/sampling.hpp) make it of numbers or of a
 /// field. docs/order.md defines the orders.
 struct Draws {
   enum class Kind : std::uint8_t {
@@ -105,7 +105,7 @@ struct BatchLimits {
 
 class LengthTable;  // order/buckets/length_table.hpp
 
-/// For LoaderOptions::buckets; bucket_by() (penstock/loader/choices/lengths.hpp) makes it. docs/order.md defines the
+/// For LoaderOptions::batching; bucket_by() (penstock/sampling.hpp) makes it. docs/order.md defines the
 /// batches.
 struct LengthBuckets {
   std::string by = {};                              ///< whose lengths they are: "tokens"; empty: the program's own

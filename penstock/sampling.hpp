@@ -44,7 +44,7 @@ struct BucketOptions {
   double budget = 0;  ///< 0: none
 };
 
-/// For LoaderOptions::buckets. `by` names whose lengths are meant:
+/// For LoaderOptions::batching. `by` names whose lengths are meant:
 /// - "tokens", a field: its elements, where it is an array (raw ones as the index has them, .npy by their headers); the
 ///   number, where it holds one of a fixed dtype; else its bytes, as the index has them.
 /// - "bytes:jpg": bytes of a field, whatever it holds.

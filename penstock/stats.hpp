@@ -202,15 +202,15 @@ struct Stats : Counts {
   std::vector<Levels> levels;        ///< over the last minutes, the oldest first
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
-  std::string node_cache_dir;  ///< the folder of the disk cache (LoaderOptions::cache_dir); empty: there is none
+  std::string node_cache_dir;  ///< the folder of the disk cache (LoaderOptions::disk_cache.path); empty: there is none
   BlockOffer block_offer;      ///< of a dataset in a store, under a full shuffle
   std::string staging;         ///< whether slabs are page-locked for the device, or why not
   std::string device;          ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in memory of the host
-  /// Of LoaderOptions::gpu_direct: "direct: OUTPUTS"; "bounce buffer, WHY: OUTPUTS", where their bytes still pass
-  /// through the host's memory; "not used: WHY"; empty: not asked for. As the first file is read.
+  /// Of LoaderOptions::device_options.gpu_direct: "direct: OUTPUTS"; "bounce buffer, WHY: OUTPUTS", where their bytes
+  /// still pass through the host's memory; "not used: WHY"; empty: not asked for. As the first file is read.
   std::string gpu_direct;
-  /// Of LoaderOptions::gpu_jpeg: "50 % by nvJPEG 13.0, hardware engine: OUTPUTS"; "not used: WHY"; empty: not asked
-  /// for.
+  /// Of LoaderOptions::device_options.gpu_jpeg: "50 % by nvJPEG 13.0, hardware engine: OUTPUTS"; "not used: WHY";
+  /// empty: not asked for.
   std::string gpu_jpeg;
   CacheKind cache_kind = CacheKind::none;
   Checksums checksums = Checksums::off;

@@ -331,16 +331,10 @@ def option_table(build: pathlib.Path) -> list[list[str]]:
     return table_of(build, "option_table")
 
 
-def cpp_options() -> dict[str, str]:
-    """Name -> declaration, of the members of LoaderOptions."""
-    text = (
-        (ROOT / "penstock/options.hpp")
-        .read_text()
-        .split("struct LoaderOptions {", 1)[1]
-        .split("\n};", 1)[0]
-    )
-    text = re.sub(r"//.*", "", text)
-    options: dict[str, str] = {}
+def members_of(source: str, struct: str) -> dict[str, tuple[str, str]]:
+    """Name -> (type, declaration), of the members of a struct."""
+    text = re.sub(r"//.*", "", source.split(f"struct {struct} {{", 1)[1].split("\n};", 1)[0])
+    members: dict[str, tuple[str, str]] = {}
     for statement in text.split(";"):
         statement = " ".join(statement.split())
         if not statement:
@@ -350,8 +344,31 @@ def cpp_options() -> dict[str, str]:
         for part in rest.split(", ") if "{" not in rest else [rest]:
             name = re.match(r"\w+", part)
             assert name, statement
-            options[name[0]] = f"{kind} {part}".replace("std::uint64_t", "uint64_t").replace(" = {}", "")
+            members[name[0]] = kind, f"{kind} {part}".replace("std::uint64_t", "uint64_t").replace(" = {}", "")
+    return members
+
+
+def cpp_options() -> dict[str, str]:
+    """Name -> declaration, of the members of LoaderOptions: "read_options.engine" for those of a struct in it."""
+    source = (ROOT / "penstock/options.hpp").read_text()
+    options: dict[str, str] = {}
+    for name, (kind, declaration) in members_of(source, "LoaderOptions").items():
+        if f"struct {kind} {{" in source:
+            options |= {f"{name}.{inner}": text for inner, (_, text) in members_of(source, kind).items()}
+        else:
+            options[name] = declaration
     return options
+
+
+def option_of_flag(flag: str) -> str:
+    """The option of LoaderOptions that a flag of the command sets."""
+    word = flag.replace("-", "_")
+    places = {"cache": "cache.kind", "disk_cache": "disk_cache.path", "device_prefetch": "device_options.prefetch"}
+    for of in ("disk_cache", "cache"):
+        if word.startswith(f"{of}_"):
+            return f"{of}.{word.removeprefix(f'{of}_')}"
+    nested = [name for name in cpp_options() if name.endswith(f".{word}")]
+    return places.get(word) or (nested[0] if nested and word not in cpp_options() else word)
 
 
 def command_options(command: pathlib.Path) -> dict[str, dict[str, str]]:
@@ -359,7 +376,7 @@ def command_options(command: pathlib.Path) -> dict[str, dict[str, str]]:
     options: dict[str, dict[str, str]] = {}
     for name in ("bench", "inspect", "tune"):
         for line in re.findall(r"^  (?:-\w,)?--([a-z][a-z-]*)", help_of(command, name), re.MULTILINE):
-            options.setdefault(line.replace("-", "_"), {})[name] = f"--{line}"
+            options.setdefault(option_of_flag(line), {})[name] = f"--{line}"
     return options
 
 

@@ -86,7 +86,7 @@ class Study {
     options.batch_size = 1;
     options.workers = 1;
     options.seed = options_.seed;
-    options.fields = {{field_, chain}};
+    options.transforms = {{field_, chain}};
     options.subset = {{sample}};
     Loader loader(dataset, options);
     const std::optional<Batch> batch = loader.next();

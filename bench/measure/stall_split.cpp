@@ -41,10 +41,11 @@ StallSplit stall_split(const Dataset& dataset, const Task& task, const Setting& 
                        std::chrono::nanoseconds window, unsigned rounds, const std::function<void()>& measured) {
   if (options.consumer.kind == Consumer::Kind::none)
     throw Error::invalid_argument("a stall split needs a consumer (busy:MS, sleep:MS or mlperf:NAME)");
-  if (options.loader.cache != CacheKind::none)
+  if (options.loader.cache.kind != CacheKind::none)
     throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
   TrialOptions cached = options, cold = options;
-  cached.cold = cached.loader.direct_io = false;  // direct reads ask the storage even where the pages are in memory
+  cached.cold = cached.loader.read_options.direct_io =
+      false;  // direct reads ask the storage even where the pages are in memory
   cold.cold = true;
 
   StallSplit split;

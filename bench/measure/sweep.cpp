@@ -111,7 +111,7 @@ SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options
     throw Error::invalid_argument(
         "a stall split needs a consumer (busy:MS, sleep:MS or mlperf:NAME), and goes with neither a mock loader nor a "
         "digest");
-  if (options.stall_split && options.trial.loader.cache != CacheKind::none)
+  if (options.stall_split && options.trial.loader.cache.kind != CacheKind::none)
     throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
   if (options.mock_loader && !options.trace.empty())
     throw Error::invalid_argument("a trace is of a loader, and a mock loader is none");

@@ -23,7 +23,7 @@ struct Task {
   std::shared_ptr<const Draws> draws = {};            ///< null: each sample once an epoch
   std::shared_ptr<const Mixture> mixture = {};        ///< whose samples the dataset holds; null: it is one by itself
   std::filesystem::path mixture_file = {};            ///< that it was read from
-  std::shared_ptr<const LengthBuckets> buckets = {};  ///< LoaderOptions::buckets
+  std::shared_ptr<const LengthBuckets> buckets = {};  ///< LoaderOptions::batching
 };
 
 /// image-train  random_resized_crop(224) | random_horizontal_flip | normalize(ImageNet), and the label

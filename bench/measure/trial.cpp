@@ -101,8 +101,8 @@ Batch next_of(Loader& loader) {
 
 void fill_node_cache(const Dataset& dataset, const TrialOptions& options,
                      const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress) {
-  if (options.loader.cache_dir.empty() || options.cold || !dataset.in_store()) return;
-  warm(*NodeCache::open(options.loader.cache_dir, options.loader.cache_limit), dataset, progress);
+  if (options.loader.disk_cache.path.empty() || options.cold || !dataset.in_store()) return;
+  warm(*NodeCache::open(options.loader.disk_cache.path, options.loader.disk_cache.limit), dataset, progress);
 }
 
 LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options) {
@@ -111,9 +111,9 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
   loader.shuffle = task.shuffle;
   loader.workers = setting.workers;
   loader.prefetch = setting.prefetch;
-  loader.fields = task.fields;
-  loader.buckets = task.buckets;
-  loader.draws = task.draws;
+  loader.transforms = task.fields;
+  loader.batching = task.buckets;
+  loader.sampler = task.draws;
   loader.mixture = task.mixture;
   return loader;
 }
@@ -124,7 +124,7 @@ namespace {
 // it too. Where a cold epoch has too few for both, all are measured.
 std::uint64_t batches_before(const Loader& loader, const Setting& setting, const TrialOptions& options) {
   const std::uint64_t epoch = loader.batches(), fill = setting.prefetch + std::uint64_t{2};
-  if (options.loader.cache != CacheKind::none) return options.cold && epoch <= 2 * fill ? epoch : epoch + fill;
+  if (options.loader.cache.kind != CacheKind::none) return options.cold && epoch <= 2 * fill ? epoch : epoch + fill;
   return options.cold && epoch <= 2 * fill ? 0 : fill;
 }
 
@@ -136,7 +136,7 @@ void measure(Loader& loader, const TrialOptions& options, std::chrono::nanosecon
   do {
     batch.reset();
     batch = next_of(loader);
-    if (options.loader.on_device != nullptr) batch->wait(kDefaultStream);
+    if (options.loader.device_options.opened != nullptr) batch->wait(kDefaultStream);
     if (trial.first_batch == 0) trial.first_batch = seconds_since(start);
     options.consumer.take();
     check(options);
@@ -171,7 +171,7 @@ Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting
       options.consumer.take();
       check(options);
     }
-    if (options.cold && options.loader.cache != CacheKind::none)
+    if (options.cold && options.loader.cache.kind != CacheKind::none)
       drop_pages(dataset);  // the epoch that filled it read them
     if (before != 0) loader.reset_stats();
     if (!options.trace.empty()) loader.trace(options.trace);
@@ -180,11 +180,11 @@ Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting
   }
   // What a batch copies is what the whole loop copies at a time.
   if (const std::uint64_t batches = trial.stats.batches;
-      options.loader.on_device != nullptr && trial.stats.copied_bytes > 0) {
+      options.loader.device_options.opened != nullptr && trial.stats.copied_bytes > 0) {
     const std::uint64_t of_batch =
         std::max<std::uint64_t>(1, trial.stats.copied_bytes / std::max<std::uint64_t>(1, batches));
-    trial.plain_copies =
-        copy_rate(options.loader.on_device, of_batch, std::min<std::chrono::nanoseconds>(duration, kCopyLoop));
+    trial.plain_copies = copy_rate(options.loader.device_options.opened, of_batch,
+                                   std::min<std::chrono::nanoseconds>(duration, kCopyLoop));
   }
   return trial;
 }
@@ -211,7 +211,7 @@ Trial run_epoch(const Dataset& dataset, const Task& task, const Setting& setting
   Hash64 hash;
   while (const auto batch = loader.next()) {
     if (trial.first_batch == 0) trial.first_batch = seconds_since(start);
-    add_batch(hash, *batch, options.loader.on_device.get());
+    add_batch(hash, *batch, options.loader.device_options.opened.get());
     options.consumer.take();
     check(options);
   }

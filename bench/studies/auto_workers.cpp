@@ -50,7 +50,7 @@ LoaderOptions options_of(const std::string& subject, const Dataset& dataset) {
   unsigned computes = 0, sleeps = 0;
   if (std::sscanf(subject.c_str(), "nap:%u:%u", &computes, &sleeps) != 2) {
     LoaderOptions options;
-    options.fields = guess_task(dataset).fields;
+    options.transforms = guess_task(dataset).fields;
     return options;
   }
   return test::working(0, 64, [=](std::byte, Parallel*) {
@@ -67,7 +67,7 @@ Rate run(const std::string& subject, const std::string& path, unsigned workers, 
   LoaderOptions options = options_of(subject, dataset);
   options.shuffle = true;
   options.workers = workers;
-  if (workers == 0) options.workers_max = kAutoWorkers;
+  if (workers == 0) options.max_workers = kAutoWorkers;
   Loader loader(dataset, options);
   const auto take = [&](double seconds) {
     std::uint64_t samples = 0;

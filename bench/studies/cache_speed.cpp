@@ -19,11 +19,11 @@ using namespace penstock::beside;
 
 Loader make_loader(const Dataset& dataset, const Options& options, const Chain& chain) {
   LoaderOptions chosen{.batch_size = options.batch_size, .shuffle = true, .seed = 1, .workers = options.workers};
-  chosen.fields = {{"image", field(options.field) | chain}};
-  if (dataset.field("cls")) chosen.fields.emplace_back("cls", label());
-  chosen.last = Last::drop;
-  chosen.cache = CacheKind::decoded;
-  chosen.cache_bytes = std::uint64_t{4} << 30;
+  chosen.transforms = {{"image", field(options.field) | chain}};
+  if (dataset.field("cls")) chosen.transforms.emplace_back("cls", label());
+  chosen.last_batch = Last::drop;
+  chosen.cache.kind = CacheKind::decoded;
+  chosen.cache.limit = std::uint64_t{4} << 30;
   return Loader(dataset, chosen);
 }
 

@@ -109,8 +109,8 @@ Loader make_loader(const Dataset& dataset, const Options& options, const Chain& 
                           .shuffle = true,
                           .seed = 1,
                           .workers = options.workers,
-                          .fields = {{"value", field(options.field) | chain}},
-                          .last = Last::drop});
+                          .transforms = {{"value", field(options.field) | chain}},
+                          .last_batch = Last::drop});
 }
 
 std::uint32_t pixel_field(const Dataset& dataset, const std::string& wanted) {

@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
                                   .seed = 1,
                                   .workers = workers,
                                   .prefetch = 2,
-                                  .fields = {{"nap", decode(std::make_shared<SleepingCodec>())}}});
+                                  .transforms = {{"nap", decode(std::make_shared<SleepingCodec>())}}});
     const double mean_s = std::chrono::duration<double>(kNap).count() * (kGiantEvery - 1 + kPieces) / kGiantEvery;
     const double ideal_s = kSamples * mean_s / workers;
     std::vector<double> shares;

@@ -63,7 +63,7 @@ int main(int count, char** words) {
   penstock::LoaderOptions options;
   options.batch_size = 256;
   options.workers = mode == "plain" || mode == "traced" ? 1 : 2;
-  options.fields = task.fields;
+  options.transforms = task.fields;
   options.shuffle = true;
   Run run{penstock::Loader(dataset, options)};
   if (mode == "plain" || mode == "traced") {

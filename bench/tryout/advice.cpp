@@ -103,7 +103,7 @@ Forecast forecast_of(const Subject& subject, const Setting& setting, const Trial
   demands.step_computes = trial.consumer.kind == Consumer::Kind::busy;
   if (trial.consumer.kind == Consumer::Kind::none) demands.step = 0;
   LoaderOptions options = loader_options(subject.task, setting, trial);
-  options.engine = stats.engine;
+  options.read_options.engine = stats.engine;
   return {std::move(demands), machine, std::move(options)};
 }
 
@@ -138,11 +138,12 @@ std::string untold_blocks(const Demands& demands) {
 
 Tryouts tried(const Subject& subject, const Forecast& forecast, const TrialOptions& trial, const Stats& stats) {
   Tryouts tryouts;
-  if (!forecast.known() || trial.loader.on_device != nullptr || trial.loader.cache != CacheKind::none) return tryouts;
+  if (!forecast.known() || trial.loader.device_options.opened != nullptr || trial.loader.cache.kind != CacheKind::none)
+    return tryouts;
   const Dataset& dataset = subject.dataset;
   const HeldLimits limits{.keep_going = trial.keep_going};
   LoaderOptions options;
-  options.fields = subject.task.fields;
+  options.transforms = subject.task.fields;
   const Program program = compiled(dataset, resolved(dataset, options));
   if (subject.task.shuffle && trial.loader.shuffle_block.value_or(0) == 0)
     tryouts.blocks = tried_blocks(dataset, program, stats, trial.loader.seed, limits);
@@ -188,13 +189,14 @@ std::vector<std::string> untold(const Subject& subject, const Forecast& forecast
   unread.storage = {};
   for (RowDemand& row : unread.rows) row.reads = row.bytes = 0;
   const bool storage_binds = is_worth(forecast, unread, kWorth);
-  if (storage_binds && !subject.dataset.in_store() && !trial.loader.direct_io && resident < kInMemory)
+  if (storage_binds && !subject.dataset.in_store() && !trial.loader.read_options.direct_io && resident < kInMemory)
     lines.push_back("direct_io: cannot tell: reads went through the page cache, which held " + percent_text(resident) +
                     " of the dataset; --direct-io runs it");
   const bool in_store = subject.dataset.in_store();
-  if (storage_binds && in_store && trial.loader.cache_dir.empty())
+  if (storage_binds && in_store && trial.loader.disk_cache.path.empty())
     lines.push_back(
-        "cache_dir: cannot tell: how fast this node's disk gives what was read once was not measured; --cache-dir runs "
+        "disk_cache: cannot tell: how fast this node's disk gives what was read once was not measured; --disk-cache "
+        "runs "
         "it as later epochs are");
   if (storage_binds && in_store && subject.task.shuffle && trial.loader.shuffle_block.value_or(0) == 0)
     if (const std::string why = untold_blocks(forecast.demands()); !why.empty())
@@ -204,8 +206,8 @@ std::vector<std::string> untold(const Subject& subject, const Forecast& forecast
     lines.push_back(
         "shuffle_block: cannot tell: what neighbours in a file bring when they are read together was not measured; "
         "--shuffle-block runs it");
-  if (trial.loader.on_device != nullptr && trial.loader.where != Where::device)
-    lines.push_back("where: cannot tell: what the device takes over was not timed on it; --where runs it");
+  if (trial.loader.device_options.opened != nullptr && trial.loader.device_options.finish_on != FinishOn::device)
+    lines.push_back("finish_on: cannot tell: what the device takes over was not timed on it; --finish-on runs it");
   return lines;
 }
 

@@ -117,8 +117,9 @@ class Checking {
                                 time_text(fills) + " in each round");
       } else {
         TrialOptions changed = options_.trial;
-        changed.loader.engine = gain.knob == "engine" ? gain.options.engine : options_.trial.loader.engine;
-        changed.loader.cache = gain.options.cache;
+        changed.loader.read_options.engine =
+            gain.knob == "engine" ? gain.options.read_options.engine : options_.trial.loader.read_options.engine;
+        changed.loader.cache.kind = gain.options.cache.kind;
         changed.loader.shuffle_block = gain.options.shuffle_block;
         wanted_.push_back({.name = gain.knob + "=" + gain.value,
                            .setting = {gain.options.workers, gain.options.prefetch, gain.options.batch_size},
@@ -172,7 +173,8 @@ class Checking {
       return row;
     }
     LoaderOptions there = wanted.options;
-    if (wanted.trial.loader.engine == options_.trial.loader.engine) there.engine = forecast.options().engine;
+    if (wanted.trial.loader.read_options.engine == options_.trial.loader.read_options.engine)
+      there.read_options.engine = forecast.options().read_options.engine;
     const Outlook outlook = forecast.outlook(there);
     row.predicted = outlook.samples_per_s * steady;
     row.limit = outlook.limit;

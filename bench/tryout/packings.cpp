@@ -153,7 +153,7 @@ std::vector<PackingTryout> tried_packings(const Dataset& dataset, const Task& ta
                                           std::span<const OutputStats> outputs, std::uint64_t seed,
                                           const HeldLimits& limits) {
   LoaderOptions options;
-  options.fields = task.fields;
+  options.transforms = task.fields;
   const Program program = compiled(dataset, resolved(dataset, options));
   const std::vector<double> weights = weights_of(outputs);
   if (weights.size() != program.outputs().size() || dataset.size() == 0) return {};

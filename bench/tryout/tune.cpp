@@ -8,6 +8,7 @@
 #include <bench/measure/units.hpp>
 #include <bench/tryout/advice.hpp>
 #include <bench/tryout/tune.hpp>
+#include <device/device.hpp>
 #include <formats/dataset.hpp>
 #include <loader/model/demands.hpp>
 #include <loader/model/gains.hpp>
@@ -97,7 +98,7 @@ class Search {
   }
   TrialOptions as_run(const Forecast& forecast) const {  // with the engine that "auto" has chosen
     TrialOptions trial = options_.trial;
-    trial.loader.engine = forecast.options().engine;
+    trial.loader.read_options.engine = forecast.options().read_options.engine;
     return trial;
   }
 
@@ -182,10 +183,11 @@ TuneResult tune(const Subject& subject, const TuneOptions& options) {
                                 : given == OpenOptions() ? path
                                                          : "ps.open(" + path + options_text(given) + ")";
   result.reason = reason_of(result.best);
-  const std::string device =
-      options.trial.loader.on_device != nullptr ? to_string(options.trial.loader.on_device->id()) : "";
+  const std::string device = options.trial.loader.device_options.opened != nullptr
+                                 ? to_string(options.trial.loader.device_options.opened->id())
+                                 : "";
   result.cpp_line = "penstock::Loader loader(" + in_cpp + ", {.batch_size = " + batch + ", .workers = " + workers +
-                    ", .prefetch = " + prefetch + ", .fields = fields" +
+                    ", .prefetch = " + prefetch + ", .transforms = fields" +
                     (device.empty() ? "" : ", .device = \"" + device + "\"") + "});";
   result.python_line = "loader = ps.Loader(" + in_python + ", batch_size=" + batch + ", workers=" + workers +
                        ", prefetch=" + prefetch + (device.empty() ? "" : ", device=\"" + device + "\"") +

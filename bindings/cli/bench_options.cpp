@@ -37,15 +37,16 @@ void BenchOptions::declare(CLI::App& command) {
           },
           "POSITIVE"))
       ->capture_default_str();
-  for (const char* option : {"engine", "direct_io", "shuffle_block"}) add_loader_flag(command, loader, option);
+  for (const char* option : {"read_options.engine", "read_options.direct_io", "shuffle_block"})
+    add_loader_flag(command, loader, option);
   add_open_options(command, open);
   drawing.declare(command);
   buckets.declare(command);
   command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
-  add_loader_flag(command, loader, "cache", "; measured from the second epoch on");
-  for (const char* option : {"cache_bytes", "cache_scope"}) add_loader_flag(command, loader, option);
-  add_loader_flag(command, loader, "cache_dir", "; filled before anything is measured, but with --cold");
-  for (const char* option : {"cache_limit", "checksums"}) add_loader_flag(command, loader, option);
+  add_loader_flag(command, loader, "cache.kind", "; measured from the second epoch on");
+  for (const char* option : {"cache.limit", "cache.shared"}) add_loader_flag(command, loader, option);
+  add_loader_flag(command, loader, "disk_cache.path", "; filled before anything is measured, but with --cold");
+  for (const char* option : {"disk_cache.limit", "checksums"}) add_loader_flag(command, loader, option);
   command
       .add_option(
           "--train-step", consumer,
@@ -55,8 +56,9 @@ void BenchOptions::declare(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--device", device,
                      "Copy batches there: cuda, cuda:N, or host, a processor in a device's place; else they stay");
-  for (const char* option : {"where", "gpu_direct"}) add_loader_flag(command, loader, option);
-  add_loader_flag(command, loader, "gpu_jpeg")->check(CLI::Range(0.0, 1.0));
+  for (const char* option : {"device_options.finish_on", "device_options.gpu_direct"})
+    add_loader_flag(command, loader, option);
+  add_loader_flag(command, loader, "device_options.gpu_jpeg")->check(CLI::Range(0.0, 1.0));
   add_loader_flag(command, loader, "seed");
   refuse_old_option(command, "--consumer", "--train-step");
   command.parse_complete_callback([this, batch_size] {
@@ -71,7 +73,7 @@ TrialOptions BenchOptions::trial() const {
   TrialOptions trial;
   trial.loader = loader;
   trial.loader.shuffle_window = drawing.shuffle_window;
-  if (!device.empty()) trial.loader.on_device = open_device(device);
+  if (!device.empty()) trial.loader.device_options.opened = open_device(device);
   trial.consumer = Consumer::parse(consumer);
   trial.cold = cold;
   trial.keep_going = [] { return !interrupted(); };
@@ -79,7 +81,7 @@ TrialOptions BenchOptions::trial() const {
 }
 
 void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& trial) {
-  if (trial.loader.cache_dir.empty() || trial.cold) return;
+  if (trial.loader.disk_cache.path.empty() || trial.cold) return;
   for (const Subject& subject : subjects) {
     Progress progress("filling the cache", Progress::kBytes);
     fill_node_cache(subject.dataset, trial,

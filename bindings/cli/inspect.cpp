@@ -86,13 +86,13 @@ Wanted wanted_of(const InspectArguments& given, const Dataset& dataset, std::sha
                             .seed = given.seed,
                             .workers = 1,
                             .prefetch = 1,
-                            .last = last_of(given.last),
+                            .last_batch = last_of(given.last),
                             .rank = given.rank,
-                            .world = given.world},
+                            .world_size = given.world},
                 .epoch = given.epoch,
                 .batch = given.batch};
   if (given.block_given) wanted.options.shuffle_block = given.shuffle_block;
-  wanted.options.draws = given.drawing.draws(dataset);
+  wanted.options.sampler = given.drawing.draws(dataset);
   wanted.options.mixture = mixture;
   wanted.options.shuffle_window = given.drawing.shuffle_window;
   LengthOptions buckets = given.buckets;
@@ -116,34 +116,34 @@ Wanted wanted_of(const InspectArguments& given, const Dataset& dataset, std::sha
     }
     wanted.options.seed = state.seed;
     wanted.options.batch_size = state.batch_size;
-    wanted.options.world = state.world;
-    wanted.options.fields = chains_of(state.transforms);
+    wanted.options.world_size = state.world;
+    wanted.options.transforms = chains_of(state.transforms);
     wanted.options.mix = mixes_of(state.transforms);
     wanted.epoch = state.epoch;
     wanted.batch = state.batch;
     if (state.order) {
-      if (state.order->subset && windows_of(wanted.options.fields).empty())
+      if (state.order->subset && windows_of(wanted.options.transforms).empty())
         throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not hold");
-      if (state.order->draws && wanted.options.draws == nullptr)
+      if (state.order->draws && wanted.options.sampler == nullptr)
         throw Error::invalid_argument(given.state +
                                       ": it was saved with weights, repeats or balance, which a state does not hold: "
                                       "give --weights, --repeats or --balance");
       wanted.options.shuffle_window = state.order->shuffle_window;
       wanted.subset = state.order->subset;
       wanted.options.shuffle = state.order->shuffle;
-      wanted.options.last = state.order->last;
+      wanted.options.last_batch = state.order->last;
     }
     if (!given.block_given) {
       wanted.options.shuffle_block = state.order ? state.order->shuffle_block : block_of_version_1(dataset);
     }
   }
-  wanted.options.buckets = buckets.made(dataset);
-  for (const std::string& field : given.fields) wanted.options.fields.push_back(parse_field(field));
+  wanted.options.batching = buckets.made(dataset);
+  for (const std::string& field : given.fields) wanted.options.transforms.push_back(parse_field(field));
   for (const std::string& mix : given.mixes) wanted.options.mix.push_back(parse_mix(mix));
-  if (wanted.options.fields.empty()) {
+  if (wanted.options.transforms.empty()) {
     Task task = given.task.empty() ? guess_task(dataset) : task_named(given.task, dataset);
     if (wanted.options.mixture != nullptr) keep_common_fields(task, *wanted.options.mixture);
-    wanted.options.fields = task.fields;
+    wanted.options.transforms = task.fields;
   }
   return wanted;
 }
@@ -232,7 +232,7 @@ void write_picture(const std::string& path, const Picture& picture) {
 
 const Chain& chain_of(const LoaderOptions& options, std::string_view output) {
   static const Chain kPlain;
-  for (const auto& [name, chain] : options.fields)
+  for (const auto& [name, chain] : options.transforms)
     if (name == output) return chain;
   return kPlain;
 }
@@ -251,7 +251,7 @@ int run(const InspectArguments& given) {
   if (!account.source.empty()) text += line("source", account.source);
   text += line("place", "row " + std::to_string(given.row) + " of batch " + std::to_string(wanted.batch) + ", epoch " +
                             std::to_string(account.epoch) + ", seed " + std::to_string(account.seed) + ", rank " +
-                            std::to_string(given.rank) + " of " + std::to_string(wanted.options.world) +
+                            std::to_string(given.rank) + " of " + std::to_string(wanted.options.world_size) +
                             (wanted.options.shuffle ? ", shuffled" : ", not shuffled") +
                             (batch.valid()[given.row] != 0 ? "" : "; it does not count: padding"));
   if (account.mix) text += line("mixed", mix_text(*account.mix));

@@ -16,9 +16,19 @@ std::string help_of(std::string_view meaning) {
   constexpr std::string_view kExperimental = "Experimental, no GPU has run it yet. ";
   const bool experimental = meaning.starts_with(kExperimental);
   if (experimental) meaning.remove_prefix(kExperimental.size());
-  meaning = meaning.substr(0, meaning.find(". "));
-  if (meaning.ends_with('.')) meaning.remove_suffix(1);
-  return (experimental ? "Experimental. " : "") + std::string(meaning);
+  std::string_view told = first_sentence(meaning);
+  if (told.ends_with('.')) told.remove_suffix(1);
+  return (experimental ? "Experimental. " : "") + std::string(told);
+}
+
+// "--engine" of "read_options.engine". The first option of a cache has the cache's name, and the others begin with it.
+std::string flag_of(const OptionEntry& option) {
+  std::string flag(option.keyword());
+  if (option.object() == "cache") flag = flag == "kind" ? "cache" : "cache-" + flag;
+  if (option.object() == "disk_cache") flag = flag == "path" ? "disk-cache" : "disk-cache-" + flag;
+  if (option.name == "device_options.prefetch") flag = "device-prefetch";
+  std::ranges::replace(flag, '_', '-');
+  return "--" + flag;
 }
 
 // As parse_size() reads it.
@@ -33,12 +43,12 @@ struct Flag {
   LoaderOptions& options;
   const std::string name, help;
 
-  CLI::Option* operator()(bool LoaderOptions::*member) const { return command.add_flag(name, options.*member, help); }
+  CLI::Option* operator()(OptionEntry::Place<bool> place) const { return command.add_flag(name, place(options), help); }
   CLI::Option* operator()(OptionEntry::Bytes bytes) const {
     return command
         .add_option_function<std::string>(
-            name, [&to = options.*bytes.member](const std::string& text) { to = parse_size(text); }, help)
-        ->default_str(size_text(options.*bytes.member));
+            name, [&to = bytes.place(options)](const std::string& text) { to = parse_size(text); }, help)
+        ->default_str(size_text(bytes.place(options)));
   }
   CLI::Option* operator()(const OptionEntry::Words& words) const {
     const std::vector<std::string_view> known = words.known();
@@ -48,16 +58,16 @@ struct Flag {
         ->check(CLI::IsMember(std::vector<std::string>(known.begin(), known.end())))
         ->default_str(std::string(words.get(options)));
   }
-  CLI::Option* operator()(std::filesystem::path LoaderOptions::*member) const {
+  CLI::Option* operator()(OptionEntry::Place<std::filesystem::path> place) const {
     return command.add_option_function<std::string>(
-        name, [&to = options.*member](const std::string& text) { to = text; }, help);
+        name, [&to = place(options)](const std::string& text) { to = text; }, help);
   }
-  CLI::Option* operator()(std::optional<std::uint64_t> LoaderOptions::*member) const {
-    return command.add_option(name, options.*member, help);
+  CLI::Option* operator()(OptionEntry::Place<std::optional<std::uint64_t>> place) const {
+    return command.add_option(name, place(options), help);
   }
   template <typename Value>
-  CLI::Option* operator()(Value LoaderOptions::*member) const {
-    return command.add_option(name, options.*member, help)->capture_default_str();
+  CLI::Option* operator()(OptionEntry::Place<Value> place) const {
+    return command.add_option(name, place(options), help)->capture_default_str();
   }
   CLI::Option* operator()(std::monostate) const { return nullptr; }
   CLI::Option* operator()(const OptionEntry::ByHand&) const { return nullptr; }
@@ -68,9 +78,7 @@ struct Flag {
 CLI::Option* add_loader_flag(CLI::App& command, LoaderOptions& options, std::string_view option,
                              std::string_view note) {
   const OptionEntry& entry = loader_option(option);
-  std::string flag = "--" + std::string(option);
-  std::ranges::replace(flag, '_', '-');
-  return std::visit(Flag{command, options, std::move(flag), help_of(entry.meaning) + std::string(note)}, entry.member);
+  return std::visit(Flag{command, options, flag_of(entry), help_of(entry.meaning) + std::string(note)}, entry.member);
 }
 
 }  // namespace penstock::cli

@@ -8,7 +8,7 @@
 
 namespace penstock::cli {
 
-/// "--cache-bytes" for "cache_bytes": its value goes into `options`, which must live until the command has run. Its
+/// "--cache-limit" for "cache.limit": its value goes into `options`, which must live until the command has run. Its
 /// help is the first sentence of the table, with `note` behind it.
 CLI::Option* add_loader_flag(CLI::App& command, LoaderOptions& options, std::string_view option,
                              std::string_view note = {});

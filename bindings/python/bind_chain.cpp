@@ -11,6 +11,7 @@
 #include <penstock/error.hpp>
 #include <transforms/chain/renamed_words.hpp>
 #include <transforms/chain/step_table.hpp>
+#include <transforms/chain/window.hpp>
 
 #include "bind.hpp"
 

@@ -68,7 +68,7 @@ void take_rank(ConvertOptions& options, const Rank& rank, std::optional<std::uin
   LoaderOptions taken;  // whose rank and world are spelled alike
   set_rank(taken, *rank, world);
   options.rank = taken.rank;
-  options.world = taken.world;
+  options.world = taken.world_size;
   if (options.world == 0) throw Error::invalid_argument("world is 0");
 }
 

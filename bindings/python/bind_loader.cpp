@@ -109,30 +109,31 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
   const Keywords keywords(given);
   LoaderOptions options;
   keywords.set(options);
-  const Workers chosen = workers_of(keywords.object("workers"), keywords.get<unsigned>("workers_max"));
+  const Workers chosen = workers_of(keywords.object("workers"), keywords.get<unsigned>("max_workers"));
   options.workers = chosen.workers;
-  options.workers_max = chosen.most;
+  options.max_workers = chosen.most;
   options.mix = mixes_of(keywords.get<std::optional<std::variant<Mix, std::vector<Mix>>>>("mix"));
   options.device = device_of(keywords.object("device"));
   set_shuffle(options, keywords.object("shuffle"));
-  set_max_errors(options, keywords.object("max_error_rate"));
-  options.last = last_of(options.last, keywords.get<bool>("drop_last"));
-  options.sum_over_ranks = sum_of(keywords.object("sum_over_ranks"));
+  set_max_errors(options, keywords.object("max_errors"));
+  options.last_batch = last_of(options.last_batch, keywords.get<bool>("drop_last"));
+  options.all_reduce = sum_of(keywords.object("all_reduce"));
   options.timeout = timeout_of(keywords.get<std::optional<double>>("timeout"));
-  const auto held = keywords.get<std::optional<unsigned>>("held"),
-             held_max = keywords.get<std::optional<unsigned>>("held_max");
-  options.held = held.value_or(std::min(kHeld, held_max.value_or(kHeld)));
-  options.held_max = held_max.value_or(held.value_or(kHeldMax));
+  const auto held = keywords.get<std::optional<unsigned>>("memory_options.reserved_batches"),
+             held_max = keywords.get<std::optional<unsigned>>("memory_options.max_live_batches");
+  options.memory_options.reserved_batches = held.value_or(std::min(kHeld, held_max.value_or(kHeld)));
+  options.memory_options.max_live_batches = held_max.value_or(held.value_or(kHeldMax));
   std::string note = set_rank(options, keywords.get<std::variant<std::uint32_t, std::string>>("rank"),
-                              keywords.get<std::optional<std::uint32_t>>("world"));
+                              keywords.get<std::optional<std::uint32_t>>("world_size"));
   if (nb::isinstance<Mixture>(source)) options.mixture = std::make_shared<const Mixture>(nb::cast<Mixture>(source));
   Dataset dataset = options.mixture != nullptr ? options.mixture->dataset() : open_dataset(source);
   require_classes(dataset, keywords.get<std::optional<std::vector<std::string>>>("expect_classes"));
   set_sampler(options, dataset, keywords.object("sampler"));
-  options.buckets = buckets_of(dataset, keywords.object("batching"));
-  OwnFunctions own = own_functions(keywords.object("fields"), keywords.object("on_sample"), keywords.object("on_batch"),
-                                   options.on_error == OnError::mark, keywords.get<unsigned>("python_workers"));
-  options.fields = std::move(own.fields);
+  options.batching = buckets_of(dataset, keywords.object("batching"));
+  OwnFunctions own = own_functions(keywords.object("transforms"), keywords.object("sample_transform"),
+                                   keywords.object("batch_transform"), options.on_error == OnError::mark,
+                                   keywords.get<unsigned>("python_workers"));
+  options.transforms = std::move(own.fields);
   if (own.step != nullptr && !options.device.empty())
     throw Error::invalid_argument(
         "device goes with none of batch_transform, sample_transform and ps.transform(): they make objects of Python, "
@@ -352,12 +353,11 @@ const char* init_doc() {
 nb::list option_table() {
   nb::list table;
   for (const OptionEntry& option : loader_options()) {
-    const PythonPlace place = python_place(option);
+    const bool in_python = option.door != Door::cpp;
     const PythonValue value = python_value(option);
-    const std::string path = (place.object.empty() ? "" : std::string(place.object) + ".") + std::string(place.keyword);
     const std::string declared =
-        path.empty() ? "" : std::string(place.keyword) + ": " + value.type + " = " + value.value;
-    table.append(nb::make_tuple(text(option.group), text(path), text(declared),
+        in_python ? std::string(option.keyword()) + ": " + value.type + " = " + value.value : "";
+    table.append(nb::make_tuple(text(option.group), text(in_python ? option.name : ""), text(declared),
                                 text(option.door == Door::python ? "" : option.name), text(option.meaning),
                                 text(option.change)));
   }
@@ -448,10 +448,11 @@ void bind_loader(nb::module_& module) {
       .def(
           "__iter__", [](const nb::object& self) { return self; }, nb::sig("def __iter__(self) -> LoaderIterator"),
           "Returns the iterator itself.")
-      .def("__next__", next_batch, nb::sig("def __next__(self) -> typing.Any"),
-           "Waits for the next batch: a dict, or the result of batch_transform. Other Python threads run meanwhile,\n"
-           "and Ctrl-C ends the wait. Raises the Error of a worker, which names dataset, shard, key, field and offset.\n"
-           "Raises Error: resource after `timeout`, or if you hold more batches than max_live_batches.");
+      .def(
+          "__next__", next_batch, nb::sig("def __next__(self) -> typing.Any"),
+          "Waits for the next batch: a dict, or the result of batch_transform. Other Python threads run meanwhile,\n"
+          "and Ctrl-C ends the wait. Raises the Error of a worker, which names dataset, shard, key, field and offset.\n"
+          "Raises Error: resource after `timeout`, or if you hold more batches than max_live_batches.");
   module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str, str]]"),
              "Of the options of Loader: heading, name, meaning, when to change it, \"both\", \"cpp\" or \"python\".");
   module.def("counter_table", counter_table,

@@ -46,8 +46,8 @@ void end_buried() {
 std::shared_ptr<Loader> started(Dataset dataset, LoaderOptions options, const std::shared_ptr<PythonStep>& step) {
   end_buried();
   if (step != nullptr) {
-    options.on_batch = [step](Batch& batch) { step->run(batch); };
-    options.on_batch_stage = "python";
+    options.batch_transform = [step](Batch& batch) { step->run(batch); };
+    options.batch_transform_stage = "python";
   }
   const WithoutInterpreter released;
   const ErrorContext where{.dataset = dataset.path().string()};
@@ -154,8 +154,9 @@ std::string PythonLoader::described() const {
   std::string told =
       "penstock.Loader(" + python::described(dataset) + ", " + std::to_string(loader_->batches()) + " batches of " +
       std::to_string(options.batch_size) + " per epoch, " + std::to_string(options.workers) +
-      (options.workers_max > options.workers ? " to " + std::to_string(options.workers_max) : "") + " workers";
-  if (options.world > 1) told += ", rank " + std::to_string(options.rank) + " of " + std::to_string(options.world);
+      (options.max_workers > options.workers ? " to " + std::to_string(options.max_workers) : "") + " workers";
+  if (options.world_size > 1)
+    told += ", rank " + std::to_string(options.rank) + " of " + std::to_string(options.world_size);
   if (!options.device.empty()) told += ", " + options.device;
   return told + ")";
 }

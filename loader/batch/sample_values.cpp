@@ -19,7 +19,7 @@ LoaderOptions reading(const Dataset& dataset, std::span<const std::uint32_t> fie
   std::uint64_t bytes = 0;
   const std::uint64_t looked = std::min(dataset.size(), kLookedAt);
   for (const std::uint32_t field : fields) {
-    options.fields.emplace_back(dataset.fields()[field].name, raw());
+    options.transforms.emplace_back(dataset.fields()[field].name, raw());
     for (std::uint64_t sample = 0; sample < looked; ++sample) bytes += dataset.length(sample, field);
   }
   const std::uint64_t mean = std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, looked));

@@ -16,12 +16,13 @@ void require_addressable(const LoaderOptions& options, std::span<const Output> o
   constexpr double kAddresses = 0x1p47, kRowOverhead = 64;  // of a process; bytes of a row's name and table
   double row_bytes = kRowOverhead;
   for (const Output& output : outputs) {
-    row_bytes += static_cast<double>(output.row_bytes()) * (output.ragged ? static_cast<double>(options.max_items) : 1);
+    row_bytes += static_cast<double>(output.row_bytes()) *
+                 (output.ragged ? static_cast<double>(options.memory_options.max_items) : 1);
   }
   if (row_bytes * options.batch_size * batches <= kAddresses) return;
   throw Error::invalid_argument(std::to_string(batches) + " batches of " + std::to_string(options.batch_size) +
                                 " rows take more memory than a process can address: lower batch_size, prefetch, held" +
-                                (options.max_items != 0 ? " or max_items" : ""));
+                                (options.memory_options.max_items != 0 ? " or max_items" : ""));
 }
 
 }  // namespace
@@ -35,12 +36,13 @@ unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, Reads
   const std::uint32_t in_flight = ahead_of == ReadsAhead::of_store  ? kStoreRows
                                   : ahead_of == ReadsAhead::of_disk ? kDiskRows
                                                                     : 0;
-  const std::uint64_t rows = std::max(2 * options.workers_max, in_flight);
+  const std::uint64_t rows = std::max(2 * options.max_workers, in_flight);
   const auto filling = static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
   const bool small = row_bytes <= kSmallBatch / options.batch_size;
   const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);
-  const unsigned on_batch = options.on_batch ? options.prefetch + 1 : 0;
-  const unsigned behind = options.on_device != nullptr ? options.device_prefetch + 1 : options.held;
+  const unsigned on_batch = options.batch_transform ? options.prefetch + 1 : 0;
+  const unsigned behind = options.device_options.opened != nullptr ? options.device_options.prefetch + 1
+                                                                   : options.memory_options.reserved_batches;
   return ahead + on_batch + behind;
 }
 

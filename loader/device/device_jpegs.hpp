@@ -1,4 +1,4 @@
-// Has a device decode a share of each batch's JPEGs: LoaderOptions::gpu_jpeg.
+// Has a device decode a share of each batch's JPEGs: LoaderOptions::device_options.gpu_jpeg.
 #pragma once
 
 #include <array>

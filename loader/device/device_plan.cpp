@@ -59,15 +59,15 @@ std::size_t first_of_device(const Chain& chain) {
 }
 
 /// The chain as the host runs it: without its last steps that a pass can do, in float32 point by point. Nothing where
-/// no step remains for a device. With Where::automatic also nothing where the result is float16 or bfloat16: on the
+/// no step remains for a device. With FinishOn::automatic also nothing where the result is float16 or bfloat16: on the
 /// host, half of the bytes cross.
-std::optional<Chain> points_before_device(const Chain& chain, Where where) {
+std::optional<Chain> points_before_device(const Chain& chain, FinishOn where) {
   if (!makes_points(chain)) return std::nullopt;
   DType dtype = DType::f32;
   for (const Step& step : chain.steps) {
     if (const auto* cast = step.as<step::Cast>()) dtype = cast->dtype;
   }
-  if (where == Where::automatic && size_of(dtype) < size_of(DType::f32)) return std::nullopt;
+  if (where == FinishOn::automatic && size_of(dtype) < size_of(DType::f32)) return std::nullopt;
   const std::size_t first = first_of_device(chain);
   const bool moves = first < chain.steps.size() && !is_layout(chain.steps[first]);
   if (!moves && dtype == DType::f32) return std::nullopt;
@@ -148,17 +148,19 @@ bool fits(const Chain& chain, const Output& host, const Output& whole) {
 }  // namespace
 
 std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions& options) {
-  if (options.on_device == nullptr || options.where == Where::host || options.batch_size > kMostRows) return {};
+  if (options.device_options.opened == nullptr || options.device_options.finish_on == FinishOn::host ||
+      options.batch_size > kMostRows)
+    return {};
   if (options.on_error == OnError::mark) return {};
   if (!options.mix.empty()) return {};  // rows are mixed as they are delivered
-  if (options.where == Where::automatic && options.on_batch) return {};
-  std::vector<FieldChain> chains = options.fields;
+  if (options.device_options.finish_on == FinishOn::automatic && options.batch_transform) return {};
+  std::vector<FieldChain> chains = options.transforms;
   bool any = false;
   const std::vector<std::uint32_t> windows = window_numbers(chains);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     Chain& chain = chains[i].second;
     if (windows[i] != 0) continue;  // a row of several is no image
-    if (auto points = points_before_device(chain, options.where)) {
+    if (auto points = points_before_device(chain, options.device_options.finish_on)) {
       chain = std::move(*points);
       any = true;
       continue;
@@ -179,9 +181,9 @@ std::optional<std::vector<DeviceOutput>> device_outputs(const LoaderOptions& opt
   for (std::size_t i = 0; i < host.size(); ++i) {
     outputs.push_back({.output = whole[i]});
     if (whole[i].window != 0) continue;
-    const auto chain = std::ranges::find(options.fields, host[i].name, &FieldChain::first);
-    if (chain == options.fields.end()) continue;
-    if (points_before_device(chain->second, options.where)) {
+    const auto chain = std::ranges::find(options.transforms, host[i].name, &FieldChain::first);
+    if (chain == options.transforms.end()) continue;
+    if (points_before_device(chain->second, options.device_options.finish_on)) {
       const auto pass = point_pass(*chain, host[i], whole[i]);
       if (!pass) return {};
       outputs.back().pass = *pass;

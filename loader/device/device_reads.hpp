@@ -1,4 +1,4 @@
-// Has a device read rows from their files itself: LoaderOptions::gpu_direct.
+// Has a device read rows from their files itself: LoaderOptions::device_options.gpu_direct.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <device/device.hpp>
 #include <formats/extent.hpp>
 #include <loader/device/gpu_direct.hpp>
 #include <order/serving_field.hpp>
@@ -37,7 +38,7 @@ std::string names_of(std::span<const Output> outputs, std::span<const std::uint8
 }
 
 GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, std::span<const Output> outputs) {
-  if (!options.gpu_direct) return {};
+  if (!options.device_options.gpu_direct) return {};
   std::optional<std::uint32_t> file;
   std::vector<std::uint8_t> chosen(outputs.size(), 0);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -50,7 +51,8 @@ GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, st
   if (!file)
     return {.said = not_used + "no output's rows are stored as they are, each in one piece of 4096 bytes or more"};
   try {
-    auto reads = std::make_shared<DeviceReads>(dataset, options.on_device->file_reads(), options.engine_threads);
+    auto reads = std::make_shared<DeviceReads>(dataset, options.device_options.opened->file_reads(),
+                                               options.read_options.threads);
     const std::string bounced = reads->bounced(*file);
     std::string said = (bounced.empty() ? "direct" : "bounce buffer, " + bounced) + ": " + names_of(outputs, chosen);
     return {.reads = std::move(reads), .outputs = std::move(chosen), .said = std::move(said)};

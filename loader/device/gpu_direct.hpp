@@ -1,4 +1,5 @@
-// Decides which outputs a device reads itself, and says why it reads no others: LoaderOptions::gpu_direct.
+// Decides which outputs a device reads itself, and says why it reads no others:
+// LoaderOptions::device_options.gpu_direct.
 #pragma once
 
 #include <cstdint>

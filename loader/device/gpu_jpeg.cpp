@@ -21,10 +21,10 @@ JpegSize size_of_image(const Layout& layout) {
 }
 
 std::shared_ptr<JpegDecoder> decoder_of(const LoaderOptions& options) {
-  if (options.on_device_jpeg != nullptr) return options.on_device_jpeg;
-  if (auto host = std::dynamic_pointer_cast<HostDevice>(options.on_device))
+  if (options.device_options.jpeg_decoder != nullptr) return options.device_options.jpeg_decoder;
+  if (auto host = std::dynamic_pointer_cast<HostDevice>(options.device_options.opened))
     return std::make_shared<HostJpegDecoder>(std::move(host));
-  return std::make_shared<NvJpegDecoder>(options.on_device);
+  return std::make_shared<NvJpegDecoder>(options.device_options.opened);
 }
 
 std::string percent(double share) {
@@ -68,7 +68,7 @@ void HostJpegDecoder::decode(std::span<const JpegOnDevice> images, StreamHandle 
 }
 
 GpuJpeg gpu_jpeg_of(const LoaderOptions& options, std::span<const Output> outputs) {
-  if (options.gpu_jpeg <= 0) return {};
+  if (options.device_options.gpu_jpeg <= 0) return {};
   std::vector<std::uint8_t> chosen;
   for (const Output& output : outputs) chosen.push_back(output.has_geometry ? 1 : 0);
   const std::string names = names_of(outputs, chosen);
@@ -79,9 +79,10 @@ GpuJpeg gpu_jpeg_of(const LoaderOptions& options, std::span<const Output> output
                     "cast() on the device, or channels_last() of uint8)"};
   }
   try {
-    auto jpegs =
-        std::make_shared<DeviceJpegs>(options.on_device, decoder_of(options), options.gpu_jpeg, options.gpu_jpeg_bytes);
-    std::string said = percent(options.gpu_jpeg) + " by " + jpegs->decoder().description() + ": " + names;
+    auto jpegs = std::make_shared<DeviceJpegs>(options.device_options.opened, decoder_of(options),
+                                               options.device_options.gpu_jpeg, options.device_options.gpu_jpeg_bytes);
+    std::string said =
+        percent(options.device_options.gpu_jpeg) + " by " + jpegs->decoder().description() + ": " + names;
     return {.jpegs = std::move(jpegs), .outputs = std::move(chosen), .said = std::move(said)};
   } catch (const Error& error) {
     return {.said = not_used + error.cause()};

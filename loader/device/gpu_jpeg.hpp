@@ -1,4 +1,5 @@
-// Decides which outputs' JPEGs a device helps to decode, and says why no others: LoaderOptions::gpu_jpeg.
+// Decides which outputs' JPEGs a device helps to decode, and says why no others:
+// LoaderOptions::device_options.gpu_jpeg.
 #pragma once
 
 #include <cstdint>

@@ -48,14 +48,16 @@ double Forecast::rate_of(const Demands& demands, const MachineModel& machine, co
 
 // With reads by the engine that is wanted, and values from memory where it is a cache.
 Demands Forecast::demands_for(const LoaderOptions& wanted) const {
-  if (wanted.cache != options_.cache && wanted.cache != CacheKind::none) {
-    const bool pixels = wanted.cache == CacheKind::decoded && demands_.pixels;
-    return demands_.cached(pixels ? *demands_.pixels : CacheDemand{.bytes = demands_.mean_bytes()}, wanted.cache_bytes);
+  if (wanted.cache.kind != options_.cache.kind && wanted.cache.kind != CacheKind::none) {
+    const bool pixels = wanted.cache.kind == CacheKind::decoded && demands_.pixels;
+    return demands_.cached(pixels ? *demands_.pixels : CacheDemand{.bytes = demands_.mean_bytes()}, wanted.cache.limit);
   }
   const std::uint64_t block = wanted.shuffle_block.value_or(0);
   if (block != 0 && block == demands_.blocks.shuffle_block && options_.shuffle_block.value_or(0) == 0)
     return demands_.joined();
-  if (wanted.engine == options_.engine || !reads_ahead(wanted.engine) || demands_.reads_ahead) return demands_;
+  if (wanted.read_options.engine == options_.read_options.engine || !reads_ahead(wanted.read_options.engine) ||
+      demands_.reads_ahead)
+    return demands_;
   Demands demands = demands_;
   demands.reads_ahead = true;
   for (RowDemand& row : demands.rows) row.reads = 0;
@@ -113,7 +115,7 @@ class Search {
     const LoaderOptions workers = best_of(kWorkers, &LoaderOptions::workers, forecast_.options());
     const LoaderOptions prefetch = best_of(kPrefetch, &LoaderOptions::prefetch, forecast_.options());
     const LoaderOptions both = best_of(kPrefetch, &LoaderOptions::prefetch, workers);
-    const bool own_choice = forecast_.options().workers_max <= forecast_.options().workers;  // not the loader's
+    const bool own_choice = forecast_.options().max_workers <= forecast_.options().workers;  // not the loader's
     if (own_choice) offer("workers", std::to_string(workers.workers), workers);
     offer("prefetch", std::to_string(prefetch.prefetch), prefetch);
     const double alone = std::max(forecast_.rate(workers), forecast_.rate(prefetch));
@@ -121,8 +123,8 @@ class Search {
       offer("workers, prefetch", std::to_string(both.workers) + ", " + std::to_string(both.prefetch), both);
     if (!forecast_.demands().reads_ahead && forecast_.demands().storage.latency > 0) {
       LoaderOptions ahead = forecast_.options();
-      ahead.engine = uring_refusal() == 0 ? EngineKind::io_uring : EngineKind::pread;
-      offer("engine", std::string(name(ahead.engine)), ahead);
+      ahead.read_options.engine = uring_refusal() == 0 ? EngineKind::io_uring : EngineKind::pread;
+      offer("engine", std::string(name(ahead.read_options.engine)), ahead);
     }
     const Demands& demands = forecast_.demands();
     offer_blocks(demands.blocks);
@@ -154,14 +156,14 @@ class Search {
   }
 
   void offer_cache(CacheKind kind, double bytes) {
-    if (forecast_.options().cache != CacheKind::none) return;
+    if (forecast_.options().cache.kind != CacheKind::none) return;
     LoaderOptions cached = forecast_.options();
-    cached.cache = kind;
+    cached.cache.kind = kind;
     const double all = bytes * static_cast<double>(forecast_.demands().samples);
-    const double held = all > 0 ? static_cast<double>(cached.cache_bytes) / all : 1;
+    const double held = all > 0 ? static_cast<double>(cached.cache.limit) / all : 1;
     offer("cache", std::string(penstock::name(kind)), cached,
           held < 1 ? text_of(", its %s hold %.0f %% of the samples",
-                             decimal_bytes_text(static_cast<double>(cached.cache_bytes)).c_str(), 100 * held)
+                             decimal_bytes_text(static_cast<double>(cached.cache.limit)).c_str(), 100 * held)
                    : "");
   }
 

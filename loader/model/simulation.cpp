@@ -124,8 +124,8 @@ class Simulation {
     if (demands.from_store)
       return demands.storage.at_once > 0 ? static_cast<std::size_t>(std::max(1.0, std::round(demands.storage.at_once)))
                                          : std::numeric_limits<std::size_t>::max();
-    if (options.engine != EngineKind::pread) return options.engine_depth;
-    return options.engine_threads > 0 ? options.engine_threads : kPreadThreads;
+    if (options.read_options.engine != EngineKind::pread) return options.read_options.depth;
+    return options.read_options.threads > 0 ? options.read_options.threads : kPreadThreads;
   }
 
   static std::vector<RowDemand> shuffled(std::vector<RowDemand> rows) {
@@ -142,7 +142,7 @@ class Simulation {
                                       demands.from_store    ? ReadsAhead::of_store
                                       : demands.reads_ahead ? ReadsAhead::of_disk
                                                             : ReadsAhead::none);
-    return slabs - (options.on_device != nullptr ? 0 : options.held);
+    return slabs - (options.device_options.opened != nullptr ? 0 : options.memory_options.reserved_batches);
   }
   void at(double time, Event event, std::uint32_t number) { timed_.push({time, order_++, event, number}); }
 
@@ -228,7 +228,8 @@ class Simulation {
   void planned() {
     Task& task = tasks_[planned_];
     if (demands_.reads_ahead && task.read_rows > 0) {
-      no_room_ = in_window_ > 0 && in_window_ + task.sum.bytes > static_cast<double>(options_.read_window);
+      no_room_ =
+          in_window_ > 0 && in_window_ + task.sum.bytes > static_cast<double>(options_.read_options.read_ahead_bytes);
       if (no_room_) return close();
       in_window_ += task.sum.bytes;
       for (std::size_t i = 0; i < task.read_rows; ++i)

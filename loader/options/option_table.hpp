@@ -18,10 +18,14 @@ namespace penstock {
 /// Which APIs have an option.
 enum class Door : std::uint8_t { both, cpp, python };
 
-/// One option, under the name that it has in LoaderOptions.
+/// One option. Its name is the path of the member of LoaderOptions, and of Python's keyword: "batch_size", or
+/// "read_options.engine" for a member of a nested struct, which Python has as an object.
 struct OptionEntry {
+  /// A member of LoaderOptions, or of a struct in it.
+  template <typename Value>
+  using Place = Value& (*)(LoaderOptions& options);
   struct Bytes {
-    std::uint64_t LoaderOptions::*member;
+    Place<std::uint64_t> place;
   };
   /// An option whose values are words: those of an enum.
   struct Words {
@@ -33,29 +37,24 @@ struct OptionEntry {
   struct ByHand {
     std::string_view type, value;
   };
-  using Member =
-      std::variant<std::monostate, bool LoaderOptions::*, unsigned LoaderOptions::*, std::uint64_t LoaderOptions::*,
-                   double LoaderOptions::*, std::string LoaderOptions::*, std::filesystem::path LoaderOptions::*,
-                   std::optional<std::uint64_t> LoaderOptions::*, std::vector<std::string> LoaderOptions::*,
-                   std::optional<std::vector<std::uint64_t>> LoaderOptions::*, Bytes, Words, ByHand>;
+  using Member = std::variant<std::monostate, Place<bool>, Place<unsigned>, Place<std::uint64_t>, Place<double>,
+                              Place<std::string>, Place<std::filesystem::path>, Place<std::optional<std::uint64_t>>,
+                              Place<std::vector<std::string>>, Place<std::optional<std::vector<std::uint64_t>>>, Bytes,
+                              Words, ByHand>;
 
   std::string_view group;    ///< heading of the page, alike for neighbours
   std::string_view name;     ///< "batch_size"
   Member member;             ///< where its value is; nothing for those of C++ alone
-  std::string_view meaning;  ///< sentences
+  std::string_view meaning;  ///< sentences, of which the first fits a line of Python's help
   std::string_view change;   ///< when to give another value than the default
   Door door = Door::both;
-  /// Where Python has it: "world_size", a keyword of Loader; "read_options.engine", a keyword of the object that is
-  /// given as read_options. Empty: a keyword of the same name.
-  std::string_view python = {};
+
+  /// "read_options" of "read_options.engine"; empty for a member of LoaderOptions itself.
+  std::string_view object() const { return name.substr(0, name.find('.') == name.npos ? 0 : name.find('.')); }
+  std::string_view keyword() const { return name.substr(name.find('.') + 1); }  ///< "engine"
 };
 
-struct PythonPlace {
-  std::string_view object;   ///< "read_options"; empty for a keyword of Loader itself
-  std::string_view keyword;  ///< empty for an option that Python does not have
-};
-PythonPlace python_place(const OptionEntry& option);
-/// Those that one object has, in their order; "" stands for Loader itself.
+/// The options that Python has in one object, in their order; "" stands for Loader itself.
 std::vector<const OptionEntry*> options_of_python(std::string_view object);
 
 /// In the order in which people meet them.
@@ -65,6 +64,8 @@ const OptionEntry& loader_option(std::string_view name);  ///< of those that exi
 /// The words of an option, without "none": "raise", "replace" or "mark", in quotes.
 std::string words_text(const OptionEntry::Words& words);
 
+std::string_view first_sentence(std::string_view text);
+
 /// The annotation of an option in Python's signature, and its default there.
 struct PythonValue {
   std::string type, value;
@@ -73,8 +74,8 @@ PythonValue python_value(const OptionEntry& option);  ///< of one that Python ha
 
 /// The keywords of Loader, or of one of its objects, as they stand in a signature: "batch_size: int = 64, ...".
 std::string keywords_for_python(std::string_view object);
-/// Help for Python: an entry for each of them, "batch_size: ...", in lines of at most 92 characters. Those of Loader
-/// stand under headings.
+/// Help for Python: an entry for each option, "batch_size: ...", in lines of at most 92 characters. Loader's options
+/// are under headings, each with the first sentence of its meaning.
 std::string options_for_python(std::string_view object);
 
 }  // namespace penstock

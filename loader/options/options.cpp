@@ -14,13 +14,13 @@ std::string_view name(OnError policy) {
   return "";
 }
 
-std::string_view name(Where where) {
-  switch (where) {
-    case Where::automatic:
+std::string_view name(FinishOn place) {
+  switch (place) {
+    case FinishOn::automatic:
       return "auto";
-    case Where::host:
+    case FinishOn::host:
       return "host";
-    case Where::device:
+    case FinishOn::device:
       return "device";
   }
   return "";

@@ -98,9 +98,9 @@ void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields
       throw Error::invalid_argument("mix: " + to_string(mix) + " and " + to_string(options.mix.front()) +
                                     " have other numbers of classes");
   }
-  if (options.fields.empty())
-    for (const FieldSchema& field : fields) options.fields.emplace_back(field.name, Chain{});
-  for (auto& [output, chain] : options.fields) {
+  if (options.transforms.empty())
+    for (const FieldSchema& field : fields) options.transforms.emplace_back(field.name, Chain{});
+  for (auto& [output, chain] : options.transforms) {
     const std::string& source = chain.sources.empty() ? output : chain.sources.front();
     if (chain.steps.empty() && !chain.followed) {
       for (const FieldSchema& field : fields)

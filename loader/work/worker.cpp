@@ -27,8 +27,8 @@ Worker::Worker(WorkerContext& context, const Recorder::OfWorker& records, Parall
       log_(records.log),
       record_(records.rows),
       trace_(records.trace),
-      filler_(context.from, context.direct, context.blocks, context.cache, context.options.max_items, log_,
-              record_ != nullptr ? &context.recorder.reads() : nullptr, parallel),
+      filler_(context.from, context.direct, context.blocks, context.cache, context.options.memory_options.max_items,
+              log_, record_ != nullptr ? &context.recorder.reads() : nullptr, parallel),
       outputs_(context.from.program.outputs().size()),
       row_outputs_(outputs_.size()),
       spent_(outputs_.size()) {}
@@ -232,8 +232,9 @@ void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t
     const std::span<std::byte> rows = slab.row(output, first);
     cache.copy_rows(cache.row_of(output), samples, rows.data(), rows.size(), missing_);
   }
-  for (std::uint32_t row = 0; row < count && !context_.options.unreadable.empty(); ++row)  // of others that share it
-    if (std::ranges::binary_search(context_.options.unreadable, slab.keys[first + row])) missing_[row] = 1;
+  for (std::uint32_t row = 0; row < count && !context_.options.read_options.unreadable.empty();
+       ++row)  // of others that share it
+    if (std::ranges::binary_search(context_.options.read_options.unreadable, slab.keys[first + row])) missing_[row] = 1;
   copied_ += std::uint64_t{outputs} * static_cast<std::uint64_t>(std::ranges::count(missing_, 0));
 }
 

@@ -31,8 +31,8 @@ namespace penstock::torch {
 ///   next
 ///
 /// Copies share one loader and its position, so the copy that a program keeps can save where the one inside torch's
-/// data loader stands. That one keeps its last batch until it has the next: LoaderOptions::held must be 2 (the default)
-/// or more.
+/// data loader stands. That one keeps its last batch until it has the next:
+/// LoaderOptions::memory_options.reserved_batches must be 2 (the default) or more.
 ///
 /// Leave torch's workers at 0: penstock has threads of its own, and reads and decodes ahead. With workers every call is
 /// safe, but errors come as torch's WorkerException, several workers may swap batches, and each of max_jobs batches
@@ -170,7 +170,7 @@ class ExampleDataset : public DatasetBase<ExampleDataset, ::torch::data::Example
 
   std::vector<std::string> outputs() const {
     std::vector<std::string> names;
-    for (const FieldChain& output : loader()->options().fields) names.push_back(output.first);
+    for (const FieldChain& output : loader()->options().transforms) names.push_back(output.first);
     if (names.empty()) {
       for (const FieldSchema& field : loader()->dataset().fields()) names.push_back(field.name);
     }

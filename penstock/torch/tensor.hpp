@@ -13,7 +13,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/version.h>
 
-#include <device/device.hpp>
+#include <penstock/device.hpp>
 #include <penstock/device.hpp>
 #include <penstock/error.hpp>
 #include <penstock/schema.hpp>

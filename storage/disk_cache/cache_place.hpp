@@ -18,7 +18,7 @@ struct CachePlace {
   std::uint64_t unit = 4096;  ///< bytes of which its disk gives room
 };
 
-/// LoaderOptions::cache_dir as a path: for "auto", penstock-cache-UID in the folder that the job has for itself
+/// LoaderOptions::disk_cache.path as a path: for "auto", penstock-cache-UID in the folder that the job has for itself
 /// (SLURM_TMPDIR, JOB_TMPDIR, PBS_JOBFS, TMPDIR), else in /tmp.
 std::filesystem::path cache_path(const std::filesystem::path& dir);
 

@@ -62,12 +62,11 @@ struct CacheUser {
 /// A process's view of a folder. Any number of threads may use it.
 class NodeCache {
  public:
-  /// `dir`: LoaderOptions::cache_dir; `limit`: LoaderOptions::cache_limit, which becomes the folder's for all who use
-  /// it. The folder is made where it is not there, for this user alone. One that was made for a group (writable by it,
-  /// with the setgid bit) is shared by it.
-  /// Throws Error: invalid_argument, for a folder of somebody else, one that is open to all, a link, or one on a file
-  /// system of a network; unsupported, for one of another version of penstock, or whose file system cannot give room
-  /// back; io; resource.
+  /// `dir`: LoaderOptions::disk_cache.path; `limit`: LoaderOptions::disk_cache.limit, which becomes the folder's for
+  /// all who use it. The folder is made where it is not there, for this user alone. One that was made for a group
+  /// (writable by it, with the setgid bit) is shared by it. Throws Error: invalid_argument, for a folder of somebody
+  /// else, one that is open to all, a link, or one on a file system of a network; unsupported, for one of another
+  /// version of penstock, or whose file system cannot give room back; io; resource.
   static std::shared_ptr<NodeCache> open(const std::filesystem::path& dir, std::uint64_t limit);
   /// "auto" and others, as a path: that of the job's own temporary folder (SLURM_TMPDIR, TMPDIR, ...), else /tmp.
   static std::filesystem::path resolved(const std::filesystem::path& dir);

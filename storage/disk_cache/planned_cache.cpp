@@ -331,7 +331,7 @@ void PlannedCache::used(std::uint32_t file, std::uint64_t block) noexcept {
   state_->files[file].object->planned(block);
 }
 
-std::shared_ptr<PlannedCache> open_planned_cache(const DiskCacheOptions& options, const Dataset& dataset,
+std::shared_ptr<PlannedCache> open_planned_cache(const PlannedCacheOptions& options, const Dataset& dataset,
                                                  const Program& program, const Selection& selection,
                                                  std::shared_ptr<const Windows> windows, const PlanOptions& plan,
                                                  std::string& note) {

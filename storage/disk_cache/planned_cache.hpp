@@ -51,15 +51,15 @@ class PlannedCache : public NodeCacheUse {
   std::shared_ptr<State> state_;
 };
 
-/// The disk cache that a loader asks for: LoaderOptions::cache_dir and cache_limit.
-struct DiskCacheOptions {
+/// The disk cache that a loader asks for: LoaderOptions::disk_cache.
+struct PlannedCacheOptions {
   std::filesystem::path folder = {};  ///< empty: none
   std::uint64_t limit = 0;            ///< bytes; 0: as the folder was made with, or nine tenths of what was free then
 };
 
 /// The cache for a dataset of which some file is an object. Null where no cache is asked for or none can be used; in
 /// the second case `note` says why. Throws only when memory runs out.
-std::shared_ptr<PlannedCache> open_planned_cache(const DiskCacheOptions& options, const Dataset& dataset,
+std::shared_ptr<PlannedCache> open_planned_cache(const PlannedCacheOptions& options, const Dataset& dataset,
                                                  const Program& program, const Selection& selection,
                                                  std::shared_ptr<const Windows> windows, const PlanOptions& plan,
                                                  std::string& note);

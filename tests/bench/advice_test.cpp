@@ -144,7 +144,7 @@ TEST_CASE("where storage binds, what cannot be told of it is named") {
   };
   CHECK(knobs(untold(packed, slow, {}, 0.2)) == "direct_io shuffle_block ");
   TrialOptions both;
-  both.loader.direct_io = true;
+  both.loader.read_options.direct_io = true;
   both.loader.shuffle_block = 8;
   CHECK(untold(packed, slow, both, 0.2).empty());
   CHECK(knobs(untold(packed, slow, {}, 1)) == "shuffle_block ");  // of memory, direct I/O makes storage

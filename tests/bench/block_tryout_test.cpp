@@ -38,7 +38,7 @@ Dataset chunks(const std::filesystem::path& path, bool deflated) {
 
 std::optional<BlockTryout> tried(const Dataset& dataset, std::uint64_t undone) {
   LoaderOptions options;
-  options.fields = {{"x", array::decode()}};
+  options.transforms = {{"x", array::decode()}};
   Stats stats;
   stats.samples = 480;
   stats.blocks_undone = undone;

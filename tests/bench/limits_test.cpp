@@ -195,7 +195,7 @@ TEST_CASE("a stall split measures the consumer, the cores and storage in turns")
   CHECK(split.cold.has_value() == (split.cold_share <= 0.1));
   CHECK(split.cold.has_value() == (split.notes.find("fetch stall is not known") == std::string::npos));
 
-  options.loader.cache = CacheKind::encoded;
+  options.loader.cache.kind = CacheKind::encoded;
   CHECK_THROWS_WITH_AS(penstock::stall_split(subject.dataset, subject.task, {}, options, 60ms, 1),
                        doctest::Contains("without a cache"), Error);
   CHECK_THROWS_WITH_AS(penstock::stall_split(subject.dataset, subject.task, {}, {}, 60ms, 1),
@@ -238,7 +238,7 @@ TEST_CASE("a sweep splits the stalls of each task's fastest row, and counts thos
   CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("a stall split needs a consumer"),
                        Error);
   options.trial.consumer = Consumer::parse("sleep:2");
-  options.trial.loader.cache = CacheKind::encoded;
+  options.trial.loader.cache.kind = CacheKind::encoded;
   CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("without a cache"), Error);
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("a cold window ends with its epoch, because what the epoch has read is
       const Setting setting{.workers = 1, .prefetch = prefetch, .batch_size = 16};
       penstock::TrialOptions cold;
       cold.cold = true;
-      cold.loader.cache = cache;
+      cold.loader.cache.kind = cache;
       const auto trial = penstock::run_trial(subject.dataset, subject.task, setting, cold, std::chrono::minutes(5));
       CHECK(trial.stats.notes.find("the cold window ended with its epoch") != std::string::npos);
       CHECK(trial.stats.batches == (prefetch == 2 ? batches - 4 : batches));
@@ -98,7 +98,7 @@ TEST_CASE("a sweep measures every combination once and gives the fastest first")
 TEST_CASE("with a device the copy is a stage, and stands beside a plain loop of copies") {
   const Icons icons;
   SweepOptions options = quick();
-  options.trial.loader.on_device = std::make_shared<penstock::HostDevice>(0);
+  options.trial.loader.device_options.opened = std::make_shared<penstock::HostDevice>(0);
   const BenchRow row = penstock::sweep(icons.subjects, options).rows.front();
   CHECK(row.stats.stages.back().name == "copy");
   CHECK(row.stats.stages.back().busy.count() > 0);
@@ -113,7 +113,7 @@ TEST_CASE("with a device the copy is a stage, and stands beside a plain loop of 
   CHECK(told.find("copies to host:0") == 0);
   CHECK(told.find("; a plain loop of copies ") != std::string::npos);
 
-  options.trial.loader.on_device = nullptr;
+  options.trial.loader.device_options.opened = nullptr;
   const BenchRow plain = penstock::sweep(icons.subjects, options).rows.front();
   CHECK(plain.device.empty());
   CHECK(plain.stats.stages.back().name != "copy");
@@ -129,12 +129,12 @@ TEST_CASE("the digest of batches on a device is that of the host, wherever their
   const auto on_host = digest();
   REQUIRE(on_host.has_value());
   std::atomic<std::uint64_t> passes{0};
-  options.trial.loader.on_device = std::make_shared<penstock::HostDevice>(
+  options.trial.loader.device_options.opened = std::make_shared<penstock::HostDevice>(
       0, penstock::HostDeviceOptions{.before = [&](const penstock::HostWork& work) {
         passes += work.kind == penstock::HostWork::Kind::image;
       }});
   CHECK(digest() == on_host);
-  options.trial.loader.where = penstock::Where::host;
+  options.trial.loader.device_options.finish_on = penstock::FinishOn::host;
   passes = 0;
   CHECK(digest() == on_host);
   CHECK(passes == 0);

@@ -57,7 +57,7 @@ std::vector<Variant> variants_of(const std::string& content) {
 
 Rows expected_rows(const Dataset& dataset, const Variant& variant) {
   Rows rows;
-  Loader loader(dataset, {.batch_size = 5, .seed = kSeed, .workers = 1, .fields = variant.fields});
+  Loader loader(dataset, {.batch_size = 5, .seed = kSeed, .workers = 1, .transforms = variant.fields});
   for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {
     loader.set_epoch(epoch);
     while (const auto batch = loader.next()) {

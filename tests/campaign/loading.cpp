@@ -60,40 +60,42 @@ LoaderOptions draw_options(const Dataset& dataset, const Variant& variant, Draws
                         .seed = kSeed,
                         .workers = static_cast<unsigned>(1 + below(draws, 3)),
                         .prefetch = static_cast<unsigned>(1 + below(draws, 3)),
-                        .fields = variant.fields};
-  options.engine = kEngines.at(below(draws, uring_refusal() == 0 ? 5 : 4));
-  options.direct_io = one_in(draws, 4);
+                        .transforms = variant.fields};
+  options.read_options.engine = kEngines.at(below(draws, uring_refusal() == 0 ? 5 : 4));
+  options.read_options.direct_io = one_in(draws, 4);
   options.on_error = static_cast<OnError>(below(draws, 3));
   options.checksums = static_cast<Checksums>(below(draws, 3));
   options.max_error_rate = one_in(draws, 3) ? 0.3 : 1;
-  options.cache = one_in(draws, 3) ? static_cast<CacheKind>(1 + below(draws, 2)) : CacheKind::none;
-  options.cache_bytes = std::uint64_t{1} << (10 + below(draws, 14));
-  options.read_window = std::uint64_t{1} << (14 + below(draws, 9));
-  options.block_cache = std::uint64_t{1} << (12 + below(draws, 12));
-  options.last = static_cast<Last>(below(draws, 3));
+  options.cache.kind = one_in(draws, 3) ? static_cast<CacheKind>(1 + below(draws, 2)) : CacheKind::none;
+  options.cache.limit = std::uint64_t{1} << (10 + below(draws, 14));
+  options.read_options.read_ahead_bytes = std::uint64_t{1} << (14 + below(draws, 9));
+  options.memory_options.block_cache_bytes = std::uint64_t{1} << (12 + below(draws, 12));
+  options.last_batch = static_cast<Last>(below(draws, 3));
   options.timeout = std::chrono::seconds(20);
   if (one_in(draws, 4)) {
-    options.world = 2;
+    options.world_size = 2;
     options.rank = static_cast<std::uint32_t>(below(draws, 2));
   }
   if (one_in(draws, 6)) options.device = "host";
-  if (one_in(draws, 8)) options.gpu_direct = !options.device.empty() && options.cache == CacheKind::none;
-  if (one_in(draws, 6) && !options.gpu_direct) options.on_batch = [](Batch&) {};
+  if (one_in(draws, 8))
+    options.device_options.gpu_direct = !options.device.empty() && options.cache.kind == CacheKind::none;
+  if (one_in(draws, 6) && !options.device_options.gpu_direct) options.batch_transform = [](Batch&) {};
   if (one_in(draws, 6)) options.shuffle_block = below(draws, 5);
   if (one_in(draws, 6) && dataset.size() > 3) options.subset = {{0, dataset.size() - 1, 2, 1}};
   return options;
 }
 
 std::string to_string(const LoaderOptions& options) {
-  return "batches of " + std::to_string(options.batch_size) + ", " + std::string(name(options.engine)) +
-         (options.direct_io ? " O_DIRECT" : "") + ", workers " + std::to_string(options.workers) + ", prefetch " +
-         std::to_string(options.prefetch) + (options.shuffle ? ", shuffled" : "") + ", " +
-         std::string(name(options.on_error)) + ", cache " + std::to_string(static_cast<int>(options.cache)) + ":" +
-         std::to_string(options.cache_bytes) + ", window " + std::to_string(options.read_window) + ", blocks " +
-         std::to_string(options.block_cache) + ", last " + std::string(name(options.last)) + ", checksums " +
-         std::string(name(options.checksums)) + ", rank " + std::to_string(options.rank) + "/" +
-         std::to_string(options.world) + (options.device.empty() ? "" : ", device") +
-         (options.gpu_direct ? ", gpu_direct" : "") + (options.on_batch ? ", on_batch" : "");
+  return "batches of " + std::to_string(options.batch_size) + ", " + std::string(name(options.read_options.engine)) +
+         (options.read_options.direct_io ? " O_DIRECT" : "") + ", workers " + std::to_string(options.workers) +
+         ", prefetch " + std::to_string(options.prefetch) + (options.shuffle ? ", shuffled" : "") + ", " +
+         std::string(name(options.on_error)) + ", cache " + std::to_string(static_cast<int>(options.cache.kind)) + ":" +
+         std::to_string(options.cache.limit) + ", window " + std::to_string(options.read_options.read_ahead_bytes) +
+         ", blocks " + std::to_string(options.memory_options.block_cache_bytes) + ", last " +
+         std::string(name(options.last_batch)) + ", checksums " + std::string(name(options.checksums)) + ", rank " +
+         std::to_string(options.rank) + "/" + std::to_string(options.world_size) +
+         (options.device.empty() ? "" : ", device") + (options.device_options.gpu_direct ? ", gpu_direct" : "") +
+         (options.batch_transform ? ", on_batch" : "");
 }
 
 Life draw_life(Draws& draws) {
@@ -142,7 +144,7 @@ std::optional<std::string> live(Loader& loader, const Life& life, const Rows* ex
 }
 
 std::optional<std::string> compare_all(const Dataset& dataset, const Variant& variant) {
-  Loader loader(dataset, {.batch_size = 5, .seed = kSeed, .workers = 1, .fields = variant.fields});
+  Loader loader(dataset, {.batch_size = 5, .seed = kSeed, .workers = 1, .transforms = variant.fields});
   std::uint64_t delivered = 0;
   if (auto wrong = live(loader, {}, &variant.expected, delivered)) return wrong;
   if (delivered == variant.expected.size()) return std::nullopt;

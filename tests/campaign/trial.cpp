@@ -89,13 +89,13 @@ std::optional<std::string> load(Trial& trial, Draws& draws, Damaging& damaging, 
   damaging.at(Damage::opened, ledger);
   LoaderOptions options = draw_options(dataset, *trial.variant, draws);
   const bool subset = options.subset.has_value();
-  const bool complete = options.last == Last::keep && options.world == 1 && !subset;
+  const bool complete = options.last_batch == Last::keep && options.world_size == 1 && !subset;
   const Life life = draw_life(draws);
   trial.told += "; " + to_string(options);
   ledger.tell(trial.told);
   const OnError policy = options.on_error;
   const Checksums checksums =
-      options.gpu_direct ? Checksums::off : options.checksums;  // a device's reads are unchecked
+      options.device_options.gpu_direct ? Checksums::off : options.checksums;  // a device's reads are unchecked
   arm_memory(trial.faults);
   Loader loader(dataset, std::move(options));
   damaging.at(Damage::meanwhile, ledger);

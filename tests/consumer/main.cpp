@@ -17,7 +17,7 @@ void make_dataset(const std::filesystem::path& folder) {
 
 int load(const std::filesystem::path& folder) {
   penstock::Loader loader(penstock::open(folder),
-                          {.batch_size = 4, .workers = 1, .fields = {{"cls", penstock::label()}}});
+                          {.batch_size = 4, .workers = 1, .transforms = {{"cls", penstock::label()}}});
   int sum = 0;
   for (const penstock::Batch& batch : loader) {
     for (const std::int64_t label : batch["cls"].as<std::int64_t>()) sum += static_cast<int>(label);

@@ -16,7 +16,7 @@ int main() {
   for (int i = 0; i < 4; ++i) std::ofstream(folder / (std::to_string(i) + ".cls")) << 10 * i;
 
   const penstock::torch::Dataset dataset(penstock::Loader(
-      penstock::open(folder), {.batch_size = 4, .workers = 1, .fields = {{"cls", penstock::label()}}}));
+      penstock::open(folder), {.batch_size = 4, .workers = 1, .transforms = {{"cls", penstock::label()}}}));
   auto batches = torch::data::make_data_loader(dataset, dataset.options());
   std::int64_t sum = 0;
   for (auto& batch : *batches) sum += batch["cls"].sum().item<std::int64_t>();

@@ -30,7 +30,8 @@ int main(int, char** arguments) {
   require(dataset.fields()[0].name == "qoi" && dataset.fields()[0].codec == "qoi", "the extension is not known");
   require(penstock::extension_of(std::as_bytes(std::span(image))) == "qoi", "the first bytes are not known");
   penstock::Loader loader(
-      dataset, {.batch_size = 1, .fields = {{"qoi", penstock::image::decode() | penstock::image::channels_last()}}});
+      dataset,
+      {.batch_size = 1, .transforms = {{"qoi", penstock::image::decode() | penstock::image::channels_last()}}});
   const auto batch = loader.next();
   require(batch.has_value(), "there is no batch");
   const auto pixels = (*batch)["qoi"].as<std::uint8_t>();
@@ -38,7 +39,7 @@ int main(int, char** arguments) {
   require(pixels.size() == 4 * 2 * 3, "the image is not 4 x 2");
   for (std::size_t i = 0; i < std::size(expected); ++i) require(pixels[i] == expected[i], "wrong pixels");
   try {
-    penstock::Loader refused(dataset, {.batch_size = 1, .fields = {{"qoi", penstock::label()}}});
+    penstock::Loader refused(dataset, {.batch_size = 1, .transforms = {{"qoi", penstock::label()}}});
     require(false, "label() takes images");
   } catch (const penstock::Error& error) {
     require(error.cause().find("which holds images") != std::string::npos, "label() refuses them for another reason");

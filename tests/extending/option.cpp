@@ -16,7 +16,7 @@ void require(bool fits, const std::string& what) {
 }  // namespace
 
 int main() {
-  const penstock::PythonValue value = penstock::python_value(penstock::loader_option("patience"));
+  const penstock::PythonValue value = penstock::python_value(penstock::loader_option("read_options.patience"));
   require(value.type == "int" && value.value == "3", "it is not of its type, or has another default");
   require(penstock::options_for_python("read_options").find("patience: Reads of a value") != std::string::npos,
           "it has no help");

@@ -32,8 +32,8 @@ penstock::LoaderOptions options_on(bool device) {
   penstock::LoaderOptions options;
   options.batch_size = 2;
   options.workers = 1;
-  options.fields = {{"txt", penstock::raw()}};
-  if (device) options.on_device = std::make_shared<penstock::HostDevice>(0);
+  options.transforms = {{"txt", penstock::raw()}};
+  if (device) options.device_options.opened = std::make_shared<penstock::HostDevice>(0);
   return options;
 }
 

@@ -47,7 +47,7 @@ int main(int, char** arguments) {
   std::ofstream(folder / "a.npy", std::ios::binary) << std::string("\x93NUMPY\1\0v\0", 10) << header << "\n"
                                                     << std::string("\0\0\x5A\0\0", 5);
   const Dataset dataset = open(folder);
-  Loader loader(dataset, {.batch_size = 1, .fields = {{"npy", image::decode() | image::box_blur(1)}}});
+  Loader loader(dataset, {.batch_size = 1, .transforms = {{"npy", image::decode() | image::box_blur(1)}}});
   const auto batch = loader.next();
   require(batch.has_value(), "there is no batch");
   const auto pixels = (*batch)["npy"].as<std::uint8_t>();

@@ -15,7 +15,7 @@ LoaderOptions shuffled() {
   options.shuffle = true;
   options.seed = 7;
   options.missing = Missing::empty;
-  options.fields = {{"npy", array::decode()}, {"cls", label()}, {"txt", raw()}};
+  options.transforms = {{"npy", array::decode()}, {"cls", label()}, {"txt", raw()}};
   return options;
 }
 

@@ -55,8 +55,8 @@ TEST_CASE("ragged rows are values and offsets, whether their lengths are known b
     LoaderOptions options;
     options.batch_size = 6;
     options.workers = 3;
-    options.engine = engine;
-    options.fields = {{"known", field("txt") | raw()}, {"txt", Chain{}}};
+    options.read_options.engine = engine;
+    options.transforms = {{"known", field("txt") | raw()}, {"txt", Chain{}}};
     Loader loader(open(folder / "data"), options);
     int number = 0;
     while (const auto batch = loader.next()) {
@@ -81,7 +81,7 @@ TEST_CASE("of alternative fields the first that a sample has is delivered, also 
   write_file(folder / "data/a.txt", "abc");
   write_file(folder / "data/b.txt", "de");
   LoaderOptions options;
-  options.fields = {{"text", field("aux|txt") | raw()}};
+  options.transforms = {{"text", field("aux|txt") | raw()}};
   Loader loader(open(folder / "data"), options);
   const auto batch = loader.next();
   const auto offsets = (*batch)["text"].offsets;
@@ -93,8 +93,8 @@ TEST_CASE("max_items bounds a ragged row, and names the sample that is longer") 
   write_file(folder / "data/a.txt", "12345");
   write_file(folder / "data/b.txt", "123456789");
   LoaderOptions options;
-  options.max_items = 6;
-  options.fields = {{"txt", raw()}};
+  options.memory_options.max_items = 6;
+  options.transforms = {{"txt", raw()}};
   Loader loader(open(folder / "data"), options);
   CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("sample b"), Error);
 }
@@ -107,7 +107,7 @@ TEST_CASE("rows that a batch pads to more than there can be are an error that na
                npy_file(i == 41 ? item : std::vector<float>(), i == 41 ? "(1, 65536)" : "(0, 65536)"));
   LoaderOptions options;
   options.batch_size = 64;
-  options.fields = {{"npy", array::decode({.ragged = true}) | pad(0, {.multiple_of = 1 << 24})}};
+  options.transforms = {{"npy", array::decode({.ragged = true}) | pad(0, {.multiple_of = 1 << 24})}};
   Loader loader(open(folder / "data"), options);
   CHECK_THROWS_WITH_AS(loader.next(), doctest::Contains("sample s000041"), Error);
 }
@@ -131,7 +131,7 @@ TEST_CASE("holding every slab and asking for more is an error that names held, a
   write_arrays(folder / "data", 100);
   LoaderOptions options;
   options.batch_size = 2;
-  options.held = 3;
+  options.memory_options.reserved_batches = 3;
   Loader loader(open(folder / "data"), options);
   std::vector<Batch> kept;
   for (int i = 0; i < 3; ++i) kept.push_back(*loader.next());
@@ -143,7 +143,7 @@ TEST_CASE("holding every slab and asking for more is an error that names held, a
 
 TEST_CASE("held grows to held_max, in memory that was counted before and is used again") {
   const Arrays data(200);
-  LoaderOptions options{.batch_size = 2, .held = 2, .held_max = 5};
+  LoaderOptions options{.batch_size = 2, .memory_options = {.reserved_batches = 2, .max_live_batches = 5}};
   Loader loader(data.dataset(), options);
   const Stats before = loader.stats();
   CHECK(before.held_max_bytes == 3 * (before.slab_bytes / before.slabs));
@@ -171,20 +171,22 @@ TEST_CASE("the numbers of draws are let go of once a loader is made") {
   const std::vector<double> weights{1, 2, 3, 4, 5, 6, 7, 8};
   auto draws = std::make_shared<const Draws>(drawn_by(Draws::Kind::weighted, weights));
   const std::weak_ptr<const NumberTable> numbers = draws->numbers;
-  Loader loader(data.dataset(), {.batch_size = 4, .shuffle = true, .draws = std::move(draws)});
+  Loader loader(data.dataset(), {.batch_size = 4, .shuffle = true, .sampler = std::move(draws)});
   CHECK(numbers.expired());
-  REQUIRE(loader.options().draws != nullptr);
-  CHECK(loader.options().draws->kind == Draws::Kind::weighted);
+  REQUIRE(loader.options().sampler != nullptr);
+  CHECK(loader.options().sampler->kind == Draws::Kind::weighted);
   CHECK(loader.next());
   CHECK_THROWS_WITH_AS(Loader(data.dataset(), loader.options()), doctest::Contains("weights: a loader lets go"), Error);
 }
 
 TEST_CASE("held_max is held unless it is given, and not less") {
   const Arrays data(8);
-  CHECK(Loader(data.dataset(), {.held = 3}).options().held_max == 3);
-  CHECK(Loader(data.dataset(), {.held = 3}).stats().held_max_bytes == 0);
-  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.held = 3, .held_max = 2}), doctest::Contains("max_live_batches"), Error);
-  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.held_max = 1U << 31}), doctest::Contains("max_live_batches"), Error);
+  CHECK(Loader(data.dataset(), {.memory_options = {.reserved_batches = 3}}).options().memory_options.max_live_batches == 3);
+  CHECK(Loader(data.dataset(), {.memory_options = {.reserved_batches = 3}}).stats().held_max_bytes == 0);
+  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.memory_options = {.reserved_batches = 3, .max_live_batches = 2}}),
+                       doctest::Contains("max_live_batches"), Error);
+  CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.memory_options = {.max_live_batches = 1U << 31}}),
+                       doctest::Contains("max_live_batches"), Error);
 }
 
 TEST_CASE("batches outlive their loader and its dataset") {
@@ -210,13 +212,13 @@ TEST_CASE("wrong options fail in the constructor") {
   };
   refuses([](LoaderOptions& o) { o.batch_size = 0; }, "batch_size");
   refuses([](LoaderOptions& o) { o.prefetch = 0; }, "prefetch");
-  refuses([](LoaderOptions& o) { o.held = 0; }, "reserved_batches");
+  refuses([](LoaderOptions& o) { o.memory_options.reserved_batches = 0; }, "reserved_batches");
   refuses([](LoaderOptions& o) { o.rank = 1; }, "rank");
   refuses([](LoaderOptions& o) { o.max_error_rate = 2; }, "max_errors");
   refuses([](LoaderOptions& o) { o.subset = {{4}}; }, "subset");
   refuses([](LoaderOptions& o) { o.timeout = std::chrono::milliseconds(-1); }, "timeout");
   refuses([](LoaderOptions& o) { o.timeout = std::chrono::milliseconds::min(); }, "timeout");
-  refuses([](LoaderOptions& o) { o.fields = {{"jpg", raw()}}; }, "jpg");
+  refuses([](LoaderOptions& o) { o.transforms = {{"jpg", raw()}}; }, "jpg");
 }
 
 TEST_CASE("the largest numbers that options take neither overflow nor end a wait at once") {
@@ -231,26 +233,27 @@ TEST_CASE("the largest numbers that options take neither overflow nor end a wait
     CHECK_THROWS_WITH_AS(Loader(dataset, options), doctest::Contains(word), Error);
   };
   refuses([](LoaderOptions& o) { o.prefetch = kMost; }, "prefetch must be at most");
-  refuses([](LoaderOptions& o) { o.held = kMost; }, "reserved_batches and max_live_batches must be at most");
-  refuses([](LoaderOptions& o) { o.device_prefetch = kMost; }, "device_prefetch must be at most");
+  refuses([](LoaderOptions& o) { o.memory_options.reserved_batches = kMost; },
+          "reserved_batches and max_live_batches must be at most");
+  refuses([](LoaderOptions& o) { o.device_options.prefetch = kMost; }, "device_options.prefetch must be at most");
   refuses([](LoaderOptions& o) { o.batch_size = kMost, o.prefetch = 1 << 16; }, "than a process can address");
   refuses(
       [](LoaderOptions& o) {
-        o.max_items = kMostBytes;
-        o.fields = {{"cls", raw()}};
+        o.memory_options.max_items = kMostBytes;
+        o.transforms = {{"cls", raw()}};
       },
       "lower batch_size, prefetch, held or max_items");
-  refuses([](LoaderOptions& o) { o.cache = CacheKind::encoded, o.cache_bytes = kMostBytes; }, "cannot map");
+  refuses([](LoaderOptions& o) { o.cache.kind = CacheKind::encoded, o.cache.limit = kMostBytes; }, "cannot map");
 
   using std::chrono::milliseconds;
   for (const milliseconds timeout :
        {milliseconds::max(), milliseconds::max() - milliseconds(1), milliseconds(std::chrono::hours(24 * 365 * 290))}) {
     for (const bool looks_up : {false, true}) {
       LoaderOptions options{.batch_size = 4, .workers = 1, .timeout = timeout};
-      options.read_window = options.block_cache = kMostBytes;
-      options.engine = EngineKind::pread;
+      options.read_options.read_ahead_bytes = options.memory_options.block_cache_bytes = kMostBytes;
+      options.read_options.engine = EngineKind::pread;
       for (const bool own_step : {false, true}) {
-        if (own_step) options.on_batch = [](Batch&) {};
+        if (own_step) options.batch_transform = [](Batch&) {};
         Loader loader(dataset, options);
         const std::function<void()> look = looks_up ? [] {} : std::function<void()>();
         CHECK(loader.next(look).has_value());
@@ -268,11 +271,11 @@ TEST_CASE("stats may be asked for from another thread while the consumer restore
   LoaderOptions options{.batch_size = 4, .shuffle = true, .workers = 2};
   options.on_error = OnError::mark;
   options.max_error_rate = 1;
-  options.cache = CacheKind::encoded;
-  options.cache_bytes = 1 << 20;
-  options.on_batch = [](Batch&) {};
-  options.engine = EngineKind::pread;
-  options.on_device = open_device("host");
+  options.cache.kind = CacheKind::encoded;
+  options.cache.limit = 1 << 20;
+  options.batch_transform = [](Batch&) {};
+  options.read_options.engine = EngineKind::pread;
+  options.device_options.opened = open_device("host");
   Loader loader(open(folder / "data"), options);
   LoaderState own = loader.state(), foreign = own;
   foreign.transforms = std::string(300, 'x');

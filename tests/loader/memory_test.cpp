@@ -36,8 +36,8 @@ TEST_CASE("memory is flat over 50 epochs") {
     options.batch_size = 16;
     options.shuffle = true;
     options.workers = 2;
-    options.engine = engine;
-    options.fields = {{"png", image::random_resized_crop(64)}, {"stored", field("png") | raw()}, {"cls", label()}};
+    options.read_options.engine = engine;
+    options.transforms = {{"png", image::random_resized_crop(64)}, {"stored", field("png") | raw()}, {"cls", label()}};
     Loader loader(dataset, options);
     std::uint64_t after_warmup = 0;
     std::uint64_t slabs = 0;
@@ -57,7 +57,7 @@ TEST_CASE("memory is flat over 50 epochs") {
       CHECK(now < after_warmup + (2 << 20));
     }
     CHECK(loader.stats().slab_bytes <= slabs + slabs / 4);  // ragged arenas may still meet a longer batch
-    CHECK(loader.stats().window_bytes <= options.read_window);
+    CHECK(loader.stats().window_bytes <= options.read_options.read_ahead_bytes);
   }
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("of large batches, the slabs that the consumer could hold and does not
   LoaderOptions options;
   options.batch_size = 50;
   options.workers = 2;
-  options.fields = {{"png", image::resize(224, 224) | image::normalize({0, 0, 0}, {1, 1, 1})}};
+  options.transforms = {{"png", image::resize(224, 224) | image::normalize({0, 0, 0}, {1, 1, 1})}};
   const std::uint64_t before = resident_bytes();
   Loader loader(open(folder / "icons"), options);
   for (int epoch = 0; epoch < 3; ++epoch) {

@@ -26,7 +26,7 @@ struct Sources {
 };
 
 LoaderOptions options_of(std::uint32_t batch_size, std::uint32_t rank = 0, std::uint32_t world = 1) {
-  return {.batch_size = batch_size, .shuffle = true, .seed = 4, .workers = 1, .rank = rank, .world = world};
+  return {.batch_size = batch_size, .shuffle = true, .seed = 4, .workers = 1, .rank = rank, .world_size = world};
 }
 
 using Keys = std::vector<std::string>;

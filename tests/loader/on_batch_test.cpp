@@ -23,7 +23,7 @@ LoaderOptions with(std::function<void(Batch&)> on_batch, std::uint32_t batch_siz
   options.batch_size = batch_size;
   options.shuffle = true;
   options.workers = 2;
-  options.on_batch = std::move(on_batch);
+  options.batch_transform = std::move(on_batch);
   return options;
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("failures of the workers pass it by, and bad samples are counted as wi
   CHECK(loader.next()->number() == 0);
   CHECK_THROWS_AS(loader.next(), Error);
   CHECK(loader.next()->number() == 2);
-  options.on_batch = nothing;
+  options.batch_transform = nothing;
   options.on_error = OnError::mark;
   Loader marking(data.dataset(), options);
   while (marking.next()) {
@@ -171,7 +171,7 @@ TEST_CASE("the consumer may hold as many batches as without it; one more is an e
 TEST_CASE("its times stand in a stage of their own, and what the consumer waited for adds up") {
   const Arrays data(160);
   LoaderOptions options = with([](Batch&) { std::this_thread::sleep_for(5ms); });
-  options.on_batch_stage = "own";
+  options.batch_transform_stage = "own";
   check_soon([&] {
     Loader loader(data.dataset(), options);
     const Stats stats = stats_of_two_epochs(loader, "own");

@@ -19,8 +19,8 @@ TEST_CASE("a profiler sees what the consumer, the workers, the program's own ste
     LoaderOptions options;
     options.batch_size = 8;
     options.workers = 2;
-    options.fields = {{"npy", array::decode()}};
-    options.on_batch = [](Batch&) {};
+    options.transforms = {{"npy", array::decode()}};
+    options.batch_transform = [](Batch&) {};
     options.device = "host";
     Loader loader(data.dataset(), options);
     for (int epoch = 0; epoch < 2; ++epoch) {

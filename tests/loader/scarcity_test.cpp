@@ -118,8 +118,8 @@ LoaderOptions with_engine(EngineKind kind, unsigned threads = 0) {
   options.batch_size = 4;
   options.workers = 3;
   options.prefetch = 1;
-  options.engine = kind;
-  options.engine_threads = threads;
+  options.read_options.engine = kind;
+  options.read_options.threads = threads;
   return options;
 }
 
@@ -131,7 +131,7 @@ std::vector<Setup> setups() {
       {"on_batch",
        [] {
          LoaderOptions options = with_engine(EngineKind::in_worker);
-         options.on_batch = [](Batch&) {};
+         options.batch_transform = [](Batch&) {};
          return options;
        }},
       {"device",
@@ -143,15 +143,15 @@ std::vector<Setup> setups() {
       {"device, on_batch, pread",
        [] {
          LoaderOptions options = with_engine(EngineKind::pread, 2);
-         options.on_batch = [](Batch&) {};
+         options.batch_transform = [](Batch&) {};
          options.device = "host";
          return options;
        }},
       {"cache",
        [] {
          LoaderOptions options = with_engine(EngineKind::in_worker);
-         options.cache = CacheKind::decoded;
-         options.cache_bytes = 1 << 20;
+         options.cache.kind = CacheKind::decoded;
+         options.cache.limit = 1 << 20;
          return options;
        }},
   };
@@ -159,7 +159,7 @@ std::vector<Setup> setups() {
     all.push_back({"io_uring", [] { return with_engine(EngineKind::io_uring, 2); }});
     all.push_back({"io_uring, O_DIRECT", [] {
                      LoaderOptions options = with_engine(EngineKind::io_uring);
-                     options.direct_io = true;
+                     options.read_options.direct_io = true;
                      return options;
                    }});
   }

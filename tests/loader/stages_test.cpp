@@ -21,7 +21,7 @@ struct Line {
   Line(bool own, bool device) {
     write_arrays(folder / "data", 24);
     LoaderOptions options = on(device ? device_with() : nullptr, 4);
-    if (own) options.on_batch = [](Batch&) {};
+    if (own) options.batch_transform = [](Batch&) {};
     pipeline = std::make_shared<Pipeline>(open(folder / "data"), options, choose_engine);
     Pipeline::start(pipeline);
   }

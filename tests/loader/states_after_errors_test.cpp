@@ -32,7 +32,7 @@ LoaderOptions options_of(std::uint32_t batch_size = 8) {
   options.shuffle = true;
   options.seed = 3;
   options.workers = 2;
-  options.fields = {{"npy", array::decode()}, {"cls", label()}};
+  options.transforms = {{"npy", array::decode()}, {"cls", label()}};
   return options;
 }
 
@@ -80,12 +80,12 @@ TEST_CASE("a state after a read error continues at the batch that failed, in eve
   const std::vector<std::function<void(LoaderOptions&)>> kinds{
       [](LoaderOptions& options) { options.shuffle = false; },
       [](LoaderOptions& options) { options.prefetch = 5; },
-      [](LoaderOptions& options) { options.last = Last::drop; },
-      [](LoaderOptions& options) { options.last = Last::pad; },
+      [](LoaderOptions& options) { options.last_batch = Last::drop; },
+      [](LoaderOptions& options) { options.last_batch = Last::pad; },
       [](LoaderOptions& options) { options.shuffle_block = 4; },
-      [](LoaderOptions& options) { options.rank = 1, options.world = 3, options.batch_size = 4; },
-      [](LoaderOptions& options) { options.on_device = device_with(); },
-      [](LoaderOptions& options) { options.on_batch = [](Batch&) {}; },
+      [](LoaderOptions& options) { options.rank = 1, options.world_size = 3, options.batch_size = 4; },
+      [](LoaderOptions& options) { options.device_options.opened = device_with(); },
+      [](LoaderOptions& options) { options.batch_transform = [](Batch&) {}; },
   };
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
     CAPTURE(kind);
@@ -113,7 +113,7 @@ TEST_CASE("a state names the first of several failed batches, until next() gives
   const Arrays arrays(40);
   LoaderOptions options = options_of(4);
   const std::set<std::uint64_t> failing{2, 3, 5, 9};
-  options.on_batch = [&](Batch& batch) {
+  options.batch_transform = [&](Batch& batch) {
     if (batch.epoch() == 0 && failing.contains(batch.number())) throw std::runtime_error("of the program");
   };
   Loader loader(arrays.dataset(), options);
@@ -138,7 +138,7 @@ TEST_CASE("what the consumer throws while it waits, or while a batch is handed o
   const fs::path ledger = arrays.folder / "ledger";
   LoaderOptions options = options_of(4);
   const std::vector<std::uint64_t> whole = whole_epoch(arrays.dataset(), options);
-  options.ledger = ledger;
+  options.delivery_log = ledger;
   std::vector<std::uint64_t> got;
   {
     Loader loader(arrays.dataset(), options);
@@ -148,14 +148,14 @@ TEST_CASE("what the consumer throws while it waits, or while a batch is handed o
     CHECK_THROWS_AS(loader.next({}, refuse), std::runtime_error);
     CHECK_THROWS_AS(loader.next({}, refuse), std::runtime_error);
     CHECK(loader.state().batch == 3);
-    options.ledger.clear();
+    options.delivery_log.clear();
     check_rest(loader, Loader(arrays.dataset(), options), got, whole);
   }
   const LedgerAudit lacking = audit_ledger(ledger);
   CHECK_FALSE(lacking.good());
   CHECK(lacking.epochs.front().delivered == 12);
 
-  options.on_batch = [](Batch& batch) {
+  options.batch_transform = [](Batch& batch) {
     if (batch.number() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(150));
   };
   options.prefetch = 1;
@@ -183,12 +183,12 @@ TEST_CASE("too many bad samples, a sum that fails, a timeout and a full ledger l
   };
   check([](LoaderOptions&) {}, {.fail_file = 9, .corrupt = true, .times = 1});
   check([](LoaderOptions& options) {
-    options.sum_over_ranks = [](std::uint64_t) -> std::uint64_t { throw std::runtime_error("no group"); };
+    options.all_reduce = [](std::uint64_t) -> std::uint64_t { throw std::runtime_error("no group"); };
   });
   check([](LoaderOptions& options) {
     options.prefetch = 1;
     options.timeout = std::chrono::milliseconds(50);
-    options.on_batch = [](Batch& batch) {
+    options.batch_transform = [](Batch& batch) {
       if (batch.number() == 5) std::this_thread::sleep_for(std::chrono::milliseconds(300));
     };
   });
@@ -197,14 +197,14 @@ TEST_CASE("too many bad samples, a sum that fails, a timeout and a full ledger l
   LoaderOptions options = options_of(1);
   options.workers = 1;
   const std::vector<std::uint64_t> whole = whole_epoch(many.dataset(), options);
-  options.ledger = many.folder / "ledger";
+  options.delivery_log = many.folder / "ledger";
   std::vector<std::uint64_t> got;
   Loader loader(many.dataset(), options);
   {
     const FileSizeLimit full(4096 + (64 << 10));
     REQUIRE(take(loader, got));
   }
-  options.ledger.clear();
+  options.delivery_log.clear();
   check_rest(loader, Loader(many.dataset(), options), got, whole);
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("a copy to a device that fails leaves the state at the batch whose val
 TEST_CASE("a ledger has the failed batch once, after a restore") {
   const Arrays arrays(40);
   LoaderOptions options = options_of(4);
-  options.ledger = arrays.folder / "ledger";
+  options.delivery_log = arrays.folder / "ledger";
   std::vector<std::uint64_t> got;
   std::optional<LoaderState> state;
   {
@@ -234,11 +234,11 @@ TEST_CASE("a ledger has the failed batch once, after a restore") {
     REQUIRE(take(loader, got));
     state = loader.state();
   }
-  CHECK(audit_ledger(options.ledger).epochs.front().delivered == 4 * got.size());
+  CHECK(audit_ledger(options.delivery_log).epochs.front().delivered == 4 * got.size());
   Loader again(arrays.dataset(), options);
   again.restore(*state);
   CHECK_FALSE(take(again, got));
-  const LedgerAudit audit = audit_ledger(options.ledger);
+  const LedgerAudit audit = audit_ledger(options.delivery_log);
   CHECK(audit.good());
   CHECK(audit.epochs.front().delivered == 40);
   CHECK(audit.epochs.front().verdict == AuditedEpoch::Verdict::proved);

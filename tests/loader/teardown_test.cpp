@@ -25,12 +25,13 @@ TEST_CASE("a loader destroyed at random moments, two thousand times, leaves no t
     options.workers = static_cast<unsigned>(1 + random() % 3);
     options.prefetch = static_cast<unsigned>(1 + random() % 4);
     options.shuffle = true;
-    options.engine = engines[random() % 3];
-    options.engine_threads = 2;
+    options.read_options.engine = engines[random() % 3];
+    options.read_options.threads = 2;
     Loader loader(dataset, options);
     std::vector<Batch> kept;
     for (auto take = random() % 6; take > 0; --take) {
-      if (auto batch = loader.next(); batch && random() % 4 == 0 && kept.size() + 1 < loader.options().held)
+      if (auto batch = loader.next();
+          batch && random() % 4 == 0 && kept.size() + 1 < loader.options().memory_options.reserved_batches)
         kept.push_back(*batch);
     }
     if (random() % 5 == 0) loader.set_epoch(random() % 3);

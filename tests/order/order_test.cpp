@@ -18,7 +18,7 @@ LoaderOptions image_options() {
   options.batch_size = 7;
   options.shuffle = true;
   options.seed = 11;
-  options.fields = {{"png", image::random_resized_crop(24) | image::random_horizontal_flip() |
+  options.transforms = {{"png", image::random_resized_crop(24) | image::random_horizontal_flip() |
                                 image::normalize({0.5F, 0.4F, 0.3F}, {0.2F, 0.3F, 0.4F})},
                     {"cls", label()},
                     {"stored", field("png") | raw()}};
@@ -52,7 +52,7 @@ TEST_CASE("batches do not depend on workers, prefetch, engine or packing") {
           LoaderOptions options = image_options();
           options.workers = workers;
           options.prefetch = prefetch;
-          options.engine = engine;
+          options.read_options.engine = engine;
           CAPTURE(dataset.format());
           CAPTURE(name(engine));
           CAPTURE(workers);
@@ -81,11 +81,7 @@ TEST_CASE("explain() tells the sample behind a row, where its bytes lie, and wha
     write_file(folder / ("data/" + number_key(i) + ".npy"), npy_file(rows, "(40,)"));
   for (const std::string& format : written_formats()) {
     const Dataset dataset = packed(open(folder / "data"), folder / format, format);
-    Loader loader(dataset, {.batch_size = 4,
-                            .shuffle = true,
-                            .seed = 3,
-                            .workers = 1,
-                            .fields = {{"npy", array::random_window(5)}, {"whole", field("npy") | raw()}}});
+    Loader loader(dataset, {.batch_size = 4, .shuffle = true, .seed = 3, .workers = 1, .transforms = {{"npy", array::random_window(5)}, {"whole", field("npy") | raw()}}});
     const Batch batch = loader.at(2, 1);
     for (std::uint32_t row = 0; row < batch.size(); ++row) {
       const RowAccount account = loader.explain(batch, row);

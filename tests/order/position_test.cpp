@@ -66,7 +66,7 @@ TEST_CASE("10,007 samples over 8 ranks: the rows that count are all samples, eac
   for (std::uint32_t rank = 0; rank < 8; ++rank) {
     LoaderOptions options = array_options(64);
     options.rank = rank;
-    options.world = 8;
+    options.world_size = 8;
     Loader loader(dataset, options);
     if (rank == 0) batches = loader.batches();
     CHECK(loader.batches() == batches);
@@ -90,7 +90,7 @@ TEST_CASE("a state taken with one world and batch size finishes the epoch with a
     for (std::uint32_t rank = 0; rank < world; ++rank) {
       LoaderOptions options = array_options(batch_size);
       options.rank = rank;
-      options.world = world;
+      options.world_size = world;
       Loader loader(dataset, options);
       if (rank == 0) taken = random() % (loader.batches() + 1);
       for (std::uint64_t b = 0; b < taken; ++b) {
@@ -106,7 +106,7 @@ TEST_CASE("a state taken with one world and batch size finishes the epoch with a
     for (std::uint32_t rank = 0; rank < later_world; ++rank) {
       LoaderOptions options = array_options(later_batch);
       options.rank = rank;
-      options.world = later_world;
+      options.world_size = later_world;
       Loader loader(dataset, options);
       loader.restore(LoaderState::from_json(json));
       count_samples(loader, counts);
@@ -163,7 +163,7 @@ TEST_CASE("a state restored into another order of its samples is an error that n
   refused(
       none, [](LoaderOptions& o) { o.shuffle = false; }, "saved with shuffle=true, this loader has shuffle=false");
   refused(
-      none, [](LoaderOptions& o) { o.last = Last::drop; },
+      none, [](LoaderOptions& o) { o.last_batch = Last::drop; },
       "saved with last_batch=keep, this loader has last_batch=drop");
   refused(
       none,
@@ -326,7 +326,7 @@ TEST_CASE("last: keep gives a short batch, drop leaves it out, pad repeats and m
   const Dataset dataset = open(folder / "data");
   const auto sizes = [&](Last last) {
     LoaderOptions options = array_options(4);
-    options.last = last;
+    options.last_batch = last;
     Loader loader(dataset, options);
     std::vector<int> rows;
     while (const auto batch = loader.next()) {
@@ -345,7 +345,7 @@ TEST_CASE("an epoch too small for one full batch ends at once, and again") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 3);
   LoaderOptions options = array_options(4);
-  options.last = Last::drop;
+  options.last_batch = Last::drop;
   Loader loader(open(folder / "data"), options);
   CHECK_FALSE(loader.next().has_value());
   CHECK_FALSE(loader.next().has_value());

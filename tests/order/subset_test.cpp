@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <formats/dataset.hpp>
+#include <formats/index/index.hpp>
 #include <penstock/random.hpp>
 
 #include "support/device_loading.hpp"
@@ -29,7 +31,7 @@ struct Pictures {
 LoaderOptions drawing(std::optional<std::vector<std::uint64_t>> subset, bool shuffle = false) {
   LoaderOptions options{.batch_size = 4, .shuffle = shuffle, .seed = 3, .workers = 2};
   const Chain crop = field("jpg") | image::random_resized_crop(16);
-  options.fields = {{"crop", crop | image::channels_last()},
+  options.transforms = {{"crop", crop | image::channels_last()},
                     {"numbers", crop | image::normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F})},
                     {"some", field("npy") | points::sample(7)},
                     {"moved", field("npy") | points::random_rotate() | points::random_jitter()}};
@@ -71,7 +73,7 @@ TEST_CASE("a subset that is empty is an error, and none is all samples") {
   std::vector<Dataset::Shard> shards;
   shards.push_back({.index = std::move(none).finish(), .root = data.folder.path(), .name = "shard"});
   const Dataset empty("here", "lmdb", std::move(shards), {}, false);
-  CHECK_THROWS_WITH_AS((Loader{empty, {.fields = {{"jpg", raw()}}}}),
+  CHECK_THROWS_WITH_AS((Loader{empty, {.transforms = {{"jpg", raw()}}}}),
                        doctest::Contains("nothing to load: 0 samples: its lmdb files hold no values"), Error);
 }
 
@@ -112,27 +114,27 @@ TEST_CASE("what the occurrences draw depends neither on the order nor on workers
   LoaderOptions options = drawing(list, true);
   for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
     for (const std::uint64_t block : {0U, 2U}) {
-      options.engine = engine;
+      options.read_options.engine = engine;
       options.shuffle_block = block;
       Loader shuffled(dataset, options);
       CHECK(rows_of(shuffled) == expected);
     }
   }
   LoaderOptions of_rank = drawing(list, true);
-  of_rank.world = 2;
+  of_rank.world_size = 2;
   Rows of_ranks;
   for (of_rank.rank = 0; of_rank.rank < 2; ++of_rank.rank) {
     Loader loader(dataset, of_rank);
     of_ranks.merge(rows_of(loader));
   }
   CHECK(of_ranks == expected);
-  options.on_device = device_with();
-  options.gpu_jpeg = 0.5;
-  options.where = Where::device;
+  options.device_options.opened = device_with();
+  options.device_options.gpu_jpeg = 0.5;
+  options.device_options.finish_on = FinishOn::device;
   LoaderOptions on_host = options;
-  on_host.on_device = nullptr;
-  on_host.gpu_jpeg = 0;
-  on_host.where = Where::automatic;
+  on_host.device_options.opened = nullptr;
+  on_host.device_options.gpu_jpeg = 0;
+  on_host.device_options.finish_on = FinishOn::automatic;
   Loader by_device(dataset, options), by_host(dataset, on_host);
   check_alike(by_device, by_host, 3);
 }

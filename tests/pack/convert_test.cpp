@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <transforms/recode/jpeg_recoder.hpp>
+
 #include "support/encoded.hpp"
 #include "support/loading.hpp"
 #include "support/random_samples.hpp"
@@ -121,7 +123,7 @@ TEST_CASE("labels kept apart become a field, and classes are renumbered by their
   options.labels = (folder / "labels.csv").string() + ":age";
   convert(source, folder / "aged", options);
   const Dataset aged = open(folder / "aged");
-  Loader loader(aged, {.fields = {{"age", array::decode()}}});
+  Loader loader(aged, {.transforms = {{"age", array::decode()}}});
   const auto batch = loader.next();
   const auto ages = (*batch)["age"].as<float>();
   CHECK(std::vector(ages.begin(), ages.end()) == std::vector<float>{2.5F, 4.0F, 0.5F});
@@ -129,7 +131,7 @@ TEST_CASE("labels kept apart become a field, and classes are renumbered by their
   ConvertOptions renumber;
   renumber.classes = {"dog", "fox", "cat"};
   convert(source, folder / "renumbered", renumber);
-  Loader other(open(folder / "renumbered"), {.fields = {{"cls", label()}}});
+  Loader other(open(folder / "renumbered"), {.transforms = {{"cls", label()}}});
   const auto labels = other.next();
   const auto numbers = (*labels)["cls"].as<std::int64_t>();
   CHECK(std::vector(numbers.begin(), numbers.end()) == std::vector<std::int64_t>{2, 2, 0});

@@ -62,7 +62,7 @@ def test_bench_copies_to_a_device_or_says_why_not(icons, tmp_path):
     assert "copies to host:0: " in (tmp_path / "r.html").read_text()
     rows = [
         json.loads(run("bench", icons, "--digest", "--json", "-", *more).stdout)["rows"][0]
-        for more in ([], ["--device", "host"], ["--device", "host:1", "--where", "host"])
+        for more in ([], ["--device", "host"], ["--device", "host:1", "--finish-on", "host"])
     ]
     assert rows[0]["device"] is None and rows[0]["copied_mb"] is None
     assert len({row["digest"] for row in rows}) == 1
@@ -70,13 +70,13 @@ def test_bench_copies_to_a_device_or_says_why_not(icons, tmp_path):
 
 def test_bench_measures_a_cache(icons, tmp_path):
     digests = set()
-    for words in [[], ["--cache", "encoded"], ["--cache", "decoded", "--cache-bytes", "1MiB"]]:
+    for words in [[], ["--cache", "encoded"], ["--cache", "decoded", "--cache-limit", "1MiB"]]:
         run("bench", icons, "--digest", "--workers", 2, "--json", tmp_path / "r.json", *words)
         digests.add(json.loads((tmp_path / "r.json").read_text())["rows"][0]["digest"])
     assert len(digests) == 1
     run("bench", icons, "--seconds", "0.2", "--workers", 2, "--cache", "decoded")
     fails("bench", icons, "--cache", "both", code=2)
-    fails("bench", icons, "--cache", "encoded", "--cache-bytes", "100", code=2)
+    fails("bench", icons, "--cache", "encoded", "--cache-limit", "100", code=2)
 
 
 def test_bench_compares_datasets_and_writes_its_reports(packed, icons, tmp_path):

@@ -188,12 +188,12 @@ def test_jpegs_that_the_device_decodes_are_those_of_the_host(tmp_path):
 
 def test_what_does_not_go_together_is_refused(arrays):
     for wrong, message in [
-        ({"device_options": ps.DeviceOptions(gpu_direct=True)}, "gpu_direct takes a device"),
+        ({"device_options": ps.DeviceOptions(gpu_direct=True)}, "gpu_direct requires a device"),
         (
             {"device": "host", "device_options": ps.DeviceOptions(gpu_direct=True), "cache": "encoded"},
             "gpu_direct goes with none of",
         ),
-        ({"device_options": ps.DeviceOptions(gpu_jpeg=0.5)}, "gpu_jpeg takes a device"),
+        ({"device_options": ps.DeviceOptions(gpu_jpeg=0.5)}, "gpu_jpeg requires a device"),
         ({"device": "host", "device_options": ps.DeviceOptions(gpu_jpeg=2)}, "gpu_jpeg must be between 0 and 1"),
         (
             {"device": "host", "device_options": ps.DeviceOptions(gpu_jpeg=0.5), "cache": "encoded"},

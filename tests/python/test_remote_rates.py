@@ -98,18 +98,18 @@ def test_bench_fills_the_cache_that_it_is_given_and_reports_it(server, served, t
     (row,) = bench(address, "--workers", "1")["rows"]
     assert row["store"]["requests"] > 0 and row["store"]["mb_per_s"] > 0
     assert "disk_cache" not in row
-    (row,) = bench(address, "--workers", "1", "--cache-dir", cache, "--cache-limit", "100MiB")["rows"]
+    (row,) = bench(address, "--workers", "1", "--disk-cache", cache, "--disk-cache-limit", "100MiB")["rows"]
     assert row["disk_cache"]["dir"] == str(cache)
     assert row["disk_cache"]["limit_bytes"] == 100 << 20
     assert row["disk_cache"]["hits"] > 0 and row["disk_cache"]["misses"] == 0
     assert row["store"]["requests"] == 0
-    (row,) = bench(served / "tar", "--workers", "1", "--cache-dir", cache)["rows"]
+    (row,) = bench(served / "tar", "--workers", "1", "--disk-cache", cache)["rows"]
     assert "store" not in row and "disk_cache" not in row
-    text = run("bench", address, "--seconds", "0.4", "--workers", "1", "--cache-dir", cache).stdout.decode()
+    text = run("bench", address, "--seconds", "0.4", "--workers", "1", "--disk-cache", cache).stdout.decode()
     assert "  store: " in text and "  disk cache: 100 % of " in text
     cold = tmp_path / "cold"
-    bench(address, "--workers", "1", "--cache-dir", cold, "--cold")
-    (row,) = json.loads(run("tune", address, "--seconds", "0.2", "--workers", "1", "--prefetch", "2", "--cache-dir",
+    bench(address, "--workers", "1", "--disk-cache", cold, "--cold")
+    (row,) = json.loads(run("tune", address, "--seconds", "0.2", "--workers", "1", "--prefetch", "2", "--disk-cache",
                             cold, "--json", "-").stdout)["rows"]  # fmt: skip
     assert row["disk_cache"]["misses"] == 0
 
@@ -139,9 +139,9 @@ def test_bench_names_what_it_can_tell_of_blocks_and_caches(server, tmp_path):
     advice = bench(address, "--batch-size", "64", "--workers", "2")["advice"][0]
     told = [gain["text"] for gain in advice["gains"]] + advice["untold"]
     assert any(line.startswith("shuffle_block") for line in told), told
-    assert any(line.startswith("cache_dir: cannot tell") for line in advice["untold"]), told
+    assert any(line.startswith("disk_cache: cannot tell") for line in advice["untold"]), told
     assert not any(line.startswith("direct_io") for line in told)
     small = bench(address, "--batch-size", "16", "--workers", "2")["advice"][0]
     assert any("fewer than 32 rows join none" in line for line in small["untold"]), small
-    cached = bench(address, "--batch-size", "64", "--workers", "2", "--cache-dir", tmp_path / "cache")["advice"][0]
-    assert not any("cache_dir" in line for line in cached["untold"])
+    cached = bench(address, "--batch-size", "64", "--workers", "2", "--disk-cache", tmp_path / "cache")["advice"][0]
+    assert not any("disk_cache" in line for line in cached["untold"])

@@ -682,7 +682,7 @@ def test_names_of_other_libraries_are_told_with_those_here():
 
 
 def test_a_rank_and_an_output_that_are_not_there_are_told_with_those_that_are(labels):
-    with pytest.raises(ps.Error, match="rank 2 must be less than world, which is 2: ranks begin at 0"):
+    with pytest.raises(ps.Error, match="rank 2 must be less than world_size, which is 2: ranks begin at 0"):
         ps.Loader(labels, rank=2, world_size=2)
     fields = {"cls": ps.label(), "twice": ps.field("cls") | ps.follow("image")}
     with pytest.raises(ps.Error, match=r'follow\("image"\): there is no output of that name, there are "cls", "twice"'):

@@ -22,8 +22,8 @@ inline LoaderOptions on(std::shared_ptr<Device> device, std::uint32_t batch_size
   options.batch_size = batch_size;
   options.shuffle = true;
   options.workers = 2;
-  options.on_device = std::move(device);
-  options.fields = {{"npy", array::decode()}, {"cls", label()}, {"stored", field("npy") | raw()}};
+  options.device_options.opened = std::move(device);
+  options.transforms = {{"npy", array::decode()}, {"cls", label()}, {"stored", field("npy") | raw()}};
   return options;
 }
 

@@ -33,7 +33,7 @@ inline std::shared_ptr<HostDevice> restless_device(std::mt19937& random, std::ui
 inline void restless_life(const Dataset& dataset, LoaderOptions options, std::mt19937& random) {
   options.batch_size = static_cast<std::uint32_t>(1 + random() % 16);
   options.prefetch = static_cast<unsigned>(1 + random() % 3);
-  options.device_prefetch = static_cast<unsigned>(1 + random() % 3);
+  options.device_options.prefetch = static_cast<unsigned>(1 + random() % 3);
   std::vector<Batch> kept;  // ends after the loader
   Loader loader(dataset, std::move(options));
   try {

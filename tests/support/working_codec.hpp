@@ -51,7 +51,7 @@ inline LoaderOptions working(unsigned workers, std::uint32_t batch_size, Working
   LoaderOptions options;
   options.workers = workers;
   options.batch_size = batch_size;
-  options.fields = {{"bin", decode(std::make_shared<WorkingCodec>(std::move(work)))}};
+  options.transforms = {{"bin", decode(std::make_shared<WorkingCodec>(std::move(work)))}};
   return options;
 }
 

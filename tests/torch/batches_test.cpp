@@ -117,7 +117,7 @@ TEST_CASE("each wait is a range of torch's profiler under the name that its tool
     return {std::make_unique<FaultyEngine>(make, Faults{.delay = kDelay}, on_read), "slow, for a test"};
   };
   penstock::LoaderOptions options{.batch_size = 4, .workers = 1};
-  options.engine = penstock::EngineKind::pread;
+  options.read_options.engine = penstock::EngineKind::pread;
   Loader loader(penstock::open(folder / "data"), options, slow);
   int count = 0;
   const std::vector<double> waits = profiled("enumerate(DataLoader)#PenstockLoader.__next__", [&] {

@@ -135,7 +135,8 @@ TEST_CASE("a position of other data, and an archive without one, are refused") {
 TEST_CASE("examples have the two outputs as data and target, by order or by name") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 10);
-  LoaderOptions options{.batch_size = 4, .fields = {{"npy", penstock::array::decode()}, {"cls", penstock::label()}}};
+  LoaderOptions options{.batch_size = 4,
+                        .transforms = {{"npy", penstock::array::decode()}, {"cls", penstock::label()}}};
   const ExampleDataset dataset(Loader(penstock::open(folder / "data"), options));
   std::int64_t rows = 0;
   auto examples = data::make_data_loader(dataset, dataset.options());
@@ -146,7 +147,7 @@ TEST_CASE("examples have the two outputs as data and target, by order or by name
   }
   CHECK(rows == 10);
 
-  options.fields.emplace_back("again", penstock::field("npy"));
+  options.transforms.emplace_back("again", penstock::field("npy"));
   const auto loader = std::make_shared<Loader>(penstock::open(folder / "data"), options);
   ExampleDataset named(loader, "again", "cls");
   named.reset();
@@ -160,7 +161,7 @@ TEST_CASE("torch's own transforms apply to a batch") {
   write_arrays(folder / "data", 8);
   const ExampleDataset dataset(
       Loader(penstock::open(folder / "data"),
-             {.batch_size = 4, .fields = {{"npy", penstock::array::decode()}, {"cls", penstock::label()}}}));
+             {.batch_size = 4, .transforms = {{"npy", penstock::array::decode()}, {"cls", penstock::label()}}}));
   using Examples = data::Example<>;
   auto doubled = ExampleDataset(dataset).map(data::transforms::BatchLambda<Examples, Examples>(
       [](Examples batch) { return Examples(batch.data * 2, batch.target); }));
@@ -186,8 +187,8 @@ TEST_CASE("what a worker failed with reaches the loop as penstock's Error, and h
   const TemporaryFolder folder;
   write_long_arrays(folder / "data", 40);
   write_file(folder / "data" / (number_key(39) + ".npy"), "no array");
-  const penstock::torch::Dataset dataset(
-      Loader(penstock::open(folder / "data"), {.batch_size = 8, .workers = 2, .held = 2}));
+  const penstock::torch::Dataset dataset(Loader(
+      penstock::open(folder / "data"), {.batch_size = 8, .workers = 2, .memory_options = {.reserved_batches = 2}}));
   auto batches = data::make_data_loader(dataset, dataset.options());
   const auto drain = [&] { samples_of(*batches); };
   CHECK_THROWS_WITH_AS(drain(), doctest::Contains(number_key(39).c_str()), Error);
@@ -204,7 +205,8 @@ TEST_CASE("with one worker of torch's own the batches are the same, in the same 
   write_arrays(folder / "data", 40);
   const auto make = [&] {
     return penstock::torch::Dataset(
-        Loader(penstock::open(folder / "data"), {.batch_size = 8, .shuffle = true, .held = 8}));
+        Loader(penstock::open(folder / "data"),
+               {.batch_size = 8, .shuffle = true, .memory_options = {.reserved_batches = 8}}));
   };
   const penstock::torch::Dataset own = make(), others = make();
   auto expected = data::make_data_loader(own, own.options());

@@ -37,8 +37,8 @@ TEST_CASE("a tensor of every type has the memory, the shape and the values of it
       {DType::f64, at::kDouble}, {DType::boolean, at::kBool}};
   penstock::LoaderOptions options{.batch_size = 8, .workers = 2};
   for (const auto& [type, expected] : types)
-    options.fields.emplace_back(std::string(penstock::name(type)), field("npy") | cast(type));
-  options.fields.emplace_back("cls", penstock::label());
+    options.transforms.emplace_back(std::string(penstock::name(type)), field("npy") | cast(type));
+  options.transforms.emplace_back("cls", penstock::label());
   Loader loader(penstock::open(folder / "data"), options);
   const penstock::Batch batch = *loader.next();
   const TensorBatch tensors(batch);
@@ -71,7 +71,8 @@ TEST_CASE("unsigned types are tensors of their own where this PyTorch has them, 
   const TemporaryFolder folder;
   write_arrays(folder / "data", 4);
   for (const DType type : {DType::u16, DType::u32, DType::u64}) {
-    Loader loader(penstock::open(folder / "data"), {.batch_size = 4, .workers = 1, .fields = {{"npy", cast(type)}}});
+    Loader loader(penstock::open(folder / "data"),
+                  {.batch_size = 4, .workers = 1, .transforms = {{"npy", cast(type)}}});
     const penstock::Batch batch = *loader.next();
 #if TORCH_VERSION_MAJOR >= 2
     CHECK(penstock::torch::TensorBatch(batch)["npy"].element_size() == static_cast<int>(penstock::size_of(type)));
@@ -85,7 +86,7 @@ TEST_CASE("unsigned types are tensors of their own where this PyTorch has them, 
 TEST_CASE("keys, samples and valid rows are those of the batch, also where a last batch is padded") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 6);
-  Loader loader(penstock::open(folder / "data"), {.batch_size = 4, .workers = 1, .last = penstock::Last::pad});
+  Loader loader(penstock::open(folder / "data"), {.batch_size = 4, .workers = 1, .last_batch = penstock::Last::pad});
   const TensorBatch first(*loader.next()), second(*loader.next());
   CHECK((first.valid().scalar_type() == at::kBool));
   CHECK(first.valid().all().item<bool>());
@@ -101,7 +102,8 @@ TEST_CASE("ragged rows are values and offsets, and a row is a view of them") {
   const TemporaryFolder folder;
   for (std::uint64_t i = 0; i < 8; ++i)
     write_file(folder / "data" / (number_key(i) + ".txt"), std::string(i < 4 ? 0 : i, static_cast<char>('a' + i)));
-  Loader loader(penstock::open(folder / "data"), {.batch_size = 4, .workers = 1, .fields = {{"txt", penstock::raw()}}});
+  Loader loader(penstock::open(folder / "data"),
+                {.batch_size = 4, .workers = 1, .transforms = {{"txt", penstock::raw()}}});
   const TensorBatch empty(*loader.next());
   CHECK(empty["txt"].sizes() == at::IntArrayRef{0});
   CHECK(at::equal(empty.offsets("txt"), at::zeros({5}, at::kLong)));
@@ -126,7 +128,7 @@ TEST_CASE("images with sizes of their own are views of these sizes") {
     write_file(folder / "data" / (number_key(static_cast<std::uint64_t>(i)) + ".npy"), file);
   }
   Loader loader(penstock::open(folder / "data"),
-                {.batch_size = 3, .workers = 1, .fields = {{"npy", penstock::image::decode(false, false, true)}}});
+                {.batch_size = 3, .workers = 1, .transforms = {{"npy", penstock::image::decode(false, false, true)}}});
   const TensorBatch batch(*loader.next());
   for (std::int64_t i = 0; i < 3; ++i) {
     CHECK(at::equal(batch.row("npy", static_cast<std::uint32_t>(i)), at::full({1, 4 + i, 9 - i}, i, at::kByte)));
@@ -182,7 +184,8 @@ TEST_CASE("batches that went by a device in a processor's place are tensors of t
 TEST_CASE("a slab goes back to its pool when the last tensor of its batch dies, in whatever thread") {
   const TemporaryFolder folder;
   write_long_arrays(folder / "data", 64);
-  Loader loader(penstock::open(folder / "data"), {.batch_size = 4, .workers = 1, .held = 2});
+  Loader loader(penstock::open(folder / "data"),
+                {.batch_size = 4, .workers = 1, .memory_options = {.reserved_batches = 2}});
   std::weak_ptr<const penstock::BatchRecord> slab;
   at::Tensor view;
   {
@@ -205,10 +208,10 @@ TEST_CASE("labels, offsets and __valid__ that a program keeps hold no slab") {
   write_long_arrays(folder / "data", 64);
   Loader loader(penstock::open(folder / "data"), {.batch_size = 4,
                                                   .workers = 2,
-                                                  .fields = {{"npy", penstock::array::decode()},
-                                                             {"cls", penstock::label()},
-                                                             {"txt", field("cls") | penstock::raw()}},
-                                                  .held = 1});
+                                                  .transforms = {{"npy", penstock::array::decode()},
+                                                                 {"cls", penstock::label()},
+                                                                 {"txt", field("cls") | penstock::raw()}},
+                                                  .memory_options = {.reserved_batches = 1}});
   std::vector<at::Tensor> labels, valid, offsets;
   for (const TensorBatch& batch : penstock::torch::batches(loader)) {
     labels.push_back(batch["cls"]);

@@ -111,7 +111,7 @@ Last last_of(Last last, bool drop_last) {
 
 const OptionEntry* option_of_python(std::string_view object, std::string_view keyword) {
   for (const OptionEntry* option : options_of_python(object))
-    if (python_place(*option).keyword == keyword) return option;
+    if (option->keyword() == keyword) return option;
   return nullptr;
 }
 
@@ -200,7 +200,7 @@ std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, s
                      std::optional<std::uint32_t> world) {
   if (const auto* number = std::get_if<std::uint32_t>(&rank)) {
     options.rank = *number;
-    options.world = world.value_or(1);
+    options.world_size = world.value_or(1);
     return {};
   }
   const std::string& given = std::get<std::string>(rank);
@@ -209,7 +209,7 @@ std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, s
     throw Error::invalid_argument("rank=\"env\" takes world_size from the environment too: leave world_size out");
   const RankAndWorld found = rank_from_environment();
   options.rank = found.rank;
-  options.world = found.world;
+  options.world_size = found.world;
   return "rank " + std::to_string(found.rank) + " of " + std::to_string(found.world) + " from " + found.source;
 }
 
@@ -272,7 +272,7 @@ void set_sampler(LoaderOptions& options, const Dataset& dataset, nb::handle samp
         "sampler is of the samples of one dataset; a mixture has weights of its own, for each source: "
         "ps.mixture(datasets, weights={source: weight, ...})");
   } else {
-    options.draws = draws_of(dataset, kind, sampler);
+    options.sampler = draws_of(dataset, kind, sampler);
   }
 }
 

@@ -28,17 +28,17 @@ struct Setter {
   }
   void operator()(OptionEntry::Bytes bytes) const {
     std::string text;
-    if (!nb::try_cast(given, text)) return (*this)(bytes.member);
-    options.*bytes.member = parse_size(text);
+    if (!nb::try_cast(given, text)) return (*this)(bytes.place);
+    bytes.place(options) = parse_size(text);
   }
   void operator()(const OptionEntry::Words& words) const {
     std::string word;
     if (!nb::try_cast(given, word)) Keywords::misfit();
-    if (!words.set(options, word)) refuse_word(std::string(python_place(option).keyword), word, words_text(words));
+    if (!words.set(options, word)) refuse_word(std::string(option.keyword()), word, words_text(words));
   }
   template <typename Value>
-  void operator()(Value LoaderOptions::*member) const {
-    if (!nb::try_cast(given, options.*member)) Keywords::misfit();
+  void operator()(OptionEntry::Place<Value> place) const {
+    if (!nb::try_cast(given, place(options))) Keywords::misfit();
   }
 };
 
@@ -81,7 +81,7 @@ nb::dict checked(const Class& of, nb::handle type, const nb::args& places, const
   const auto options = options_of_python(of.keyword);
   nb::dict given;
   if (places.size() > (of.by_place ? 1 : 0)) throw misuse();
-  const char* const first = python_place(*options.front()).keyword.data();
+  const char* const first = options.front()->keyword().data();
   if (places.size() == 1) given[first] = places[0];
   for (const auto& [keyword, value] : keywords) {
     if (given.contains(keyword)) throw misuse();
@@ -112,7 +112,7 @@ std::string signature_of(const Class& of) {
 }
 
 nb::object value_of(const OptionObject& object, const OptionEntry& option) {
-  const char* const keyword = python_place(option).keyword.data();
+  const char* const keyword = option.keyword().data();
   if (object.given.contains(keyword)) return nb::object(object.given[keyword]);
   return nb::module_::import_("ast").attr("literal_eval")(python_value(option).value);
 }
@@ -152,7 +152,7 @@ void bind_class(nb::module_& module) {
         new (&self) Object<N>{{kOf.keyword, checked(kOf, nb::type<Object<N>>(), none, nb::borrow<nb::kwargs>(given))}};
       });
   for (const OptionEntry* option : options_of_python(kOf.keyword)) {
-    const std::string_view keyword = python_place(*option).keyword;
+    const std::string_view keyword = option->keyword();
     made.def_prop_ro(
         keyword.data(), [option](const Object<N>& self) { return value_of(self, *option); },
         nb::sig(kept("def " + std::string(keyword) + "(self, /) -> " + python_value(*option).type)),

@@ -35,7 +35,7 @@ class Stats(dict[str, Any]):
         stage's threads; "wait_s/p50" and alike percentiles in seconds, also of "step_s", "sample_s" and "request_s";
         "ready" is the share of batches that were finished before they were asked for; memory is in bytes; "workers" is how
         many may be at work at this moment. Of a dataset in a store also "store/requests_per_s", "store/mb_per_s" and
-        "store/retries"; with cache_dir "disk_cache/hits" (share of the blocks), "disk_cache/read_mb_per_s" and
+        "store/retries"; with disk_cache "disk_cache/hits" (share of the blocks), "disk_cache/read_mb_per_s" and
         "disk_cache/used" (bytes).
         """
         wall, waited = self["wall_s"], self["consumer_wait_s"]

@@ -54,8 +54,8 @@ penstock::Loader training_loader(const penstock::Dataset& dataset, const Split& 
                                     .shuffle = true,
                                     .seed = told.seed,
                                     .workers = told.workers,
-                                    .fields = {{"input", chains.learn}, {"cls", penstock::label()}},
-                                    .last = penstock::Last::drop,
+                                    .transforms = {{"input", chains.learn}, {"cls", penstock::label()}},
+                                    .last_batch = penstock::Last::drop,
                                     .subset = split.training});
 }
 
@@ -63,7 +63,7 @@ penstock::Loader test_loader(const penstock::Dataset& dataset, std::optional<std
                              const Chains& chains, const Arguments& told) {
   return penstock::Loader(dataset, {.batch_size = told.batch_size,
                                     .workers = told.workers,
-                                    .fields = {{"input", chains.check}, {"cls", penstock::label()}},
+                                    .transforms = {{"input", chains.check}, {"cls", penstock::label()}},
                                     .subset = std::move(subset)});
 }
 

@@ -36,8 +36,8 @@ struct Texts {
 };
 
 LoaderOptions options_of(std::shared_ptr<const LengthBuckets> buckets, std::uint32_t batch_size = 4) {
-  LoaderOptions options{.batch_size = batch_size, .workers = 1, .fields = {{"txt", raw()}}};
-  options.buckets = std::move(buckets);
+  LoaderOptions options{.batch_size = batch_size, .workers = 1, .transforms = {{"txt", raw()}}};
+  options.batching = std::move(buckets);
   return options;
 }
 

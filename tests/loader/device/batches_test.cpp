@@ -70,7 +70,7 @@ TEST_CASE("on_batch comes before the copy, and what it keeps counts as the consu
   const Arrays data(400);
   const auto device = device_with();
   LoaderOptions options = on(device);
-  options.on_batch = [](Batch& batch) {
+  options.batch_transform = [](Batch& batch) {
     CHECK_FALSE(batch.device().has_value());
     auto* first = reinterpret_cast<float*>(batch["npy"].values.data);
     batch.attach(std::make_shared<float>(*first));
@@ -84,7 +84,7 @@ TEST_CASE("on_batch comes before the copy, and what it keeps counts as the consu
     CHECK(*std::static_pointer_cast<float>(batch->attached()) == (*plain.next())["npy"].as<float>()[0]);
   }
   std::vector<Batch> hoard;
-  options.on_batch = [&](Batch& batch) { hoard.push_back(batch); };
+  options.batch_transform = [&](Batch& batch) { hoard.push_back(batch); };
   Loader hoarding(data.dataset(), options);
   CHECK_THROWS_WITH(
       [&] {
@@ -97,7 +97,7 @@ TEST_CASE("failures of the workers pass the copy by, and bad samples are told be
   const Arrays data(40);
   write_file(data.folder / "data" / (number_key(9) + ".npy"), "\x93NUMPY");
   LoaderOptions options = on(device_with());
-  options.fields = {{"npy", array::decode()}};
+  options.transforms = {{"npy", array::decode()}};
   options.shuffle = false;
   Loader loader(data.dataset(), options);
   CHECK(loader.next()->number() == 0);
@@ -129,9 +129,9 @@ TEST_CASE("devices that are not there are refused in the constructor") {
   options.device = "cuda:999";
   CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("no device cuda:999: "));
   options.device = "host";
-  options.device_prefetch = 0;
-  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("device_prefetch"));
-  options.device_prefetch = 1;
+  options.device_options.prefetch = 0;
+  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("device_options.prefetch"));
+  options.device_options.prefetch = 1;
   Loader loader(data.dataset(), options);
   CHECK(loader.next()->device() == DeviceId{});
 }

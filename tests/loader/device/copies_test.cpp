@@ -48,8 +48,8 @@ TEST_CASE("a consumer that lets go at once, while its streams are still at work,
   const auto pause = [&] { std::this_thread::sleep_for(std::chrono::microseconds(std::minstd_rand(seed++)() % 300)); };
   const auto device = device_with([&](const HostWork&) { pause(); });
   LoaderOptions options = on(device);
-  options.device_prefetch = 1;
-  options.held = 1;
+  options.device_options.prefetch = 1;
+  options.memory_options.reserved_batches = 1;
   std::atomic<int> wrong{0}, seen{0};
   const auto first = device->make_stream(), second = device->make_stream();
   {
@@ -84,8 +84,8 @@ TEST_CASE("copies run ahead by device_prefetch and no further, and holding more 
   std::atomic<std::uint64_t> copies{0};
   const auto device = device_with([&](const HostWork&) { ++copies; });
   LoaderOptions options = on(device, 4);
-  options.fields = {{"npy", array::decode()}};
-  options.device_prefetch = 3;
+  options.transforms = {{"npy", array::decode()}};
+  options.device_options.prefetch = 3;
   Loader loader(data.dataset(), options);
   std::vector<Batch> kept{*loader.next()};
   for (int i = 0; i < 3000 && copies < 4; ++i) std::this_thread::sleep_for(10ms);
@@ -102,9 +102,9 @@ TEST_CASE("on a device held grows to held_max, in memory that was counted before
   const Arrays data(400);
   const auto device = device_with([](const HostWork&) {});
   LoaderOptions options = on(device, 4);
-  options.fields = {{"npy", array::decode()}};
-  options.held = 1;
-  options.held_max = 4;
+  options.transforms = {{"npy", array::decode()}};
+  options.memory_options.reserved_batches = 1;
+  options.memory_options.max_live_batches = 4;
   Loader loader(data.dataset(), options);
   const std::uint64_t one = loader.stats().device_bytes / loader.stats().device_slabs;
   CHECK(loader.stats().held_max_bytes == 3 * one);
@@ -112,7 +112,7 @@ TEST_CASE("on a device held grows to held_max, in memory that was counted before
     std::vector<Batch> kept;
     for (int i = 0; i < 4; ++i) kept.push_back(*loader.next());
     CHECK_THROWS_WITH(loader.next(), doctest::Contains("max_live_batches=4"));
-    CHECK(loader.stats().device_slabs == options.device_prefetch + 4);
+    CHECK(loader.stats().device_slabs == options.device_options.prefetch + 4);
     CHECK(loader.stats().held_max_bytes == 0);
   }
 }
@@ -121,7 +121,7 @@ TEST_CASE("the copy is a stage: its time is the device's, and what the consumer 
   const Arrays data(160);
   const auto device = device_with([](const HostWork&) { std::this_thread::sleep_for(25ms); });
   LoaderOptions options = on(device);
-  options.fields = {{"npy", array::decode()}};
+  options.transforms = {{"npy", array::decode()}};
   check_soon([&] {
     Loader loader(data.dataset(), options);
     const Stats stats = stats_of_two_epochs(loader, "copy");
@@ -143,7 +143,7 @@ TEST_CASE("copies go on while the consumer's stream works") {
     copying = false;
   });
   LoaderOptions options = on(device);
-  options.fields = {{"npy", array::decode()}};
+  options.transforms = {{"npy", array::decode()}};
   Loader loader(data.dataset(), options);
   const auto stream = device->make_stream();
   const auto done = device->make_event();

@@ -35,12 +35,12 @@ LoaderOptions icons_on(std::string device) {
   const Chain pixels = field("png") | image::random_resized_crop(25) | image::random_horizontal_flip();
   LoaderOptions options{.batch_size = 7, .shuffle = true, .workers = 2};
   options.device = std::move(device);
-  options.fields = {{"planes", pixels | image::normalize(mean, deviation)},
-                    {"last", pixels | image::channels_last() | image::normalize(mean, deviation)},
-                    {"half", pixels | image::normalize(mean, deviation) | image::cast(DType::f16)},
-                    {"brain", pixels | image::cast(DType::bf16) | image::channels_last()},
-                    {"bytes", pixels},
-                    {"cls", label()}};
+  options.transforms = {{"planes", pixels | image::normalize(mean, deviation)},
+                        {"last", pixels | image::channels_last() | image::normalize(mean, deviation)},
+                        {"half", pixels | image::normalize(mean, deviation) | image::cast(DType::f16)},
+                        {"brain", pixels | image::cast(DType::bf16) | image::channels_last()},
+                        {"bytes", pixels},
+                        {"cls", label()}};
   return options;
 }
 
@@ -48,8 +48,8 @@ LoaderOptions icons_on(std::string device) {
 LoaderOptions points_on(std::string device) {
   LoaderOptions options{.batch_size = 2, .shuffle = true, .seed = 5, .workers = 2};
   options.device = std::move(device);
-  options.device_prefetch = 1;  // with ThreadSanitizer, kernels take longer than loaders wait for them at their end
-  options.fields = {
+  options.device_options.prefetch = 1;  // with ThreadSanitizer, kernels take longer than loaders wait for them at their end
+  options.transforms = {
       {"npy", points::center() | points::unit_sphere() | points::random_rotate() | points::random_jitter()},
       {"planes", field("npy") | points::sample(33) | points::random_jitter() | points::channels_first()},
       {"stored", field("npy") | raw()}};
@@ -115,12 +115,12 @@ TEST_CASE("rows that cuFile reads straight into the device's memory are those of
   const Dataset dataset = open(folder / "images.npy");
   const std::vector<float> half{0.5F, 0.5F, 0.5F};
   LoaderOptions options{.batch_size = 6, .shuffle = true, .workers = 2};
-  options.fields = {{"rows", field("value") | array::decode()},
-                    {"numbers", field("value") | image::decode() | image::normalize(half, half)}};
+  options.transforms = {{"rows", field("value") | array::decode()},
+                        {"numbers", field("value") | image::decode() | image::normalize(half, half)}};
   test::cuda::begin_anew();
   Loader plain(dataset, options);
   options.device = "cuda:1";
-  options.gpu_direct = true;
+  options.device_options.gpu_direct = true;
   {
     Loader loader(dataset, options);
     for (int epoch = 0; epoch < 2; ++epoch) CHECK(digests_of(loader) == digests_of(plain));

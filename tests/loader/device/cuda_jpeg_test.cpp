@@ -37,13 +37,13 @@ struct Pictures {
 LoaderOptions pictures_on(std::string device, double share) {
   const std::vector<float> half{0.5F, 0.5F, 0.5F};
   LoaderOptions options{.batch_size = 7, .shuffle = true, .workers = 2};
-  options.fields = {{"numbers", field("jpg") | image::random_resized_crop(24) | image::random_horizontal_flip() |
+  options.transforms = {{"numbers", field("jpg") | image::random_resized_crop(24) | image::random_horizontal_flip() |
                                     image::normalize(half, half)},
                     {"pixels", field("jpg") | image::resize(20, 29, "bicubic") | image::channels_last()},
                     {"half", field("jpg") | image::resize(33) | image::center_crop(31) | image::normalize(half, half) |
                                  image::cast(DType::f16)}};
   options.device = std::move(device);
-  options.gpu_jpeg = share;
+  options.device_options.gpu_jpeg = share;
   return options;
 }
 
@@ -82,8 +82,8 @@ TEST_CASE("batches are those of the host, whatever the share and the engine, and
               [&] { std::this_thread::sleep_for(std::chrono::microseconds(std::minstd_rand(seed++)() % 500)); });
         }
         LoaderOptions options = pictures_on("cuda:1", share);
-        options.gpu_jpeg_bytes = 200'000;  // several turns for a batch
-        options.device_prefetch = options.held = 1;
+        options.device_options.gpu_jpeg_bytes = 200'000;  // several turns for a batch
+        options.device_options.prefetch = options.memory_options.reserved_batches = 1;
         Loader loader(dataset, options);
         plain.set_epoch(0);
         for (int epoch = 0; epoch < 2; ++epoch) CHECK(digests_of(loader) == digests_of(plain));
@@ -112,7 +112,7 @@ TEST_CASE("bytes that nvJPEG finds bad behind a sound header meet the error poli
   options.max_error_rate = 1;
   Loader plain(dataset, options);
   options.device = "cuda:1";
-  options.gpu_jpeg = 1;
+  options.device_options.gpu_jpeg = 1;
   Loader loader(dataset, options);
   for (int epoch = 0; epoch < 2; ++epoch) CHECK(digests_of(loader) == digests_of(plain));
   CHECK(loader.stats().gpu_jpeg_refused >= 2);
@@ -153,8 +153,8 @@ TEST_CASE("a loader that ends or jumps at random moments, while JPEGs are decode
     fake_nvjpeg.microseconds = static_cast<int>(random() % 300);
     LoaderOptions options = pictures_on("cuda:1", 0.7);
     options.batch_size = static_cast<std::uint32_t>(1 + random() % 16);
-    options.device_prefetch = static_cast<unsigned>(1 + random() % 3);
-    options.gpu_jpeg_bytes = 60'000 + random() % 200'000;
+    options.device_options.prefetch = static_cast<unsigned>(1 + random() % 3);
+    options.device_options.gpu_jpeg_bytes = 60'000 + random() % 200'000;
     std::vector<Batch> kept;
     {
       Loader loader(dataset, options);

@@ -23,7 +23,7 @@ TEST_CASE("memory of the device is bounded, reserved before the first batch, and
   CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("allocate: no memory for"));
   const auto device = device_with();
   options = on(device);
-  options.max_items = 4096;
+  options.memory_options.max_items = 4096;
   Loader loader(data.dataset(), options);
   const std::uint64_t reserved = device->allocated();
   CHECK(loader.stats().device_bytes == reserved);
@@ -61,7 +61,7 @@ TEST_CASE("a loader that ends or jumps at random moments gives everything back, 
   for (int round = 0; round < 400; ++round) {
     const auto device = restless_device(random, 6);
     LoaderOptions options = on(device);
-    if (random() % 3 == 0) options.on_batch = [](Batch&) {};
+    if (random() % 3 == 0) options.batch_transform = [](Batch&) {};
     restless_life(dataset, std::move(options), random);
     CHECK(device->allocated() == 0);
     CHECK(device->pinned() == 0);

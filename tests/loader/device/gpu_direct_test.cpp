@@ -64,15 +64,15 @@ std::vector<FieldChain> several_outputs() {
 
 LoaderOptions images_on(std::shared_ptr<Device> device, std::uint32_t batch_size = 8) {
   LoaderOptions options{.batch_size = batch_size, .shuffle = true, .workers = 2};
-  options.fields = several_outputs();
-  options.gpu_direct = device != nullptr;
-  options.on_device = std::move(device);
+  options.transforms = several_outputs();
+  options.device_options.gpu_direct = device != nullptr;
+  options.device_options.opened = std::move(device);
   return options;
 }
 
 LoaderOptions rows_alone(std::shared_ptr<Device> device, std::uint32_t batch_size = 8) {
   LoaderOptions options = images_on(std::move(device), batch_size);
-  options.fields = {{"value", array::decode()}};
+  options.transforms = {{"value", array::decode()}};
   options.shuffle = false;
   return options;
 }
@@ -94,7 +94,7 @@ TEST_CASE("batches with rows that the device reads are those of the host, for ev
       if (work.kind == HostWork::Kind::file_read) read += work.bytes;
     });
     LoaderOptions options = images_on(device);
-    options.engine = kind;
+    options.read_options.engine = kind;
     Loader loader(dataset, options);
     check_alike(loader, plain, 3);
     CHECK(read >= 3 * 53 * 2 * kRowBytes);
@@ -147,20 +147,20 @@ TEST_CASE("where it cannot be had the stats say why, and batches come through th
   CHECK(loader.stats().gpu_direct == "not used: host:0: no cuFile");
   CHECK(loader.stats().gpu_direct_bytes == 0);
   const Arrays small(8);
-  Loader of_small(small.dataset(), {.on_device = device_with(), .gpu_direct = true});
+  Loader of_small(small.dataset(), {.device_options = {.gpu_direct = true, .opened = device_with()}});
   CHECK(of_small.stats().gpu_direct.find("not used: no output's rows") == 0);
 }
 
 TEST_CASE("what does not go together is refused when the loader is made") {
   const Images data(8);
   LoaderOptions options = rows_alone(nullptr);
-  options.gpu_direct = true;
-  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct takes a device"));
+  options.device_options.gpu_direct = true;
+  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct requires a device"));
   options = rows_alone(device_with());
-  options.on_batch = [](Batch&) {};
+  options.batch_transform = [](Batch&) {};
   CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct goes with none of"));
   options = rows_alone(device_with());
-  options.cache = CacheKind::encoded;
+  options.cache.kind = CacheKind::encoded;
   CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct goes with none of"));
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("a read that fails for good is one error with its row, and the batches
       0, HostDeviceOptions{.file_answer = [&](std::int64_t answer) { return failing ? -EIO : answer; }});
   LoaderOptions options = rows_alone(device, 1);
   options.on_error = OnError::replace;  // which I/O errors are none of
-  options.prefetch = options.device_prefetch = 1;
+  options.prefetch = options.device_options.prefetch = 1;
   Loader loader(data.dataset(), options);
   for (int i = 0; i < 10; ++i) CHECK(loader.next()->number() == static_cast<std::uint64_t>(i));
   failing = true;
@@ -226,8 +226,8 @@ TEST_CASE("a file that was cut since it was opened is told as on the host, whate
     options.on_error = policy;
     options.max_error_rate = 1;
     Loader plain(dataset, options);
-    options.on_device = device_with();
-    options.gpu_direct = true;
+    options.device_options.opened = device_with();
+    options.device_options.gpu_direct = true;
     Loader loader(dataset, options);
     const Error there = failure_of(loader), here = failure_of(plain);
     CHECK(std::string(there.what()) == here.what());
@@ -271,7 +271,7 @@ TEST_CASE("nothing is read into memory that a stream of the consumer still reads
   const auto device = device_with([&](const HostWork&) { pause(); });
   LoaderOptions options = rows_alone(device);
   options.shuffle = true;
-  options.device_prefetch = options.held = 1;
+  options.device_options.prefetch = options.memory_options.reserved_batches = 1;
   const auto look = [&](const Batch& batch) -> std::function<int()> {
     const std::vector<std::uint64_t> expected(batch.samples().begin(), batch.samples().end());
     return [&, values = batch["value"].values.data, expected] {
@@ -294,8 +294,8 @@ TEST_CASE("a loader that ends or jumps while reads are under way gives everythin
   for (int round = 0; round < 120; ++round) {
     const auto device = restless_device(random, 60);
     LoaderOptions options = images_on(device);
-    options.engine_threads = static_cast<unsigned>(1 + random() % 4);
-    options.engine = random() % 2 == 0 ? EngineKind::pread : EngineKind::in_worker;
+    options.read_options.threads = static_cast<unsigned>(1 + random() % 4);
+    options.read_options.engine = random() % 2 == 0 ? EngineKind::pread : EngineKind::in_worker;
     restless_life(dataset, std::move(options), random);
     CHECK(device->allocated() == 0);
     CHECK(device->attached() == 0);
@@ -313,7 +313,7 @@ TEST_CASE("rows that nobody wants any more are not read: a loader ends, and jump
     std::this_thread::sleep_for(20ms);
   });
   LoaderOptions options = rows_alone(device, 60);
-  options.engine_threads = 1;
+  options.read_options.threads = 1;
   Loader plain(data.dataset(), rows_alone(nullptr, 60));
   plain.set_epoch(1);
   {

@@ -76,9 +76,9 @@ std::vector<FieldChain> crops_and_masks() {
 
 LoaderOptions pictures_on(std::shared_ptr<Device> device, double share, std::uint32_t batch_size = 8) {
   LoaderOptions options{.batch_size = batch_size, .shuffle = true, .workers = 2};
-  options.fields = crops_and_masks();
-  options.gpu_jpeg = share;
-  options.on_device = std::move(device);
+  options.transforms = crops_and_masks();
+  options.device_options.gpu_jpeg = share;
+  options.device_options.opened = std::move(device);
   return options;
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("batches are those of the host, whatever the device's share, for every
     for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread}) {
       const auto device = device_with();
       LoaderOptions options = pictures_on(device, share);
-      options.engine = kind;
+      options.read_options.engine = kind;
       Loader loader(dataset, options);
       check_alike(loader, plain, 4);
       const Stats stats = loader.stats();
@@ -151,7 +151,7 @@ TEST_CASE("which samples are the device's is drawn for them, not for their place
     decoder->black = true;
     LoaderOptions options = pictures_on(device, 0.5, batch_size);
     options.workers = workers;
-    options.on_device_jpeg = decoder;
+    options.device_options.jpeg_decoder = decoder;
     Loader loader(data.dataset(), options);
     std::map<std::pair<std::uint64_t, std::uint64_t>, bool> black;  // by epoch and sample
     for (int epoch = 0; epoch < 2; ++epoch) {
@@ -187,7 +187,7 @@ TEST_CASE("images that do not fit the memory for them are the host's, and those 
   for (const std::uint64_t bytes :
        {std::uint64_t{1}, std::uint64_t{20'000}, std::uint64_t{50'000}, std::uint64_t{1} << 20}) {
     LoaderOptions options = pictures_on(device_with(), 1, 32);
-    options.gpu_jpeg_bytes = bytes;
+    options.device_options.gpu_jpeg_bytes = bytes;
     Loader loader(data.dataset(), options);
     plain.set_epoch(0);
     CHECK(digests_of(loader) == digests_of(plain));
@@ -206,7 +206,7 @@ TEST_CASE("images that a camera held askew come upright, from the host") {
     if (orientation != 1) askew.insert(jpeg);
   }
   LoaderOptions options = on_host();
-  options.fields = {{"jpg", image::decode(false, true) | image::resize(20, 28) | image::normalize(kHalf, kHalf)}};
+  options.transforms = {{"jpg", image::decode(false, true) | image::resize(20, 28) | image::normalize(kHalf, kHalf)}};
   Loader plain(data.dataset(), options);
   const auto device = device_with();
   const auto decoder = std::make_shared<ToldDecoder>(device);
@@ -214,9 +214,9 @@ TEST_CASE("images that a camera held askew come upright, from the host") {
   decoder->before = [&](std::span<const JpegOnDevice> images) {
     for (const JpegOnDevice& image : images) seen.insert(text_of(image.jpeg));
   };
-  options.on_device = device;
-  options.on_device_jpeg = decoder;
-  options.gpu_jpeg = 1;
+  options.device_options.opened = device;
+  options.device_options.jpeg_decoder = decoder;
+  options.device_options.gpu_jpeg = 1;
   {
     Loader loader(data.dataset(), options);
     CHECK(digests_of(loader) == digests_of(plain));
@@ -229,20 +229,20 @@ TEST_CASE("images that a camera held askew come upright, from the host") {
 TEST_CASE("where it cannot be had the stats say why, and the host decodes") {
   const Pictures data(20);
   LoaderOptions options = on_host();
-  options.fields.resize(1);
+  options.transforms.resize(1);
   Loader plain(data.dataset(), options);
   CHECK(plain.stats().gpu_jpeg.empty());
-  options.on_device = device_with();
-  options.gpu_jpeg = 0.5;
-  options.where = Where::host;
+  options.device_options.opened = device_with();
+  options.device_options.gpu_jpeg = 0.5;
+  options.device_options.finish_on = FinishOn::host;
   Loader floats(data.dataset(), options);
   CHECK(digests_of(floats) == digests_of(plain));
   CHECK(floats.stats().gpu_jpeg.find("not used: no output's images cross as uint8 pixels") == 0);
   CHECK(floats.stats().gpu_jpeg_rows == 0);
 
-  options.where = Where::automatic;
+  options.device_options.finish_on = FinishOn::automatic;
   const std::uint64_t needs = floats.stats().device_bytes;
-  options.on_device = std::make_shared<HostDevice>(0, HostDeviceOptions{.memory_bytes = needs + (1 << 20)});
+  options.device_options.opened = std::make_shared<HostDevice>(0, HostDeviceOptions{.memory_bytes = needs + (1 << 20)});
   Loader crowded(data.dataset(), options);
   CHECK(digests_of(crowded).size() == 3);
   CHECK(crowded.stats().gpu_jpeg.find("not used: host:0: allocate: no memory") == 0);
@@ -255,11 +255,12 @@ TEST_CASE("what does not go together is refused when the loader is made") {
     change(options);
     CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains(cause));
   };
-  refused("gpu_jpeg takes a device", [](LoaderOptions& options) { options.on_device = nullptr; });
-  refused("gpu_jpeg must be between 0 and 1", [](LoaderOptions& options) { options.gpu_jpeg = 1.5; });
-  refused("gpu_jpeg must be between 0 and 1", [](LoaderOptions& options) { options.gpu_jpeg = std::nan(""); });
-  refused("gpu_jpeg goes with none of", [](LoaderOptions& options) { options.cache = CacheKind::encoded; });
-  refused("gpu_jpeg goes with none of", [](LoaderOptions& options) { options.on_batch = [](Batch&) {}; });
+  refused("gpu_jpeg requires a device", [](LoaderOptions& options) { options.device_options.opened = nullptr; });
+  refused("gpu_jpeg must be between 0 and 1", [](LoaderOptions& options) { options.device_options.gpu_jpeg = 1.5; });
+  refused("gpu_jpeg must be between 0 and 1",
+          [](LoaderOptions& options) { options.device_options.gpu_jpeg = std::nan(""); });
+  refused("gpu_jpeg goes with none of", [](LoaderOptions& options) { options.cache.kind = CacheKind::encoded; });
+  refused("gpu_jpeg goes with none of", [](LoaderOptions& options) { options.batch_transform = [](Batch&) {}; });
 }
 
 TEST_CASE("a JPEG that the device finds bad meets the error policy, as on the host") {
@@ -271,12 +272,12 @@ TEST_CASE("a JPEG that the device finds bad meets the error policy, as on the ho
       data.replace(number, whole.substr(0, whole.size() / 2) + std::string(whole.size() - whole.size() / 2, '\0'));
     }
     LoaderOptions options = on_host(4);
-    options.fields.resize(2);
+    options.transforms.resize(2);
     options.on_error = policy;
     options.max_error_rate = 1;
     Loader plain(dataset, options);
-    options.on_device = device_with();
-    options.gpu_jpeg = 1;
+    options.device_options.opened = device_with();
+    options.device_options.gpu_jpeg = 1;
     Loader loader(dataset, options);
     if (policy == OnError::raise) {
       const Error there = failure_of(loader), here = failure_of(plain);
@@ -317,14 +318,14 @@ TEST_CASE("rows that the device reads itself stand beside JPEGs that it decodes,
   }
   const Dataset dataset = open(data.folder / "packed");
   LoaderOptions options = on_host(4);
-  options.fields.resize(1);
-  options.fields.emplace_back("row", array::decode());
+  options.transforms.resize(1);
+  options.transforms.emplace_back("row", array::decode());
   options.on_error = OnError::replace;
   options.max_error_rate = 1;
   Loader plain(dataset, options);
-  options.on_device = device_with();
-  options.gpu_jpeg = 1;
-  options.gpu_direct = true;
+  options.device_options.opened = device_with();
+  options.device_options.gpu_jpeg = 1;
+  options.device_options.gpu_direct = true;
   Loader loader(dataset, options);
   for (int epoch = 0; epoch < 3; ++epoch) CHECK(digests_of(loader) == digests_of(plain));
   const Stats stats = loader.stats();
@@ -343,7 +344,7 @@ TEST_CASE("a decoder that fails fails its batch, with its words, and those after
     if (++calls == 5) throw Error::resource("nvJPEG: nvjpegDecodeBatched: status 6");
   };
   LoaderOptions options = pictures_on(device, 1);
-  options.on_device_jpeg = decoder;
+  options.device_options.jpeg_decoder = decoder;
   Loader loader(data.dataset(), options);
   const Error error = failure_of(loader);
   CHECK(error.kind() == ErrorKind::resource);
@@ -364,9 +365,9 @@ TEST_CASE("nothing is overwritten that a stream reads, however slow streams and 
   const auto decoder = std::make_shared<ToldDecoder>(device);
   decoder->before = [&](std::span<const JpegOnDevice>) { pause(); };
   LoaderOptions options = pictures_on(device, 0.8, 6);
-  options.on_device_jpeg = decoder;
-  options.gpu_jpeg_bytes = 100'000;
-  options.device_prefetch = options.held = 1;
+  options.device_options.jpeg_decoder = decoder;
+  options.device_options.gpu_jpeg_bytes = 100'000;
+  options.device_options.prefetch = options.memory_options.reserved_batches = 1;
   const auto look = [&](const Batch& batch) -> std::function<int()> {
     return [&, fields = std::vector<Field>(batch.fields().begin(), batch.fields().end()), number = batch.number()] {
       pause();
@@ -383,7 +384,7 @@ TEST_CASE("a loader that ends, jumps or fails while JPEGs are decoded gives ever
   for (int round = 0; round < 80; ++round) {
     const auto device = restless_device(random, 60);
     LoaderOptions options = pictures_on(device, 0.7);
-    options.gpu_jpeg_bytes = 40'000 + random() % 200'000;
+    options.device_options.gpu_jpeg_bytes = 40'000 + random() % 200'000;
     restless_life(dataset, std::move(options), random);
     CHECK(device->allocated() == 0);
   }

@@ -57,14 +57,14 @@ TEST_CASE("normalizing on the device gives the bytes of the host, and uint8 is w
                                  {"brain", pixels | image::cast(DType::bf16) | image::channels_last()},
                                  {"bytes", pixels},
                                  {"cls", label()}};
-  LoaderOptions options{.batch_size = 7, .shuffle = true, .workers = 2, .fields = fields};
+  LoaderOptions options{.batch_size = 7, .shuffle = true, .workers = 2, .transforms = fields};
   Loader plain(dataset, options);
   std::atomic<std::uint64_t> crossed{0}, passes{0};
   const auto device = device_with([&](const HostWork& work) {
     if (work.kind == HostWork::Kind::copy_in) crossed += work.bytes;
     if (work.kind == HostWork::Kind::image) ++passes;
   });
-  options.on_device = device;
+  options.device_options.opened = device;
   const std::uint64_t of_bytes = 24 * 24 * 3 * 40;
   {
     Loader loader(dataset, options);
@@ -84,7 +84,7 @@ TEST_CASE("normalizing on the device gives the bytes of the host, and uint8 is w
   CHECK(passes >= 4 * 6);
   CHECK(crossed < 3 * 5 * of_bytes);  // of two epochs and a bit; float32 alone would be eight times one output's
 
-  options.where = Where::host;
+  options.device_options.finish_on = FinishOn::host;
   passes = 0;
   {
     Loader loader(dataset, options);
@@ -93,8 +93,8 @@ TEST_CASE("normalizing on the device gives the bytes of the host, and uint8 is w
   }
   CHECK(passes == 0);
 
-  options.where = Where::device;
-  options.fields = {{"bytes", pixels}, {"cls", label()}};
+  options.device_options.finish_on = FinishOn::device;
+  options.transforms = {{"bytes", pixels}, {"cls", label()}};
   CHECK_THROWS_WITH((Loader{dataset, options}), doctest::Contains("finish_on is \"device\""));
 }
 
@@ -122,17 +122,17 @@ TEST_CASE("points that are moved on the device have the bytes of the host, whate
       {"bin", points::decode({}, 4) | points::center() | points::unit_sphere() | points::random_jitter(0.02, 0.03)},
       {"half", taken | points::center() | points::cast(DType::f16)},
       {"brain", taken | points::random_rotate() | points::channels_first() | points::cast(DType::bf16)}};
-  LoaderOptions options{.batch_size = 7, .shuffle = true, .seed = 5, .workers = 2, .fields = fields};
+  LoaderOptions options{.batch_size = 7, .shuffle = true, .seed = 5, .workers = 2, .transforms = fields};
   Loader plain(dataset, options);
   std::atomic<std::uint64_t> passes{0}, copies{0};
   const auto device = device_with([&](const HostWork& work) {
     passes += work.kind == HostWork::Kind::points;
     copies += work.kind == HostWork::Kind::copy_in;
   });
-  options.on_device = device;
+  options.device_options.opened = device;
   constexpr std::uint64_t kCopies = 1 + 4;  // of a batch: what is of fixed size, and what is ragged
-  for (const Where where : {Where::automatic, Where::device}) {
-    options.where = where;
+  for (const FinishOn where : {FinishOn::automatic, FinishOn::device}) {
+    options.device_options.finish_on = where;
     passes = copies = 0;
     plain.set_epoch(0);
     {
@@ -148,18 +148,18 @@ TEST_CASE("points that are moved on the device have the bytes of the host, whate
       CHECK(digest_of(loader.at(1, 2)) == digest_of(plain.at(1, 2)));
     }
     CHECK(copies >= 2 * 6 * kCopies);  // and those of batches ahead of the consumer; all are over with the loader
-    CHECK(passes * kCopies == copies * (where == Where::device ? 12 : 10));
+    CHECK(passes * kCopies == copies * (where == FinishOn::device ? 12 : 10));
   }
-  options.where = Where::host;
-  options.max_items = 100;
+  options.device_options.finish_on = FinishOn::host;
+  options.memory_options.max_items = 100;
   passes = 0;
   plain.set_epoch(0);
   Loader on_host(dataset, options);
   CHECK(digests_of(on_host) == digests_of(plain));
   CHECK(passes == 0);
 
-  options.where = Where::device;
-  options.fields = {{"npy", points::sample(10) | points::channels_first()}};
+  options.device_options.finish_on = FinishOn::device;
+  options.transforms = {{"npy", points::sample(10) | points::channels_first()}};
   CHECK_THROWS_WITH((Loader{dataset, options}), doctest::Contains("finish_on is \"device\""));
 }
 
@@ -171,12 +171,12 @@ TEST_CASE(
   const Dataset dataset = open(folder / "points");
   LoaderOptions options{.batch_size = 4, .shuffle = true, .workers = 2, .on_error = OnError::replace};
   options.max_error_rate = 0.5;
-  options.max_items = 90;
-  options.fields = {{"npy", points::random_rotate() | points::random_jitter()},
+  options.memory_options.max_items = 90;
+  options.transforms = {{"npy", points::random_rotate() | points::random_jitter()},
                     {"scan", points::random_rotate("free") | points::random_jitter() | points::cast(DType::f64)}};
   Loader plain(dataset, options);
   const auto device = device_with();
-  options.on_device = device;
+  options.device_options.opened = device;
   Loader loader(dataset, options);
   const std::uint64_t reserved = device->allocated();
   for (int epoch = 0; epoch < 2; ++epoch) CHECK(digests_of(loader) == digests_of(plain));
@@ -193,15 +193,15 @@ TEST_CASE("what on_batch sees, and rows that are marked, are the same with a dev
   }
   write_file(broken, "no image");
   LoaderOptions options{.batch_size = 8, .workers = 2};
-  options.fields = {{"png", image::resize(16, 16) | image::normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F})}};
+  options.transforms = {{"png", image::resize(16, 16) | image::normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F})}};
   options.on_error = OnError::mark;
   options.max_error_rate = 0.5;
   Loader plain(open(folder / "icons"), options);
-  options.on_device = device_with();
+  options.device_options.opened = device_with();
   Loader marking(open(folder / "icons"), options);
   CHECK(digests_of(marking) == digests_of(plain));
   options.on_error = OnError::replace;
-  options.on_batch = [](Batch& batch) { CHECK(batch["png"].values.dtype == DType::f32); };
+  options.batch_transform = [](Batch& batch) { CHECK(batch["png"].values.dtype == DType::f32); };
   Loader stepping(open(folder / "icons"), options);
   CHECK(stepping.next()->number() == 0);
 }

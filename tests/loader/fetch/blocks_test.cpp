@@ -39,8 +39,9 @@ struct Epoch {
 };
 
 Epoch epoch_of(const std::filesystem::path& path, EngineKind engine, bool shuffle, std::uint64_t cache) {
-  LoaderOptions options{.batch_size = 32, .shuffle = shuffle, .seed = 5, .workers = 2, .block_cache = cache};
-  options.engine = engine;
+  LoaderOptions options{
+      .batch_size = 32, .shuffle = shuffle, .seed = 5, .workers = 2, .memory_options = {.block_cache_bytes = cache}};
+  options.read_options.engine = engine;
   Loader loader(open(path), options);
   Digest digest;
   Epoch epoch;
@@ -75,7 +76,7 @@ Asked asked_in_two_epochs(const std::filesystem::path& path, bool shuffle, const
     return ChosenEngine{std::move(engine), "under test"};
   };
   LoaderOptions options{.batch_size = 32, .shuffle = shuffle, .seed = 5, .workers = 2};
-  options.engine = EngineKind::pread;
+  options.read_options.engine = EngineKind::pread;
   Loader loader(open(path), options, make);
   Asked asked;
   for (int epoch = 0; epoch < 2; ++epoch) {
@@ -149,7 +150,7 @@ TEST_CASE("what a full shuffle over shared blocks costs is told, with the option
   };
   const Dataset dataset = open(folder / "x.h5");
   LoaderOptions small = in_small_batches();
-  small.block_cache = 1000;
+  small.memory_options.block_cache_bytes = 1000;
   CHECK(told(dataset, small) ==
         "a full shuffle undoes each filtered block of the dataset about 16 times an epoch, because about 16 samples "
         "share one; shuffle=ps.shuffle.blocks(16) undoes each once, and block_cache_bytes of 1 MB keep them all");
@@ -162,7 +163,7 @@ TEST_CASE("what a full shuffle over shared blocks costs is told, with the option
   CHECK(told(dataset, small).empty());
   CHECK(told(dataset, in_small_batches()).empty());  // the cache keeps all
   LoaderOptions half = in_small_batches();
-  half.block_cache = kRows * kColumns * sizeof(std::int32_t) / 2;
+  half.memory_options.block_cache_bytes = kRows * kColumns * sizeof(std::int32_t) / 2;
   CHECK(told(dataset, half).find("about 8 times") != std::string::npos);
   const Dataset plain = packed(dataset, folder / "tar", "tar");
   CHECK(told(plain, small).empty());
@@ -211,7 +212,7 @@ TEST_CASE("a block is undone once for all the samples that share it") {
   for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
     CAPTURE(name(engine));
     LoaderOptions options{.batch_size = 32, .shuffle = true, .seed = 5, .workers = 2};
-    options.engine = engine;
+    options.read_options.engine = engine;
     Loader loader(open(folder / "x.h5"), options);
     for (int epoch = 0; epoch < 2; ++epoch) {
       for (const Batch& batch : loader) CHECK(batch["x"].values.shape[0] == 32);
@@ -250,7 +251,7 @@ TEST_CASE("a block that cannot be read is tried three times, and its error names
   const TemporaryFolder folder;
   write_chunks(folder / "x.h5");
   LoaderOptions options{.batch_size = 32, .workers = 1};
-  options.engine = EngineKind::in_worker;
+  options.read_options.engine = EngineKind::in_worker;
   for (const unsigned times : {1U, 2U, 3U}) {
     CAPTURE(times);
     Loader loader(open(folder / "x.h5"), options,

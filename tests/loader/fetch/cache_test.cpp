@@ -44,7 +44,7 @@ LoaderOptions options_of(std::vector<FieldChain> fields) {
   options.shuffle = true;
   options.seed = 5;
   options.workers = 2;
-  options.fields = std::move(fields);
+  options.transforms = std::move(fields);
   return options;
 }
 
@@ -73,9 +73,9 @@ TEST_CASE("batches do not depend on what is kept, how much of it, by whom and fr
       for (const std::uint64_t limit : {std::uint64_t{8} << 10, std::uint64_t{100} << 10, std::uint64_t{64} << 20}) {
         for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread}) {
           for (const unsigned workers : {1U, 4U}) {
-            options.cache = cache;
-            options.cache_bytes = limit;
-            options.engine = engine;
+            options.cache.kind = cache;
+            options.cache.limit = limit;
+            options.read_options.engine = engine;
             options.workers = workers;
             CAPTURE(dataset.format());
             CAPTURE(name(cache));
@@ -95,7 +95,7 @@ TEST_CASE("a later epoch reads nothing that is kept, and what was full stays ful
   const Dataset dataset = packed(pictures(folder / "data"), folder / "tar", "tar");
   for (const CacheKind cache : {CacheKind::encoded, CacheKind::decoded}) {
     LoaderOptions options = options_of(all_kinds());
-    options.cache = cache;
+    options.cache.kind = cache;
     CAPTURE(name(cache));
     Loader whole(dataset, options);
     batch_digests(whole);
@@ -106,10 +106,10 @@ TEST_CASE("a later epoch reads nothing that is kept, and what was full stays ful
     CHECK(first.cache.values > kSamples);
     CHECK(later.cache.values == first.cache.values);
     CHECK(later.cache.used == first.cache.used);
-    CHECK(later.cache.misses < 2 * kSamples * options.fields.size());  // the scheduler may be ahead by some batches
-    CHECK(later.cache.hits >= kSamples * options.fields.size());
+    CHECK(later.cache.misses < 2 * kSamples * options.transforms.size());  // the scheduler may be ahead by some batches
+    CHECK(later.cache.hits >= kSamples * options.transforms.size());
 
-    options.cache_bytes = 20'000;
+    options.cache.limit = 20'000;
     Loader small(dataset, options);
     batch_digests(small);
     const CacheStats full = small.stats().cache;
@@ -132,7 +132,7 @@ TEST_CASE("rows for which nothing is drawn are copied, and images of any layout 
   for (const Chain& chain : {image::decode(), image::decode() | image::channels_last()}) {
     LoaderOptions options = options_of({{"png", chain}, {"cls", label()}});
     const std::vector<std::uint64_t> expected = epochs(dataset, options);
-    options.cache = CacheKind::decoded;
+    options.cache.kind = CacheKind::decoded;
     Loader loader(dataset, options);
     CHECK(epochs(loader) == expected);
     const Stats stats = loader.stats();
@@ -158,7 +158,7 @@ TEST_CASE("a broken image is judged alike with and without a cache") {
   const std::vector<std::uint64_t> expected = epochs(plain);
   CHECK(plain.stats().bad_samples >= kEpochs);
   for (const CacheKind cache : {CacheKind::encoded, CacheKind::decoded}) {
-    options.cache = cache;
+    options.cache.kind = cache;
     Loader loader(dataset, options);
     CHECK(epochs(loader) == expected);
     CHECK(loader.stats().bad_samples == plain.stats().bad_samples);
@@ -169,8 +169,8 @@ TEST_CASE("a limit that does not hold the table of the samples is refused, and n
   const TemporaryFolder folder;
   const Dataset dataset = pictures(folder / "data");
   LoaderOptions options = options_of(all_kinds());
-  options.cache = CacheKind::encoded;
-  options.cache_bytes = 1000;
+  options.cache.kind = CacheKind::encoded;
+  options.cache.limit = 1000;
   CHECK_THROWS_WITH_AS(Loader(dataset, options), doctest::Contains("cache_bytes = 1000"), Error);
   CHECK(cache_named("decoded") == CacheKind::decoded);
   CHECK(name(CacheKind::encoded) == "encoded");

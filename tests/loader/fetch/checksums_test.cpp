@@ -55,13 +55,13 @@ void write_points(const std::filesystem::path& folder) {
 /// Whole values as they are and decoded, and parts of longer and shorter ones.
 LoaderOptions options_of(Checksums checksums, EngineKind engine = EngineKind::automatic) {
   LoaderOptions options{.batch_size = 4, .shuffle = true, .seed = 3, .workers = 2};
-  options.fields = {{"stored", field("short.npy") | raw()},
-                    {"all", field("long.npy") | array::decode()},
-                    {"some", field("scan") | points::sample(kTaken)},
-                    {"fewer", field("few.scan") | points::sample(kTaken)},
-                    {"cls", label()}};
+  options.transforms = {{"stored", field("short.npy") | raw()},
+                        {"all", field("long.npy") | array::decode()},
+                        {"some", field("scan") | points::sample(kTaken)},
+                        {"fewer", field("few.scan") | points::sample(kTaken)},
+                        {"cls", label()}};
   options.checksums = checksums;
-  options.engine = engine;
+  options.read_options.engine = engine;
   return options;
 }
 
@@ -99,7 +99,7 @@ Dataset packed_points(const TemporaryFolder& folder, const std::string& format) 
 }
 
 LoaderOptions only(LoaderOptions options, std::string_view output) {
-  std::erase_if(options.fields, [&](const FieldChain& chain) { return chain.first != output; });
+  std::erase_if(options.transforms, [&](const FieldChain& chain) { return chain.first != output; });
   return options;
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("first looks at each value once, always each time, off never") {
   const Dataset dataset = packed_points(folder, "hdf5");
   const auto checks_of = [&](Checksums checksums) {
     LoaderOptions options = options_of(checksums);
-    options.fields = {{"stored", field("short.npy") | raw()}, {"all", field("long.npy") | array::decode()}};
+    options.transforms = {{"stored", field("short.npy") | raw()}, {"all", field("long.npy") | array::decode()}};
     Loader loader(dataset, options);
     for (int epoch = 0; epoch < 5; ++epoch) batch_digests(loader);
     return loader.stats().checks;
@@ -344,8 +344,8 @@ TEST_CASE("what a cache keeps was checked, also where it was checked before") {
   const TemporaryFolder folder;
   const Dataset dataset = packed_points(folder, "tar");
   LoaderOptions options = options_of(Checksums::first);
-  options.fields = {{"stored", field("short.npy") | raw()}};
-  options.cache = CacheKind::encoded;
+  options.transforms = {{"stored", field("short.npy") | raw()}};
+  options.cache.kind = CacheKind::encoded;
   Loader loader(dataset, options, damaging(3));
   const std::uint64_t expected = digest_of(dataset, options, 3);
   Digest digest;

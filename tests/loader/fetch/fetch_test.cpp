@@ -22,7 +22,7 @@ TEST_CASE("a value that is stored as its row must fill the slot: no shorter one,
   const Arrays arrays(2);
   const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
   LoaderOptions options;
-  options.fields = {{"npy", raw()}};
+  options.transforms = {{"npy", raw()}};
   const Program program = compiled(dataset, options);
   FieldHeaders headers(dataset);
   const FetchFrom from{.dataset = dataset, .program = program, .headers = headers};
@@ -61,7 +61,7 @@ TEST_CASE("a stored row that a device takes over is not read, and is not checked
   const Arrays arrays(2);
   const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
   LoaderOptions options;
-  options.fields = {{"npy", raw()}};
+  options.transforms = {{"npy", raw()}};
   const Program program = compiled(dataset, options);
   FieldHeaders headers(dataset);
   ValueChecks checks(dataset, program, Checksums::always);
@@ -92,7 +92,7 @@ TEST_CASE("values of a sample that this machine's memory cannot hold together ar
         {.name = name, .codec = "raw", .dtype = DType::u8, .shape = {static_cast<std::int64_t>(third)}, .fixed = true});
     const Piece fill{.kind = Piece::Kind::fill, .length = third, .inline_bytes = zero};
     builder.set(field, std::span(&fill, 1));
-    options.fields.emplace_back(name, raw());
+    options.transforms.emplace_back(name, raw());
   }
   std::vector<Dataset::Shard> shards;
   shards.push_back({.index = std::move(builder).finish(), .root = "/", .name = "none"});
@@ -101,7 +101,7 @@ TEST_CASE("values of a sample that this machine's memory cannot hold together ar
   Fetch fetch;
   const auto plan_of = [&](std::size_t count) {
     LoaderOptions some = options;
-    some.fields.resize(count);
+    some.transforms.resize(count);
     const Program program = compiled(dataset, some);
     const std::vector<std::span<std::byte>> nowhere(count);
     fetch.plan({.dataset = dataset, .program = program, .headers = headers}, {0, 0, 0, "one"},

@@ -48,16 +48,16 @@ LoaderOptions options_of(std::uint64_t seed, std::int64_t size = 24) {
   options.seed = seed;
   options.workers = 2;
   options.publish = false;
-  options.fields = {
+  options.transforms = {
       {"jpg", image::random_resized_crop(size) | image::random_horizontal_flip()}, {"cls", label()}, {"npy", {}}};
   return options;
 }
 
 LoaderOptions shared_options(std::uint64_t seed, CacheKind kind = CacheKind::decoded) {
   LoaderOptions options = options_of(seed);
-  options.cache = kind;
-  options.cache_bytes = 4 << 20;
-  options.cache_scope = CacheScope::node;
+  options.cache.kind = kind;
+  options.cache.limit = 4 << 20;
+  options.cache.shared = CacheScope::node;
   return options;
 }
 
@@ -248,14 +248,14 @@ TEST_CASE("who reads otherwise, or another thing, has another cache") {
   CHECK(members(dataset, shared_options(2)) == 2);
   CHECK(members(other, shared_options(1)) == 1);
   LoaderOptions options = shared_options(1);
-  options.fields = options_of(1, 20).fields;
+  options.transforms = options_of(1, 20).transforms;
   CHECK(members(dataset, options) == 1);
   options = shared_options(1);
-  options.cache_bytes += 1 << 20;
+  options.cache.limit += 1 << 20;
   CHECK(members(dataset, options) == 1);
   CHECK(members(dataset, shared_options(1, CacheKind::encoded)) == 1);
   options = shared_options(1);
-  options.cache_scope = CacheScope::process;
+  options.cache.shared = CacheScope::process;
   CHECK(members(dataset, options) == 0);
   // Views that choose others, and the same ones once more.
   const Loader chosen(take(dataset, 30), shared_options(1));

@@ -58,7 +58,7 @@ TEST_CASE("parts of a value are read as whole ranges with a checksum, and all of
   const TemporaryFolder folder;
   const Dataset dataset = one_long_value(folder, kLength);
   LoaderOptions options;
-  options.fields = {{"bin", raw()}};
+  options.transforms = {{"bin", raw()}};
   const Program program = compiled(dataset, options);
   ValueChecks checks(dataset, program, Checksums::first);
   std::vector<ByteRange> widened;
@@ -127,7 +127,7 @@ TEST_CASE("what came wrong from a store is asked of it again, and told if it com
   options.batch_size = 1;
   options.publish = false;
   options.checksums = Checksums::always;
-  options.fields = {{"bin", raw()}};
+  options.transforms = {{"bin", raw()}};
   for (const bool twice : {false, true}) {
     CAPTURE(twice);
     flip();

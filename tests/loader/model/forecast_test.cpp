@@ -29,7 +29,7 @@ Stats stats_of(const LoaderOptions& options, std::size_t bytes, const Loader::En
 
 LoaderOptions napping(unsigned workers, std::chrono::microseconds nap) {
   LoaderOptions options = working(workers, 16, [=](std::byte, Parallel*) { std::this_thread::sleep_for(nap); });
-  options.engine_threads = 64;
+  options.read_options.threads = 64;
   return options;
 }
 
@@ -40,7 +40,7 @@ double rate_of(const Stats& stats) {
 Forecast forecast_of(const LoaderOptions& options, const Stats& stats) {
   const MachineModel machine{.cores = 2};
   LoaderOptions known = options;
-  known.engine = stats.engine;
+  known.read_options.engine = stats.engine;
   return {demands_of(stats, machine, options.batch_size), machine, known};
 }
 

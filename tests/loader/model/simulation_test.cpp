@@ -71,18 +71,18 @@ TEST_CASE("answers that take their time go by how many are asked for at once") {
   demands.storage = {.latency = 10 * kMs};
   demands.reads_ahead = true;
   LoaderOptions threads = options(1, 4);
-  threads.engine = EngineKind::pread;
-  threads.engine_threads = 5;
+  threads.read_options.engine = EngineKind::pread;
+  threads.read_options.threads = 5;
   CHECK(rate(demands, {.cores = 1}, threads) == doctest::Approx(5 / (10 * kMs)).epsilon(0.02));
-  threads.engine_threads = 0;
+  threads.read_options.threads = 0;
   CHECK(rate(demands, {.cores = 1}, threads) == doctest::Approx(16 / (10 * kMs)).epsilon(0.02));
 
   LoaderOptions narrow = options(1, 4);  // a window for four rows
-  narrow.read_window = 4'000;
+  narrow.read_options.read_ahead_bytes = 4'000;
   narrow.batch_size = 16;
   Demands long_rows = demands;
   for (RowDemand& row : long_rows.rows) row.bytes = 128 << 10;  // one to a task
-  narrow.read_window = 4 * (128 << 10);
+  narrow.read_options.read_ahead_bytes = 4 * (128 << 10);
   CHECK(rate(long_rows, {.cores = 1}, narrow) == doctest::Approx(4 / (10 * kMs)).epsilon(0.02));
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("a store that takes so many requests at a time gives more rows where e
   demands.storage.rows = 1;
   demands.storage.at_once = 0;  // as many as there are slabs for: 256 rows and what is ready
   const double rows_ahead =
-      64.0 * (slab_count(options(2), std::uint64_t{1000}, ReadsAhead::of_store) - options(2).held);
+      64.0 * (slab_count(options(2), std::uint64_t{1000}, ReadsAhead::of_store) - options(2).memory_options.reserved_batches);
   CHECK(rate(demands, {.cores = 8}, options(2)) == doctest::Approx(rows_ahead / (100 * kMs)).epsilon(0.1));
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("a block shuffle is a gain where fewer requests are one, and where its
   demands.samples_per_s = 200;
   LoaderOptions base = options(2);
   base.shuffle = true;
-  base.engine = EngineKind::store;
+  base.read_options.engine = EngineKind::store;
   const auto offered = [&]() -> std::optional<Gain> {
     for (const Gain& gain : gains_of(Forecast(demands, {.cores = 8}, base)))
       if (gain.knob == "shuffle_block") return gain;

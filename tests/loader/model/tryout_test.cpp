@@ -49,7 +49,7 @@ struct Photographs {
 
 std::optional<CacheDemand> tried(const Dataset& dataset, std::vector<FieldChain> fields) {
   LoaderOptions options;
-  options.fields = std::move(fields);
+  options.transforms = std::move(fields);
   const Program program = compiled(dataset, resolved(dataset, options));
   std::vector<OutputStats> outputs;
   for (const Output& output : program.outputs())
@@ -100,7 +100,7 @@ TEST_CASE("a cache of images is offered with what it holds") {
   REQUIRE(!all.empty());
   CHECK(all[0].knob == "cache");
   CHECK(all[0].value == "decoded");
-  CHECK(all[0].options.cache == CacheKind::decoded);
+  CHECK(all[0].options.cache.kind == CacheKind::decoded);
   CHECK(all[0].text.find("hold 21 % of the samples") != std::string::npos);
   const double spared = 0.1 + 0.9 * 0.8;
   CHECK(all[0].ratio == doctest::Approx(1 / (1 - 0.2147 * spared)).epsilon(0.02));
@@ -133,7 +133,7 @@ TEST_CASE("a loader says what a cache of its images would bring") {
   LoaderOptions options;
   options.workers = 1;
   options.batch_size = 8;
-  options.fields = {{"jpg", image::random_resized_crop(16)}};
+  options.transforms = {{"jpg", image::random_resized_crop(16)}};
   Loader loader(photographs.dataset(), options);
   for (unsigned epoch = 0; epoch < 20; ++epoch)
     while (loader.next()) {

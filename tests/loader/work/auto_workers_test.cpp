@@ -283,7 +283,7 @@ namespace {
 
 LoaderOptions napping(unsigned workers, unsigned most) {
   LoaderOptions options = working(workers, 16, [](std::byte, Parallel*) { std::this_thread::sleep_for(2ms); });
-  options.workers_max = most;
+  options.max_workers = most;
   options.shuffle = true;
   return options;
 }
@@ -299,8 +299,8 @@ TEST_CASE("a loader whose workers sleep uses more of them, up to its bound, and 
   write_bytes(folder / "data", 250);
   const Dataset dataset = open(folder / "data");
   Loader fixed(dataset, napping(2, 0)), changing(dataset, napping(2, 12));
-  CHECK(fixed.options().workers_max == 2);
-  CHECK(changing.options().workers_max == 12);
+  CHECK(fixed.options().max_workers == 2);
+  CHECK(changing.options().max_workers == 12);
   const auto deadline = Clock::now() + 60s;
   std::uint64_t epochs = 0;
   while (now_at(changing) < 12 && Clock::now() < deadline) {
@@ -351,10 +351,10 @@ TEST_CASE("bounds of workers are checked, and auto has one") {
   write_bytes(folder / "data", 4);
   const Dataset dataset = open(folder / "data");
   LoaderOptions options = napping(3, 2);
-  CHECK(Loader(dataset, options).options().workers_max == 3);
-  options.workers_max = kAutoWorkers;
-  CHECK(Loader(dataset, options).options().workers_max == 64);
-  options.workers_max = 1025;
+  CHECK(Loader(dataset, options).options().max_workers == 3);
+  options.max_workers = kAutoWorkers;
+  CHECK(Loader(dataset, options).options().max_workers == 64);
+  options.max_workers = 1025;
   CHECK_THROWS_AS(Loader(dataset, options), Error);
 }
 

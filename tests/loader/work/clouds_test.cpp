@@ -55,12 +55,12 @@ LoaderOptions options_for(const Chain& chain) {
   options.batch_size = 8;
   options.shuffle = true;
   options.workers = 2;
-  options.fields = {{"scan", chain}, {"cls", label()}};
+  options.transforms = {{"scan", chain}, {"cls", label()}};
   return options;
 }
 
 std::uint64_t epoch_digest(const Dataset& dataset, LoaderOptions options, EngineKind engine, Stats* stats = nullptr) {
-  options.engine = engine;
+  options.read_options.engine = engine;
   options.checksums = Checksums::off;  // which would read more, the first time
   Loader loader(dataset, options);
   Digest digest;
@@ -71,7 +71,7 @@ std::uint64_t epoch_digest(const Dataset& dataset, LoaderOptions options, Engine
 
 std::uint64_t total_points(const Dataset& dataset) {
   LoaderOptions options = options_for({});
-  options.fields.pop_back();
+  options.transforms.pop_back();
   Loader loader(dataset, options);
   std::uint64_t points = 0;
   for (const Batch& batch : loader) points += static_cast<std::uint64_t>(batch["scan"].offsets[batch.size()]);
@@ -99,7 +99,7 @@ TEST_CASE("a loader is made from the header of a large cloud, not from all of it
   LoaderOptions options;
   options.batch_size = 1;
   options.workers = 1;
-  options.fields = {{"scan", points::sample(kWanted)}};
+  options.transforms = {{"scan", points::sample(kWanted)}};
   const std::uint64_t before = bytes_read_so_far();
   Loader loader(dataset, options);
   CHECK(loader.next()->size() == 1);

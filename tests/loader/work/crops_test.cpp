@@ -33,11 +33,7 @@ Dataset photographs(const std::filesystem::path& source, const std::filesystem::
 
 LoaderOptions options_of(bool fast) {
   const Chain decode = image::decode(fast);
-  return {.batch_size = 5,
-          .shuffle = true,
-          .seed = 5,
-          .workers = 2,
-          .fields = {{"jpg", decode | image::random_resized_crop(24) | image::random_horizontal_flip()},
+  return {.batch_size = 5, .shuffle = true, .seed = 5, .workers = 2, .transforms = {{"jpg", decode | image::random_resized_crop(24) | image::random_horizontal_flip()},
                      {"mask", field("seg.png") | follow("jpg")},
                      {"turned", field("jpg") | decode | image::random_crop(50) | image::random_rotation({-30, 30})},
                      {"middle", field("jpg") | decode | image::center_crop(40)}}};
@@ -60,14 +56,15 @@ TEST_CASE("batches are those of the files, from fewer bytes, whatever the engine
     Loader plain(files, options);
     const auto expected = two_epochs(plain);
     for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
-      options.engine = engine;
+      options.read_options.engine = engine;
       Loader loader(recoded, options);
       CHECK(two_epochs(loader) == expected);
     }
   }
   // Over so many epochs that it hardly counts how far the scheduler runs ahead.
   auto read_for = [&](const Chain& chain) {
-    Loader loader(recoded, {.batch_size = 5, .workers = 1, .fields = {{"jpg", chain}}, .checksums = Checksums::off});
+    Loader loader(recoded,
+                  {.batch_size = 5, .workers = 1, .transforms = {{"jpg", chain}}, .checksums = Checksums::off});
     for (int epoch = 0; epoch < 8; ++epoch) batch_digests(loader);
     return loader.stats().bytes_read;
   };
@@ -79,11 +76,11 @@ TEST_CASE("an image that the cache has room for is read whole, and kept") {
   const Dataset recoded = photographs(folder / "source", folder / "recoded", "recode");
   for (const CacheKind cache : {CacheKind::encoded, CacheKind::decoded}) {
     LoaderOptions options{.batch_size = 5, .seed = 5, .workers = 2};
-    options.fields = {{"jpg", image::decode() | image::random_resized_crop(24)}};
+    options.transforms = {{"jpg", image::decode() | image::random_resized_crop(24)}};
     Loader plain(recoded, options);
     const auto expected = two_epochs(plain);
-    options.cache = cache;
-    options.cache_bytes = std::uint64_t{64} << 20;
+    options.cache.kind = cache;
+    options.cache.limit = std::uint64_t{64} << 20;
     Loader loader(recoded, options);
     CHECK(two_epochs(loader) == expected);
     two_epochs(loader);

@@ -69,7 +69,7 @@ TEST_CASE("several ranks: each minds its share, and says so; with a sum over the
   const Dataset dataset = damaged(folder / "data");
   LoaderOptions options = shuffled(OnError::mark);
   options.batch_size = 1;
-  options.world = 2;
+  options.world_size = 2;
   options.max_error_rate = 0;
   std::vector<std::unique_ptr<Loader>> ranks;
   std::map<std::uint64_t, std::uint64_t> sums;  // by batch, of what the ranks gave
@@ -90,7 +90,7 @@ TEST_CASE("several ranks: each minds its share, and says so; with a sum over the
   std::uint32_t rank = 0;
   bool gathering = true;
   std::vector<std::uint64_t> asked_at;
-  options.sum_over_ranks = [&](std::uint64_t bad) {
+  options.all_reduce = [&](std::uint64_t bad) {
     const std::uint64_t batch = ranks[rank]->state().batch;
     if (gathering) return sums[batch] += bad, std::uint64_t{0};
     asked_at.push_back(batch);

@@ -107,10 +107,10 @@ TEST_CASE("I/O errors are tried three times, corrupt bytes once, and what failed
   options.batch_size = 1;
   options.workers = 1;
   options.prefetch = 1;
-  options.fields = {{"npy", array::decode()}};
+  options.transforms = {{"npy", array::decode()}};
   const auto reads_until = [&](EngineKind kind, Faults faults) {
     FaultyEngine* engine = nullptr;  // the workers' own
-    options.engine = kind;
+    options.read_options.engine = kind;
     std::string ended;
     Loader loader(dataset, options, faulty(faults, &engine));
     try {

@@ -35,8 +35,8 @@ TEST_CASE("a file that vanished or shrank after it was indexed is one clear erro
     const Dataset dataset = open(folder / "data");
     LoaderOptions options;
     options.batch_size = 4;
-    options.engine = engine;
-    options.fields = {{"npy", array::decode()}};
+    options.read_options.engine = engine;
+    options.transforms = {{"npy", array::decode()}};
     Loader sound(dataset, options);
     CHECK(sound.next().has_value());
     std::filesystem::resize_file(folder / "data" / (number_key(1) + ".npy"), 40);
@@ -76,8 +76,8 @@ TEST_CASE("a value larger than memory is an error that names it, with every engi
       CAPTURE(stored);
       LoaderOptions options;
       options.batch_size = 4;
-      options.engine = kind;
-      options.fields = {{"npy", stored ? raw() : array::decode()}};
+      options.read_options.engine = kind;
+      options.transforms = {{"npy", stored ? raw() : array::decode()}};
       std::optional<Loader> loader;
       try {
         loader.emplace(dataset, options);

@@ -39,7 +39,7 @@ LoaderOptions mixing(std::vector<Mix> mixes, unsigned workers = 2) {
   options.shuffle = true;
   options.seed = 11;
   options.workers = workers;
-  options.fields = {{"png", image::random_crop(16) | image::random_horizontal_flip() |
+  options.transforms = {{"png", image::random_crop(16) | image::random_horizontal_flip() |
                                 image::normalize({0.5F, 0.5F, 0.5F}, {1, 1, 1})},
                     {"cls", label()}};
   options.mix = std::move(mixes);
@@ -96,7 +96,7 @@ std::vector<double> check_epoch(Loader& mixed, Loader& plain) {
 std::vector<double> shares_of(std::vector<Mix> mixes, Last last = Last::keep) {
   const Data data;
   LoaderOptions options = mixing(std::move(mixes)), without = mixing({});
-  options.last = without.last = last;
+  options.last_batch = without.last_batch = last;
   Loader mixed(data.dataset(), options), plain(data.dataset(), without);
   std::vector<double> shares = check_epoch(mixed, plain);
   const auto more = check_epoch(mixed, plain);
@@ -140,7 +140,7 @@ TEST_CASE("the bytes do not depend on workers, engines or where a loader was res
   const auto expected = batch_digests(one);
   for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
     LoaderOptions options = mixing(mixes, 3);
-    options.engine = kind;
+    options.read_options.engine = kind;
     Loader loader(dataset, options);
     CHECK(batch_digests(loader) == expected);
   }
@@ -175,7 +175,7 @@ TEST_CASE("rows marked bad are neither mixed nor mixed in") {
 TEST_CASE("labels that the codec tells are found without a chain, and uint8 images are fit for cutmix") {
   const Data data;
   LoaderOptions options = mixing({cutmix(1, kClasses)});
-  options.fields = {{"png", image::center_crop(16)}, {"cls", {}}};
+  options.transforms = {{"png", image::center_crop(16)}, {"cls", {}}};
   Loader loader(data.dataset(), options);
   const auto batch = loader.next();
   CHECK((*batch)["cls"].values.shape == Shape{8, kClasses});
@@ -184,26 +184,26 @@ TEST_CASE("labels that the codec tells are found without a chain, and uint8 imag
 
 TEST_CASE("what cannot be mixed is refused with its cause") {
   LoaderOptions options = mixing({mixup(0.2, kClasses)});
-  options.fields = {{"png", image::center_crop(16)}, {"cls", label()}};
+  options.transforms = {{"png", image::center_crop(16)}, {"cls", label()}};
   CHECK(contains(refusal(options), "output \"png\" is uint8: mixup() needs image.normalize()"));
   options = mixing({mixup(0.2, kClasses)});
-  options.fields.pop_back();
+  options.transforms.pop_back();
   CHECK(contains(refusal(options), "no output is a label()"));
   options = mixing({cutmix(0.2, kClasses)});
-  options.fields.erase(options.fields.begin());
+  options.transforms.erase(options.transforms.begin());
   CHECK(contains(refusal(options), "no output is an image"));
   options = mixing({cutmix(0.2, kClasses)});
-  options.fields.emplace_back("mask", field("png") | follow("png"));
+  options.transforms.emplace_back("mask", field("png") | follow("png"));
   CHECK(contains(refusal(options), "output \"mask\" follows an image"));
   options = mixing({cutmix(0.2, kClasses)});
-  options.fields.emplace_back("small", field("png") | image::center_crop(8));
+  options.transforms.emplace_back("small", field("png") | image::center_crop(8));
   CHECK(contains(refusal(options), "output \"small\" has another size"));
   options = mixing({mixup(0.2, kClasses), cutmix(0.2, 11)});
   CHECK(contains(refusal(options), "other numbers of classes"));
   options = mixing({mixup(-1, kClasses)});
   CHECK(contains(refusal(options), "alpha above 0"));
   options = mixing({mixup(1, kClasses)});
-  options.fields[1].second = label(12);
+  options.transforms[1].second = label(12);
   CHECK(contains(refusal(options), "has 12 classes, not those of mixup(1, num_classes=10)"));
 }
 

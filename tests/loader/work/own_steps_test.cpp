@@ -23,9 +23,9 @@ LoaderOptions own_steps(unsigned workers, OnError policy = OnError::raise) {
   options.workers = workers;
   options.on_error = policy;
   options.max_error_rate = 0.5;
-  options.fields = {{"pgm", decode(std::make_shared<PgmCodec>()) | image::random_resized_crop(8) |
-                                transform(std::make_shared<SumOfChannels>()) |
-                                transform(std::make_shared<AddNoise>(1))}};
+  options.transforms = {{"pgm", decode(std::make_shared<PgmCodec>()) | image::random_resized_crop(8) |
+                                    transform(std::make_shared<SumOfChannels>()) |
+                                    transform(std::make_shared<AddNoise>(1))}};
   return options;
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("an Error of one's own codec follows on_error, and whatever else is th
 
   for (const int what : {1, 2}) {
     LoaderOptions options = own_steps(2, OnError::mark);
-    options.fields[0].second = decode(std::make_shared<PgmCodec>()) | transform(std::make_shared<Throws>(what));
+    options.transforms[0].second = decode(std::make_shared<PgmCodec>()) | transform(std::make_shared<Throws>(what));
     Loader throwing(dataset, options);
     try {
       throwing.next();

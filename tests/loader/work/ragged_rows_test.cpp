@@ -88,12 +88,12 @@ TEST_CASE("rows of different lengths are the same whatever the workers, the engi
         options.batch_size = 5;
         options.shuffle = true;
         options.workers = workers;
-        options.engine = engine;
+        options.read_options.engine = engine;
         options.on_error = policy;
         options.max_error_rate = 1;
         options.missing = Missing::empty;
-        options.cache = workers == 1 ? CacheKind::none : CacheKind::decoded;
-        options.fields = chains();
+        options.cache.kind = workers == 1 ? CacheKind::none : CacheKind::decoded;
+        options.transforms = chains();
         Loader loader(dataset, options);
         std::vector<std::uint64_t> digests;
         for (int epoch = 0; epoch < 2; ++epoch) {

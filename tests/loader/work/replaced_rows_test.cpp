@@ -21,8 +21,8 @@ TEST_CASE("replace: another good sample takes the row, the same one whatever the
     for (const unsigned workers : {1U, 4U}) {
       LoaderOptions options = shuffled(OnError::replace);
       options.workers = workers;
-      options.engine = engine;
-      options.fields = {{"npy", array::decode()}, {"cls", label()}, {"stored", field("npy") | raw()}};
+      options.read_options.engine = engine;
+      options.transforms = {{"npy", array::decode()}, {"cls", label()}, {"stored", field("npy") | raw()}};
       Loader loader(dataset, options);
       std::vector<std::uint64_t> digests;
       std::uint64_t rows = 0;
@@ -57,8 +57,8 @@ TEST_CASE("replace: a replacement that cannot be read is an error of its batch, 
     options.shuffle = false;
     options.batch_size = 1;
     options.max_error_rate = 1;
-    options.engine = kind;
-    options.fields = {{"npy", array::decode()}};
+    options.read_options.engine = kind;
+    options.transforms = {{"npy", array::decode()}};
     Loader good(dataset, options);
     const std::uint64_t replacement = good.next()->samples()[0];
     REQUIRE(replacement != 0);

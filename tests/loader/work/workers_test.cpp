@@ -74,7 +74,7 @@ TEST_CASE("as many workers as asked for take part at once, and no other thread, 
         most = std::max(most.load(), thread_count() - before);
       });
       options.prefetch = kMost;  // a row is a task here
-      options.engine = EngineKind::in_worker;
+      options.read_options.engine = EngineKind::in_worker;
       Loader loader(dataset, options);
       CHECK(rows_of(loader) == kMost);
       CHECK(names.get() == workers_called(workers));

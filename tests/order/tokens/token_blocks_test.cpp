@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <base/parallel_for.hpp>
+#include <formats/dataset.hpp>
 #include <formats/extent.hpp>
 #include <formats/index/index.hpp>
 #include <penstock/error.hpp>

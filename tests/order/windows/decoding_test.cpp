@@ -52,7 +52,7 @@ struct Film {
 unsigned decoded_for_a_batch(const Film& film, const Chain& steps, std::uint32_t rows) {
   const auto codec = std::make_shared<CountingCodec>();
   const Chain chain = window("pgm", {.offsets = {-2, -1, 0, 1}}) | decode(codec) | steps;
-  Loader loader(open(film.folder.path()), {.batch_size = rows, .workers = 2, .fields = {{"clip", chain}}});
+  Loader loader(open(film.folder.path()), {.batch_size = rows, .workers = 2, .transforms = {{"clip", chain}}});
   codec->decoded = 0;
   const Batch batch = loader.at(0, 0);
   CHECK(batch["clip"].values.shape == Shape{rows, 4, 1, 4, 4});

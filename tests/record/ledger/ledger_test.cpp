@@ -31,8 +31,8 @@ LoaderOptions options_with(const fs::path& ledger, std::uint32_t rank = 0, std::
   options.seed = 5;
   options.workers = 1;
   options.rank = rank;
-  options.world = world;
-  options.ledger = ledger;
+  options.world_size = world;
+  options.delivery_log = ledger;
   return options;
 }
 
@@ -234,7 +234,7 @@ TEST_CASE("what last=drop leaves out is no fault, and is counted") {
   const fs::path ledger = arrays.folder / "ledger";
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     LoaderOptions options = options_with(ledger, rank, 2);
-    options.last = Last::drop;
+    options.last_batch = Last::drop;
     Loader loader(arrays.dataset(), options);
     take_epoch(loader);
   }
@@ -356,8 +356,9 @@ TEST_CASE("one ledger takes one dataset and one order") {
   other.shuffle = false;
   CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of shuffle=true, not false") != std::string::npos);
   other = options_with(ledger);
-  other.last = Last::drop;
-  CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of last_batch=keep, not drop") != std::string::npos);
+  other.last_batch = Last::drop;
+  CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of last_batch=keep, not drop") !=
+        std::string::npos);
   other = options_with(ledger);
   other.subset = std::vector<std::uint64_t>{1, 2, 3};
   CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of 50 samples an epoch") != std::string::npos);

@@ -28,7 +28,7 @@ Counts numbered(std::uint64_t from) {
 LoaderOptions options_of() {
   LoaderOptions options{.batch_size = 4, .workers = 2};
   options.checksums = Checksums::always;
-  options.cache = CacheKind::encoded;
+  options.cache.kind = CacheKind::encoded;
   return options;
 }
 

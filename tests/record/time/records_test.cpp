@@ -144,7 +144,7 @@ TEST_CASE("every sample of an epoch is in the figures, and bytes are those of th
   for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
     CAPTURE(name(engine));
     LoaderOptions options = working(2, 8, [](std::byte, Parallel*) {});
-    options.engine = engine;
+    options.read_options.engine = engine;
     Loader loader(open(folder / "data"), options);
     while (loader.next()) {
     }

@@ -68,7 +68,7 @@ LoaderOptions shuffled(std::uint32_t batch_size) {
   options.workers = 1;
   options.shuffle = true;
   options.checksums = Checksums::off;
-  options.fields = {{"x", raw()}};
+  options.transforms = {{"x", raw()}};
   return options;
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("of the disk cache it is told what came from where") {
   const Stored stored(300, 20'000, 30'000);
   const TemporaryFolder folder;
   LoaderOptions options = shuffled(16);
-  options.cache_dir = folder / "cache";
+  options.disk_cache.path = folder / "cache";
   Loader loader(stored.dataset(), options);
   for (int epoch = 0; epoch < 2; ++epoch) run_epoch(loader);
   const Stats cold = loader.stats();
@@ -188,7 +188,7 @@ TEST_CASE("the block shuffle that is named asks for as few requests as was said"
     };
     BlockOffer offer, with;
     LoaderOptions options = shuffled(one.batch_size);
-    options.read_window = std::uint64_t{1} << 30;
+    options.read_options.read_ahead_bytes = std::uint64_t{1} << 30;
     const double now = requests(options, offer);
     REQUIRE(offer.shuffle_block != 0);
     if (one.block != 0) CHECK(offer.shuffle_block == one.block);
@@ -216,7 +216,7 @@ TEST_CASE("no block shuffle is named where none would join anything, or the orde
   const auto offer_of = [](const Stored& of, std::uint32_t batch_size) {
     const Dataset dataset = of.dataset();
     LoaderOptions options = resolved(dataset, shuffled(batch_size));
-    options.read_window = std::uint64_t{8} << 30;
+    options.read_options.read_ahead_bytes = std::uint64_t{8} << 30;
     const Program program = compiled(dataset, options);
     return block_offer(dataset, program, order_options(options), engine_options(options),
                        select_samples(dataset, program, order_options(options)));

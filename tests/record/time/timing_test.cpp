@@ -66,11 +66,12 @@ struct Scene {
     options.batch_size = rows;
     options.workers = workers;
     options.prefetch = 1;
-    options.fields = {{"bin", decode(std::make_shared<SlowCodec>(of("decode"))) |
-                                  transform(std::make_shared<SlowTransform>(of("transform")))}};
-    if (own) options.on_batch = [&](Batch&) { std::this_thread::sleep_for(of("own")); };
-    options.on_batch_stage = "own";
-    if (device) options.on_device = device_with([&](const HostWork&) { std::this_thread::sleep_for(of("copy")); });
+    options.transforms = {{"bin", decode(std::make_shared<SlowCodec>(of("decode"))) |
+                                      transform(std::make_shared<SlowTransform>(of("transform")))}};
+    if (own) options.batch_transform = [&](Batch&) { std::this_thread::sleep_for(of("own")); };
+    options.batch_transform_stage = "own";
+    if (device)
+      options.device_options.opened = device_with([&](const HostWork&) { std::this_thread::sleep_for(of("copy")); });
     Loader loader(open(folder / "data"), options, SlowEngine::factory(ahead, of("read")));
     std::optional<Batch> last;  // whose copy is over after all others
     while (auto batch = loader.next()) {
@@ -90,8 +91,9 @@ TEST_CASE("workers' busy and stalled times add up to workers times wall time") {
   LoaderOptions options;
   options.batch_size = 16;
   options.workers = 2;
-  options.engine = EngineKind::in_worker;
-  options.fields = {{"png", image::random_resized_crop(96) | image::normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F})}};
+  options.read_options.engine = EngineKind::in_worker;
+  options.transforms = {
+      {"png", image::random_resized_crop(96) | image::normalize({0.5F, 0.5F, 0.5F}, {0.5F, 0.5F, 0.5F})}};
   Stats stats;
   check_soon([&] {
     Loader loader(open(folder / "icons"), options);
@@ -178,8 +180,8 @@ TEST_CASE("each stage of the line has a row, a share of the waits, and a delay t
   const TemporaryFolder folder;
   write_arrays(folder / "data", 8);
   LoaderOptions options = on(device_with());
-  options.on_batch = [](Batch&) {};
-  options.on_batch_stage = "own";
+  options.batch_transform = [](Batch&) {};
+  options.batch_transform_stage = "own";
   Pipeline pipeline(open(folder / "data"), options, choose_engine);
   const Stats stats = pipeline.stats();
   CHECK(pipeline.stages().size() == 3);

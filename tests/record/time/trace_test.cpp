@@ -148,10 +148,10 @@ TEST_CASE("the spans of a trace add up to the table of stages") {
       CAPTURE(ahead);
       CAPTURE(cached);
       LoaderOptions options = working(2, 8, [](std::byte, Parallel*) { work_for(400us); });
-      options.engine = EngineKind::in_worker;
+      options.read_options.engine = EngineKind::in_worker;
       options.shuffle = true;
-      options.cache = cached ? CacheKind::decoded : CacheKind::none;
-      options.on_batch = [](Batch&) { work_for(300us); };
+      options.cache.kind = cached ? CacheKind::decoded : CacheKind::none;
+      options.batch_transform = [](Batch&) { work_for(300us); };
       const Run run =
           recorded(dataset, options, 6, {}, ahead ? ThrottledEngine::factory({.latency = 3ms}) : choose_engine);
       CHECK(run.summary.dropped == 0);
@@ -178,7 +178,7 @@ TEST_CASE("every sample and batch is in a trace, and flows lead from reads to ne
     if (engine == EngineKind::io_uring && uring_refusal() != 0) continue;
     CAPTURE(name(engine));
     LoaderOptions options = working(3, 8, [](std::byte, Parallel*) {});
-    options.engine = engine;
+    options.read_options.engine = engine;
     const TemporaryFolder out;
     Json trace;
     {

@@ -74,7 +74,7 @@ struct Scene {
       while (spins && Clock::now() < end) {
       }
     };
-    chosen.fields = {{"bin", penstock::decode(std::make_shared<WorkingCodec>(work))}};
+    chosen.transforms = {{"bin", penstock::decode(std::make_shared<WorkingCodec>(work))}};
     const Dataset dataset = open(folder / "data");
     Loader loader = engine ? Loader(dataset, chosen, engine) : Loader(dataset, chosen);
     std::optional<Batch> last;
@@ -178,7 +178,7 @@ TEST_CASE("storage that gives so many bytes a second is told from one that answe
     check_names(scene, Binds::storage_latency);
   }
   SUBCASE("a read window that is too small for its latency") {
-    scene.options.read_window = 128 << 10;
+    scene.options.read_options.read_ahead_bytes = 128 << 10;
     scene.engine = ThrottledEngine::factory({.latency = 10ms});
     check_names(scene, Binds::memory);
   }
@@ -186,14 +186,14 @@ TEST_CASE("storage that gives so many bytes a second is told from one that answe
 
 TEST_CASE("files that are opened for a few bytes each are what binds") {
   Scene scene{.samples = 6000, .options = options_with(1, 64)};
-  scene.options.engine = EngineKind::in_worker;
+  scene.options.read_options.engine = EngineKind::in_worker;
   check_names(scene, Binds::files);
 }
 
 TEST_CASE("the program's own step is named as the program calls it") {
   Scene scene{.samples = 160, .options = options_with(1, 4)};
-  scene.options.on_batch = [](Batch&) { std::this_thread::sleep_for(8ms); };
-  scene.options.on_batch_stage = "augment";
+  scene.options.batch_transform = [](Batch&) { std::this_thread::sleep_for(8ms); };
+  scene.options.batch_transform_stage = "augment";
   check_names(scene, Binds::own_step, [](const Verdict& verdict) {
     CHECK(verdict.stage == "augment");
     CHECK(verdict.text.find("'augment'") != std::string::npos);
@@ -213,7 +213,7 @@ TEST_CASE("an own step that waits for a lock is told from one that sleeps, and f
         std::this_thread::sleep_for(8ms);
       }
     });
-    scene.options.on_batch = [&](Batch&) {
+    scene.options.batch_transform = [&](Batch&) {
       asked.release();
       taken.acquire();
       const auto began = Clock::now();
@@ -226,7 +226,7 @@ TEST_CASE("an own step that waits for a lock is told from one that sleeps, and f
     });
   }
   SUBCASE("sleeps") {
-    scene.options.on_batch = [](Batch&) { std::this_thread::sleep_for(8ms); };
+    scene.options.batch_transform = [](Batch&) { std::this_thread::sleep_for(8ms); };
     check_names(scene, Binds::own_step, [](const Verdict& verdict) {
       CHECK(verdict.text.find("of it on a core") != std::string::npos);
       CHECK(verdict.text.find("lock") == std::string::npos);
@@ -246,7 +246,7 @@ TEST_CASE("an own step that waits for a lock is told from one that sleeps, and f
 
 TEST_CASE("copies to a device are what binds where they take longest") {
   Scene scene{.samples = 160, .options = options_with(1, 4)};
-  scene.options.on_device = device_with([](const HostWork&) { std::this_thread::sleep_for(8ms); });
+  scene.options.device_options.opened = device_with([](const HostWork&) { std::this_thread::sleep_for(8ms); });
   scene.consumer = 1ms;
   check_names(scene, Binds::copy);
 }

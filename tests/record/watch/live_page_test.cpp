@@ -417,7 +417,7 @@ TEST_CASE("a loader's page has the figures of its stats, and goes with it") {
       if (const auto page = parse_live_name(name); page && page->process == this_process()) own.push_back(name);
     return own;
   };
-  LoaderOptions options{.batch_size = 4, .workers = 1, .rank = 1, .world = 2, .on_error = OnError::mark};
+  LoaderOptions options{.batch_size = 4, .workers = 1, .rank = 1, .world_size = 2, .on_error = OnError::mark};
   {
     Loader loader(arrays.dataset(), options);
     CHECK(own_pages().empty());  // until it is asked for a batch

@@ -111,7 +111,7 @@ Run train(const StoredRows& rows, const std::filesystem::path& folder, std::uint
           std::uint64_t epochs, LoaderOptions options) {
   const Dataset dataset = rows.dataset();
   std::vector<std::unique_ptr<Rank>> ranks;
-  options.world = world;
+  options.world_size = world;
   for (std::uint32_t r = 0; r < world; ++r) {
     options.rank = r;
     ranks.push_back(std::make_unique<Rank>(dataset, folder, limit, options));
@@ -264,13 +264,13 @@ TEST_CASE("what is said of a block's next use is what the plan does") {
   }
   SUBCASE("ranks") {
     for (std::uint32_t rank = 0; rank < 3; ++rank)
-      check_outlook(rows, {.batch_size = 8, .shuffle = true, .seed = 3, .rank = rank, .world = 3}, {.seed = 3}, batches,
-                    false);
+      check_outlook(rows, {.batch_size = 8, .shuffle = true, .seed = 3, .rank = rank, .world_size = 3}, {.seed = 3},
+                    batches, false);
   }
   SUBCASE("what does not fill a batch is left out") {
     for (std::uint32_t rank = 0; rank < 2; ++rank)
-      check_outlook(rows, {.batch_size = 7, .shuffle = true, .last = Last::drop, .rank = rank, .world = 2}, {}, batches,
-                    false);
+      check_outlook(rows, {.batch_size = 7, .shuffle = true, .last_batch = Last::drop, .rank = rank, .world_size = 2},
+                    {}, batches, false);
   }
   SUBCASE("blocks") {
     LoaderOptions options{.batch_size = 8, .shuffle = true};
@@ -300,7 +300,7 @@ TEST_CASE("what is said of a block's next use is what the plan does") {
     auto weights = std::make_shared<NumberTable>(300, ~std::uint64_t{0});
     for (std::uint64_t i = 0; i < 300; ++i)
       weights->set(i, std::bit_cast<std::uint64_t>(static_cast<double>(1 + i % 5)));
-    options.draws = std::make_shared<const Draws>(Draws{.numbers = weights, .about = "weights"});
+    options.sampler = std::make_shared<const Draws>(Draws{.numbers = weights, .about = "weights"});
     check_outlook(rows, options, {}, batches, true);
   }
 }

@@ -69,7 +69,7 @@ Outcome drained(Loader& loader, float version) {
 
 Outcome loaded(const Dataset& dataset, EngineKind kind, float version) {
   try {
-    Loader loader(dataset, {.batch_size = 8, .workers = 1, .prefetch = 1, .engine = kind});
+    Loader loader(dataset, {.batch_size = 8, .workers = 1, .prefetch = 1, .read_options = {.engine = kind}});
     return drained(loader, version);
   } catch (const Error& error) {  // while the first values were looked at
     return {.error = error.what()};
@@ -102,7 +102,7 @@ TEST_CASE("a dataset packed anew under an open loader: no row of the other one, 
       pack_rows(folder / "rows", packed, format, 0);
       const Dataset dataset = open(packed);
       REQUIRE(dataset.shard_count() > 4);
-      Loader loader(dataset, {.batch_size = 8, .workers = 1, .prefetch = 1, .engine = kind});
+      Loader loader(dataset, {.batch_size = 8, .workers = 1, .prefetch = 1, .read_options = {.engine = kind}});
       REQUIRE(loader.next());
       pack_rows(folder / "rows", packed, format, 1);
       const Outcome under_way = drained(loader, 0);
