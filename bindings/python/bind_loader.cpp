@@ -334,17 +334,14 @@ PyType_Slot kLoaderSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_
 PyType_Slot kIteratorSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_iterator)}, {0, nullptr}};
 
 constexpr const char* kDoc =
-    "Reads, decodes and assembles batches in its own threads, ahead of your loop. One `for` over it is one\n"
-    "epoch.\n\n"
-    "A batch is a dict. Each output is a Tensor (rows, ...) or a Ragged. \"__key__\" is a list of str.\n"
-    "\"__valid__\" is a bool Tensor (rows,): False for padding and for invalid rows. A batch of a mixture also\n"
-    "has \"__source__\", an int64 Tensor (rows,) with the number of each row's source.";
+    "Reads, decodes and assembles batches ahead of your loop. One `for` over it is one epoch.\n\n"
+    "A batch is a dict. Outputs are Tensors (rows, ...) or Ragged. \"__key__\" is a list of str. \"__valid__\" is\n"
+    "a bool Tensor (rows,): False for padding and invalid rows. \"__source__\", of mixtures, numbers the sources.";
 
 const char* init_doc() {
   static const std::string text =
-      "dataset: a path, a Dataset, or a Mixture.\n\n" + options_for_python("") +
-      "\ndocs/reference/options.md describes each option in full. Raises Error for options that do not fit\n"
-      "each other or the dataset, and what ps.open() raises.";
+      "dataset: a path, a Dataset, or a Mixture.\n" + options_for_python("") +
+      "docs/reference/options.md describes them in full. Raises Error, also as ps.open() does.";
   return text.c_str();
 }
 
@@ -391,11 +388,9 @@ void bind_loader_class(nb::module_& module) {
           "The dataset. For a mixture, it contains the samples of all sources.")
       .def("set_epoch", &PythonLoader::set_epoch, nb::arg("epoch"), "Moves to the first batch of that epoch.")
       .def("state_dict", state_dict, nb::sig("def state_dict(self) -> dict[str, typing.Any]"),
-           "The position after the last batch, as a small dict for JSON. One rank's state serves all ranks.\n"
-           "After an exception, it is the position of the batch that raised.")
+           "The position after the last batch, or of the batch that raised: a small dict for JSON.")
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
-           "Moves to the position of a state, which may have another world_size or batch_size. Warns if the\n"
-           "seed or the transforms differ. Raises Error if the dataset or the order of samples differs.")
+           "Moves to the position of a state. Raises Error if the dataset or the sample order differs.")
       .def(
           "at",
           [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {
@@ -427,8 +422,7 @@ void bind_loader_class(nb::module_& module) {
            nb::sig(
                "def trace(self, file: str | os.PathLike[str], *, max_events: int = 200000, schedule: Schedule | None = "
                "None) -> penstock._trace.Trace"),
-           "Records what every thread of the loader does, for Perfetto: `with loader.trace(\"trace.json\"): ...`.\n"
-           "It drops events after max_events and warns. With a schedule, it records the active steps only.")
+           "Records the loader's threads for Perfetto: `with loader.trace(\"trace.json\"): ...`.")
       .def("end_trace", end_trace, nb::sig("def end_trace(self) -> dict[str, typing.Any]"),
            "Ends the trace: {\"file\", \"events\", \"dropped\"}.")
       .def("_tracing", &PythonLoader::tracing)

@@ -50,9 +50,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "blocks(n) permutes blocks of n samples. window(n) shuffles within n neighbours.",
      "Set it for training."},
     {kFirst, "transforms", ByHand{"dict[str, penstock.Chain | penstock.Transform] | None", "None"},
-     "A chain for each output: {\"jpg\": ps.image.resize(256) | ps.image.normalize(mean, std)}. A chain reads the "
-     "field with the name of its output, or begins with ps.field(\"png\"). None: every stored "
-     "field, decoded.",
+     "Chains by output: {\"jpg\": ps.image.resize(256) | ps.image.center_crop(224)}. A chain reads the field with the "
+     "name of its output, or begins with ps.field(\"png\"). None: every stored field, decoded.",
      "Always for training: it says how images are cropped and normalized, and what a label is."},
     {kFirst, "drop_last", ByHand{"bool", "False"}, "True is last_batch=\"drop\", as in torch's DataLoader.",
      "For training that needs batches of one size.", Door::python},
@@ -122,26 +121,26 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "\"cuda:0\" or a torch.device, to which batches are copied ahead of your loop. None: they stay on the host.",
      "If you train on a GPU."},
     {kMachine, "device_options", ByHand{"DeviceOptions | None", "None"},
-     "ps.DeviceOptions(): batches ahead on the device, and decoding of JPEGs on the GPU.",
-     "To decode JPEGs on the GPU.", Door::python},
+     "ps.DeviceOptions(): batches ahead on the device, JPEGs that the GPU decodes.", "To decode JPEGs on the GPU.",
+     Door::python},
     {kMachine, "cache", ByHand{"str | CacheOptions | None", "None"},
-     "Keeps samples in memory: \"encoded\", \"decoded\", or ps.CacheOptions(\"decoded\", limit=\"8GiB\"). \"encoded\" "
-     "keeps stored bytes, \"decoded\" keeps images as pixels before random transforms.",
+     "Samples in memory: \"encoded\", \"decoded\", ps.CacheOptions(\"decoded\", limit=\"8GiB\"). \"encoded\" keeps "
+     "stored bytes, \"decoded\" keeps images as pixels before random transforms.",
      "\"decoded\" if the decoded dataset fits into memory; \"encoded\" if storage is slow.", Door::python},
     {kMachine, "disk_cache", ByHand{"str | os.PathLike | DiskCacheOptions | None", "None"},
-     "A local folder that keeps bytes of remote datasets; \"auto\": in the job's temporary folder.",
+     "A local folder, or \"auto\", that keeps bytes of datasets in object stores. \"auto\" is in the job's temporary "
+     "folder.",
      "If a training reads data from a store more than once.", Door::python},
     {kMachine, "read_options", ByHand{"ReadOptions | None", "None"},
-     "ps.ReadOptions(): the read engine, O_DIRECT, bytes to read ahead, unreadable samples.",
+     "ps.ReadOptions(): the read engine, O_DIRECT, bytes to read ahead.",
      "Hardly ever; `penstock bench` compares engines.", Door::python},
     {kMachine, "memory_options", ByHand{"MemoryOptions | None", "None"},
-     "ps.MemoryOptions(): batches that you may hold, and memory for decompressed blocks.",
+     "ps.MemoryOptions(): batches that you may hold, cache of decompressed blocks.",
      "If your loop keeps many batches, or memory is short.", Door::python},
 
     {kOwn, "sample_transform", ByHand{"object | None", "None"},
-     "ps.sample_transform(function, outputs): your function of several outputs of each sample. It gets NumPy arrays, "
-     "and "
-     "returns a dict of new values.",
+     "ps.sample_transform(function, outputs): your function of several outputs. It gets NumPy arrays, and returns a "
+     "dict of new values.",
      "For augmentations that change an image with its masks and boxes, such as those of Albumentations.", Door::python},
     {kOwn, "batch_transform", ByHand{"object | None", "None"},
      "Your function of each batch, in order, in one thread ahead of your loop. The loop gets its result. A second "
@@ -157,7 +156,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "Shows live metrics to `penstock top`. PENSTOCK_PUBLISH=0 turns it off for a whole program.",
      "False if nothing may be written to /dev/shm."},
     {kOwn, "all_reduce", ByHand{"object | None", "None"},
-     "Your function that sums a number over all ranks, so that max_errors counts for all. It must not use the loader.",
+     "Your function that sums a number over all ranks, for max_errors. All ranks then stop at the same batch. It must "
+     "not use the loader.",
      "In training of several processes with on_error, where all ranks must end together. ps.torch.Loader sets it."},
 
     {kCache, "cache.kind",
@@ -373,8 +373,7 @@ std::string options_for_python(std::string_view object) {
   std::string text;
   std::string_view group;
   for (const OptionEntry* option : options_of_python(object)) {
-    if (object.empty() && option->group != group)
-      text += (group.empty() ? "" : "\n") + std::string(option->group) + "\n";
+    if (object.empty() && option->group != group) text += std::string(option->group) + "\n";
     group = option->group;
     const std::string_view told = object.empty() ? first_sentence(option->meaning) : option->meaning;
     text += lines_of(std::string(option->keyword()) + ": " + std::string(told)) + "\n";

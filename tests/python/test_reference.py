@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import pydoc
 import re
 
 import pytest
@@ -51,6 +52,11 @@ def test_every_option_of_every_door_is_in_the_table():
 def test_a_loader_has_at_most_32_keywords():
     keywords = [each for each in inspect.signature(ps.Loader).parameters.values() if each.kind is each.KEYWORD_ONLY]
     assert len(keywords) <= 32
+
+
+def test_the_help_of_a_loader_has_at_most_150_lines_of_100_columns():
+    lines = pydoc.plain(pydoc.render_doc(ps.Loader)).rstrip().split("\n")
+    assert sum(max(1, -(-len(line) // 100)) for line in lines) <= 150
 
 
 def test_every_number_of_stats_is_on_the_page(tmp_path):
