@@ -20,7 +20,7 @@
 namespace penstock {
 
 struct BatchRecord;  // loader/batch/batch_record.hpp
-struct BadSample;    // penstock/record/time/stats.hpp
+struct BadSample;    // penstock/stats.hpp
 
 /// Copies share the slab; it is recycled when the last of them is gone. The memory belongs to the loader's pool, which
 /// lives on until then.

@@ -131,7 +131,7 @@ struct SampleValues {
 /// Throws Error: io, when the path cannot be read; invalid_argument, when nothing there is a dataset; corrupt,
 /// unsupported.
 Dataset open(const std::filesystem::path& path, const OpenProgress& progress = {});
-/// The same; each option overrides a decision (penstock/formats/open_options.hpp).
+/// The same; each option overrides a decision (penstock/open_options.hpp).
 Dataset open(const std::filesystem::path& path, const OpenOptions& options, const OpenProgress& progress = {});
 /// Opens shards of one packing as one dataset, in this order; `name` is what errors call it. Throws as open() does.
 Dataset open_shards(std::span<const std::filesystem::path> files, const std::filesystem::path& name,

@@ -44,11 +44,11 @@ struct Range {
 using Fill = std::vector<std::int64_t>;
 
 class StepTable;    // transforms/chain/step_table.hpp
-class Random;       // penstock/transforms/random.hpp
+class Random;       // penstock/random.hpp
 class PointBuffer;  // transforms/clouds/steps/point_buffer.hpp: what steps on points change
 class PointRunner;  // transforms/clouds/steps/point_step.hpp
 struct StepDraw;    // transforms/image/steps/pixel_step.hpp: where steps on pixels say what they do
-struct WindowSpec;  // penstock/transforms/chain/window.hpp
+struct WindowSpec;  // penstock/steps.hpp
 
 /// What a step is for. A chain has steps of one domain, and of `any`.
 enum class Domain : std::uint8_t { any, image, array, points };

@@ -220,8 +220,8 @@ struct WindowValid {
 /// where its nearest step is repeated.
 Chain window_valid();
 
-class Codec;      // penstock/transforms/codec.hpp
-class Transform;  // penstock/transforms/transform.hpp
+class Codec;      // penstock/codec.hpp
+class Transform;  // penstock/transform.hpp
 
 namespace step {
 struct OwnDecode {

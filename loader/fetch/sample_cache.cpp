@@ -76,7 +76,7 @@ SampleCache::SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_
   lay_columns(program);
   const std::uint64_t table_bytes = samples * columns_.size() * sizeof(std::uint64_t);
   if (limit_bytes <= table_bytes + kAlignment + kOverread) {
-    throw Error::invalid_argument("cache_bytes = " + std::to_string(limit_bytes) + " does not hold the " +
+    throw Error::invalid_argument("the cache's limit of " + std::to_string(limit_bytes) + " bytes does not hold the " +
                                   std::to_string(table_bytes) + " bytes that the table of " + std::to_string(samples) +
                                   " samples takes");
   }

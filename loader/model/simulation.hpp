@@ -17,9 +17,8 @@ struct Simulated {
 
 /// A discrete-event simulation: the scheduler's thread takes slabs and hands out tasks of rows, storage serves reads
 /// one after the other behind their latency, workers share cores (as equally as the system's scheduler does), batches
-/// leave in order through the stages behind, and the consumer takes them. Of `options` it minds workers, prefetch,
-/// batch_size, held, read_window, engine_threads, engine_depth, on_batch and device_prefetch. A few milliseconds of
-/// work. All zero where there are no demands. Source of the technique: processor sharing by virtual time, Parekh and
+/// leave in order through the stages behind, and the consumer takes them. Of `options` it uses workers, prefetch,
+/// batch_size, read_options, memory_options, batch_transform and device_options. A few milliseconds of work. All zero where there are no demands. Source of the technique: processor sharing by virtual time, Parekh and
 /// Gallager, IEEE/ACM ToN 1(3), 1993.
 Simulated simulated(const Demands& demands, const MachineModel& machine, const LoaderOptions& options);
 

@@ -158,7 +158,7 @@ def test_faults_of_a_function_are_told_with_the_sample(scenes):
 
     with pytest.raises(LookupError, match="three") as caught:
         run(fails)
-    assert "sample(" in caught.value.__notes__[0] and "sample '3', row 3" in caught.value.__notes__[0]
+    assert "sample_transform(" in caught.value.__notes__[0] and "sample '3', row 3" in caught.value.__notes__[0]
     assert caught.value.__notes__[1] == "penstock: epoch 0, batch 0"
     with pytest.raises(TypeError, match="returned tuple: return a dict of"):
         run(lambda image, cls: (image, cls))

@@ -8,6 +8,7 @@ import os
 import pathlib
 import pydoc
 import re
+import sys
 
 import pytest
 
@@ -16,6 +17,7 @@ import penstock as ps
 ROOT = pathlib.Path(__file__).parents[2]
 BUILD = pathlib.Path(os.environ["PENSTOCK_COMMAND"]).parents[2]
 
+sys.path.insert(0, str(ROOT / "scripts"))
 specification = importlib.util.spec_from_file_location("reference", ROOT / "scripts/reference.py")
 reference = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(reference)

@@ -121,7 +121,7 @@ def chosen(draw, view, _):
         ({"has": ["txt", "cls"]}, lambda s: "txt" in s.fields and "cls" in s.fields),
         ({"lengths": {"txt": (least, most)}}, lambda s: (least or 0) <= s.fields.get("txt", -1) <= (most or 99)),
         (
-            {"where": lambda s: json.loads(s["json"])["score"] < score},
+            {"predicate": lambda s: json.loads(s["json"])["score"] < score},
             lambda s: s.told["score"] < score,
         ),
     ]

@@ -5,16 +5,15 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/profiler_legacy.h>
 
 #include <penstock/torch/batches.hpp>
-#include <storage/read/read_engine.hpp>
 
 #include "doctest_after_torch.hpp"
-#include "support/faulty_engine.hpp"
 #include "support/loading.hpp"
 
 namespace batches_test {
@@ -109,16 +108,9 @@ TEST_CASE("each wait is a range of torch's profiler under the name that its tool
   constexpr std::chrono::milliseconds kDelay{60};
   const TemporaryFolder folder;
   write_arrays(folder / "data", 12);
-  const auto slow = [&](const penstock::Dataset& dataset, const penstock::EngineOptions& options,
-                        const penstock::OnRead& on_read) -> penstock::ChosenEngine {
-    auto make = [&](penstock::OnRead on) {
-      return std::move(penstock::choose_engine(dataset, options, std::move(on)).engine);
-    };
-    return {std::make_unique<FaultyEngine>(make, Faults{.delay = kDelay}, on_read), "slow, for a test"};
-  };
   penstock::LoaderOptions options{.batch_size = 4, .workers = 1};
-  options.read_options.engine = penstock::EngineKind::pread;
-  Loader loader(penstock::open(folder / "data"), options, slow);
+  options.batch_transform = [&](penstock::Batch&) { std::this_thread::sleep_for(kDelay); };
+  Loader loader(penstock::open(folder / "data"), options);
   int count = 0;
   const std::vector<double> waits = profiled("enumerate(DataLoader)#PenstockLoader.__next__", [&] {
     for (const TensorBatch& batch : batches(loader)) count += static_cast<int>(batch["npy"].size(0));

@@ -171,7 +171,7 @@ TEST_CASE("a limit that does not hold the table of the samples is refused, and n
   LoaderOptions options = options_of(all_kinds());
   options.cache.kind = CacheKind::encoded;
   options.cache.limit = 1000;
-  CHECK_THROWS_WITH_AS(Loader(dataset, options), doctest::Contains("cache_bytes = 1000"), Error);
+  CHECK_THROWS_WITH_AS(Loader(dataset, options), doctest::Contains("the cache's limit of 1000 bytes"), Error);
   CHECK(cache_named("decoded") == CacheKind::decoded);
   CHECK(name(CacheKind::encoded) == "encoded");
   CHECK_THROWS_AS(cache_named("both"), Error);
