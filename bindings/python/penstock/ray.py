@@ -137,8 +137,8 @@ class _Run:
             self._wait(ranks, watch)
         except BaseException:
             ray.get(watch.stop.remote())  # the parts at work see it soon; those that wait for a core then end at once
-            ray.wait(list(ranks), num_returns=len(ranks), timeout=PATIENCE)
-            for reference in ranks:
+            _, running = ray.wait(list(ranks), num_returns=len(ranks), timeout=PATIENCE)
+            for reference in running:  # Ray may abort this process if a task that ends is cancelled
                 ray.cancel(reference)
             raise
         finally:
