@@ -25,8 +25,7 @@ struct Dataset::Shard {
   std::filesystem::path root;
   std::string name;                            ///< for messages: path of the shard inside the dataset
   std::shared_ptr<const ShardPins> pins = {};  ///< what its files were when opened; null: nobody compares
-  std::filesystem::path dataset =
-      {};  ///< that it was opened with, where it is another one's that was made of several
+  std::filesystem::path dataset = {};  ///< that it was opened with, where it is another one's that was made of several
   /// What the dataset calls each of the index's fields ("": it has no such field); none: as the index does.
   std::vector<std::string> fields = {};
   /// Of an index that is made of other shards (Index::of): how many of those in front of it. The files and blocks of

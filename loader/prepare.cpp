@@ -252,10 +252,12 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   if (options.device_options.opened == nullptr && !options.device.empty())
     options.device_options.opened = open_device(options.device);
   if (options.device_options.opened != nullptr) options.device = to_string(options.device_options.opened->id());
-  require(!options.device_options.gpu_direct || options.device_options.opened != nullptr, "gpu_direct requires a device");
+  require(!options.device_options.gpu_direct || options.device_options.opened != nullptr,
+          "gpu_direct requires a device");
   require(options.device_options.gpu_jpeg >= 0 && options.device_options.gpu_jpeg <= 1,
           "gpu_jpeg must be between 0 and 1");
-  require(options.device_options.gpu_jpeg == 0 || options.device_options.opened != nullptr, "gpu_jpeg requires a device");
+  require(options.device_options.gpu_jpeg == 0 || options.device_options.opened != nullptr,
+          "gpu_jpeg requires a device");
   const bool no_step_on_host_rows =
       !options.batch_transform && options.mix.empty() && options.cache.kind == CacheKind::none;
   require(options.device_options.gpu_jpeg == 0 || no_step_on_host_rows,

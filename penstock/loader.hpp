@@ -4,7 +4,8 @@
 //   penstock::Loader loader(penstock::open("photos"), {
 //       .batch_size = 64,
 //       .shuffle = true,
-//       .transforms = {{"jpg", image::random_resized_crop(224) | image::normalize({0.5F, 0.5F, 0.5F}, {0.2F, 0.2F, 0.2F})},
+//       .transforms = {{"jpg", image::random_resized_crop(224) | image::normalize({0.5F, 0.5F, 0.5F}, {0.2F, 0.2F,
+//       0.2F})},
 //                      {"cls", penstock::label()}}});
 //   for (const penstock::Batch& batch : loader)  // one epoch
 //     std::cout << batch["jpg"].as<float>().size() << '\n';

@@ -18,7 +18,7 @@ class Dataset;
 /// `store` is that of datasets at addresses, and cannot be asked for.
 enum class EngineKind : std::uint8_t { automatic, io_uring, in_worker, pread, gather, store };
 
-std::string_view name(EngineKind kind);          ///< "auto", "io_uring", "inline", "pread", "mmap", "store"
+std::string_view name(EngineKind kind);  ///< "auto", "io_uring", "inline", "pread", "mmap", "store"
 
 EngineKind engine_named(std::string_view name);  ///< throws Error: invalid_argument
 

@@ -447,29 +447,29 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
            nb::sig("def select(self, indices: collections.abc.Sequence[int]) -> Dataset"),
            "A view of the samples with these numbers, in this order: a list, a range, an array or a tensor. A number\n"
            "may stand there several times. Raises Error, naming a number that no sample has; TypeError for a mask.")
-      .def(
-          "filter", filtered, nb::arg("predicate") = nb::none(), nb::kw_only(), nb::arg("keys") = nb::none(),
-          nb::arg("labels") = nb::none(), nb::arg("label_field") = "cls", nb::arg("has") = nb::none(),
-          nb::arg("lengths") = nb::none(), nb::arg("sizes") = nb::none(),
-          nb::sig("def filter(self, predicate: collections.abc.Callable[[Sample], object] | None = None, *, "
-                  "keys: str | os.PathLike | collections.abc.Iterable[str] | None = None, "
-                  "labels: str | int | collections.abc.Iterable[str | int] | None = None, label_field: str = \"cls\", "
-                  "has: str | collections.abc.Iterable[str] | None = None, "
-                  "lengths: dict[str, tuple[int | None, int | None]] | None = None, "
-                  "sizes: tuple[int | None, int | None] | dict[str, tuple[int | None, int | None]] | None = None) "
-                  "-> Dataset"),
-          "A view of the samples that meet every condition given, in the dataset's order.\n\n"
-          "predicate: a function of a Sample. It is called once, in order, for each sample that meets the other\n"
-          "    conditions. The view has the samples for which it returns true.\n"
-          "keys: a pattern (\"cat/*\"; `*` also matches `/`), a list of keys, or a pathlib.Path of a file with one key a\n"
-          "    line. Every listed key must exist.\n"
-          "labels: names or numbers of classes, or values of `label_field`.\n"
-          "label_field: a field, or a member of a JSON field (\"json:weather\").\n"
-          "has: fields that a sample must have.\n"
-          "lengths: bytes of values, {\"jpg\": (least, most)}. None is no limit.\n"
-          "sizes: limits of both sides of images in pixels, in the same form. (least, most) alone is enough if one\n"
-          "    field holds images. Only the headers of the images are read.\n"
-          "Raises Error if no sample is left; it names the condition.")
+      .def("filter", filtered, nb::arg("predicate") = nb::none(), nb::kw_only(), nb::arg("keys") = nb::none(),
+           nb::arg("labels") = nb::none(), nb::arg("label_field") = "cls", nb::arg("has") = nb::none(),
+           nb::arg("lengths") = nb::none(), nb::arg("sizes") = nb::none(),
+           nb::sig("def filter(self, predicate: collections.abc.Callable[[Sample], object] | None = None, *, "
+                   "keys: str | os.PathLike | collections.abc.Iterable[str] | None = None, "
+                   "labels: str | int | collections.abc.Iterable[str | int] | None = None, label_field: str = \"cls\", "
+                   "has: str | collections.abc.Iterable[str] | None = None, "
+                   "lengths: dict[str, tuple[int | None, int | None]] | None = None, "
+                   "sizes: tuple[int | None, int | None] | dict[str, tuple[int | None, int | None]] | None = None) "
+                   "-> Dataset"),
+           "A view of the samples that meet every condition given, in the dataset's order.\n\n"
+           "predicate: a function of a Sample. It is called once, in order, for each sample that meets the other\n"
+           "    conditions. The view has the samples for which it returns true.\n"
+           "keys: a pattern (\"cat/*\"; `*` also matches `/`), a list of keys, or a pathlib.Path of a file with one "
+           "key a\n"
+           "    line. Every listed key must exist.\n"
+           "labels: names or numbers of classes, or values of `label_field`.\n"
+           "label_field: a field, or a member of a JSON field (\"json:weather\").\n"
+           "has: fields that a sample must have.\n"
+           "lengths: bytes of values, {\"jpg\": (least, most)}. None is no limit.\n"
+           "sizes: limits of both sides of images in pixels, in the same form. (least, most) alone is enough if one\n"
+           "    field holds images. Only the headers of the images are read.\n"
+           "Raises Error if no sample is left; it names the condition.")
       .def(
           "split", split_into, nb::arg("parts"), nb::kw_only(), nb::arg("by") = "key", nb::arg("stratify") = nb::none(),
           nb::arg("seed") = 0,

@@ -18,8 +18,9 @@ struct Simulated {
 /// A discrete-event simulation: the scheduler's thread takes slabs and hands out tasks of rows, storage serves reads
 /// one after the other behind their latency, workers share cores (as equally as the system's scheduler does), batches
 /// leave in order through the stages behind, and the consumer takes them. Of `options` it uses workers, prefetch,
-/// batch_size, read_options, memory_options, batch_transform and device_options. A few milliseconds of work. All zero where there are no demands. Source of the technique: processor sharing by virtual time, Parekh and
-/// Gallager, IEEE/ACM ToN 1(3), 1993.
+/// batch_size, read_options, memory_options, batch_transform and device_options. A few milliseconds of work. All zero
+/// where there are no demands. Source of the technique: processor sharing by virtual time, Parekh and Gallager,
+/// IEEE/ACM ToN 1(3), 1993.
 Simulated simulated(const Demands& demands, const MachineModel& machine, const LoaderOptions& options);
 
 }  // namespace penstock

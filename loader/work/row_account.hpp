@@ -1,7 +1,6 @@
 // Explains one row of a batch: its sample, where its bytes lie, and what every random draw came to.
 #pragma once
 
-
 #include <penstock/dataset.hpp>
 #include <penstock/explain.hpp>
 #include <transforms/output.hpp>

@@ -107,7 +107,8 @@ void Worker::fail_place(BatchBuilder& builder, const Cell& cell, const CellPlace
 void Worker::fill_whole_row(BatchBuilder& builder, std::uint32_t row) {
   std::vector<Cell> cells;
   std::vector<CellPlace> places;
-  plan_row(builder, row, context_.from.program.outputs(), *context_.options.windows, context_.from.dataset, cells, places);
+  plan_row(builder, row, context_.from.program.outputs(), *context_.options.windows, context_.from.dataset, cells,
+           places);
   for (const Cell& cell : cells) {
     if (auto failure = fill_alone(builder, cell, places[cell.first])) std::rethrow_exception(failure);
   }

@@ -14,7 +14,6 @@
 #include <torch/version.h>
 
 #include <penstock/device.hpp>
-#include <penstock/device.hpp>
 #include <penstock/error.hpp>
 #include <penstock/schema.hpp>
 

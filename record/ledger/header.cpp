@@ -136,7 +136,8 @@ std::string ledger_difference(const LoaderState& ledger, const LoaderState& load
   if (theirs.shuffle != ours.shuffle) return told("shuffle=" + said(theirs.shuffle), said(ours.shuffle));
   if (theirs.shuffle_block != ours.shuffle_block)
     return told("shuffle_block=" + std::to_string(theirs.shuffle_block), std::to_string(ours.shuffle_block));
-  if (theirs.last != ours.last) return told("last_batch=" + std::string(name(theirs.last)), std::string(name(ours.last)));
+  if (theirs.last != ours.last)
+    return told("last_batch=" + std::string(name(theirs.last)), std::string(name(ours.last)));
   if (theirs != ours) return "another subset of the samples, or another order of them";
   if (ledger.buckets.has_value() != loader.buckets.has_value())
     return told(ledger.buckets ? "batches by length" : "batches in the samples' order",

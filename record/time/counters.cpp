@@ -83,8 +83,9 @@ constexpr auto kCounters = std::to_array<Counter>({
     counter<&C::workers_observed>("", "workers_observed", kPeaks, "Threads that decoded at least one row."),
     counter<&C::slabs>("", "slabs", kStands, "Batches that fit into the host memory reserved for batches."),
     counter<&C::slab_bytes>("", "slab_bytes", kStands, "Host memory reserved for batches.", kNoFamily),
-    counter<&C::held_max_bytes>("", "held_max_bytes", kStands,
-                                "Memory that further batches in your program's hands may still take (max_live_batches)."),
+    counter<&C::held_max_bytes>(
+        "", "held_max_bytes", kStands,
+        "Memory that further batches in your program's hands may still take (max_live_batches)."),
     counter<&C::window_bytes>("", "window_bytes", kStands, "Memory reserved for reads ahead of the workers.",
                               kNoFamily),
     counter<&C::block_cache_bytes>("", "cache_bytes", kStands, "Memory that holds decompressed blocks.", kNoFamily),
