@@ -117,7 +117,7 @@ class Pipeline {
   Counts since_made() const;
   const BlockOffer& block_offered() const;  ///< looked at when it is first asked for
 
-  /// What only the consumer's thread uses, but for what a lock guards or what is atomic.
+  /// Used by the consumer's thread only, except for members with a lock, and atomic ones.
   struct Consumer {
     Cursor cursor;
     Failures failures;
@@ -148,14 +148,14 @@ class Pipeline {
     AutoWorkers decides;
     IdleCores idle;
   };
-  struct SinceReset {
+  /// What stats() needs between two calls.
+  struct Figures {
     std::mutex mutex = {};  // guards before
     Counts before = {};     // since_made() at the last reset_stats()
     std::once_flag offer_made = {};
     BlockOffer offer = {};
   };
 
-  // Stages
   const Dataset dataset_;
   LoaderOptions options_;  // constant once the pipeline is made
   const Programs programs_;
@@ -185,7 +185,7 @@ class Pipeline {
   const std::shared_ptr<SlabPool> slabs_;
   std::vector<std::unique_ptr<BatchBuilder>> builders_;
   std::optional<Scaling> scaling_;
-  mutable SinceReset since_reset_;
+  mutable Figures figures_;
   std::vector<std::unique_ptr<Stage>> stages_;
   ReorderBuffer& reorder_;  // the first of them
   WorkerContext context_{.options = options_,

@@ -51,12 +51,12 @@ Counts Pipeline::since_made() const {
 }
 
 const BlockOffer& Pipeline::block_offered() const {
-  std::call_once(since_reset_.offer_made, [this] {
+  std::call_once(figures_.offer_made, [this] {
     if (!engine_.engine->synchronous())
-      since_reset_.offer =
+      figures_.offer =
           block_offer(dataset_, program(), order_options(options_), engine_options(options_), selection_);
   });
-  return since_reset_.offer;
+  return figures_.offer;
 }
 
 void Pipeline::reset_stats() {
@@ -67,8 +67,8 @@ void Pipeline::reset_stats() {
     const std::scoped_lock lock(consumer_.mutex);
     consumer_.failures.reset_report();
   }
-  const std::scoped_lock lock(since_reset_.mutex);
-  since_reset_.before = since_made();
+  const std::scoped_lock lock(figures_.mutex);
+  figures_.before = since_made();
 }
 
 WorkDone Pipeline::work_done() const {
@@ -87,9 +87,9 @@ WorkDone Pipeline::work_done() const {
 Stats Pipeline::stats() const {
   Stats stats;
   {
-    const std::scoped_lock lock(since_reset_.mutex);
+    const std::scoped_lock lock(figures_.mutex);
     static_cast<Counts&>(stats) = since_made();
-    subtract(stats, since_reset_.before);
+    subtract(stats, figures_.before);
   }
   stats.rank = options_.rank;
   stats.world = options_.world_size;

@@ -360,23 +360,14 @@ def cpp_options() -> dict[str, str]:
     return options
 
 
-def option_of_flag(flag: str) -> str:
-    """The option of LoaderOptions that a flag of the command sets."""
-    word = flag.replace("-", "_")
-    places = {"cache": "cache.kind", "disk_cache": "disk_cache.path", "device_prefetch": "device_options.prefetch"}
-    for of in ("disk_cache", "cache"):
-        if word.startswith(f"{of}_"):
-            return f"{of}.{word.removeprefix(f'{of}_')}"
-    nested = [name for name in cpp_options() if name.endswith(f".{word}")]
-    return places.get(word) or (nested[0] if nested and word not in cpp_options() else word)
-
-
-def command_options(command: pathlib.Path) -> dict[str, dict[str, str]]:
-    """Of the commands that make a loader: option -> {command: as its help writes it}."""
+def command_options(build: pathlib.Path, command: pathlib.Path) -> dict[str, dict[str, str]]:
+    """Of the commands that make a loader: option -> {command: its flag}."""
+    option_of = {flag: option for flag, option in table_of(build, "option_flags")}
     options: dict[str, dict[str, str]] = {}
     for name in ("bench", "inspect", "tune"):
-        for line in re.findall(r"^  (?:-\w,)?--([a-z][a-z-]*)", help_of(command, name), re.MULTILINE):
-            options.setdefault(option_of_flag(line), {})[name] = f"--{line}"
+        for flag in re.findall(r"^  (?:-\w,)?(--[a-z][a-z-]*)", help_of(command, name), re.MULTILINE):
+            if flag in option_of:
+                options.setdefault(option_of[flag], {})[name] = flag
     return options
 
 
@@ -388,7 +379,7 @@ def told_default(default: str) -> str:
 
 
 def options_page(build: pathlib.Path, command: pathlib.Path) -> str:
-    cpp, shell = cpp_options(), command_options(command)
+    cpp, shell = cpp_options(), command_options(build, command)
     table = option_table(build)
     parts = [
         MADE.format(source="loader/options/option_table.cpp"),

@@ -1,6 +1,5 @@
 #include "loader_flags.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
@@ -19,16 +18,6 @@ std::string help_of(std::string_view meaning) {
   std::string_view told = first_sentence(meaning);
   if (told.ends_with('.')) told.remove_suffix(1);
   return (experimental ? "Experimental. " : "") + std::string(told);
-}
-
-// "--engine" of "read_options.engine". The first option of a cache has the cache's name, and the others begin with it.
-std::string flag_of(const OptionEntry& option) {
-  std::string flag(option.keyword());
-  if (option.object() == "cache") flag = flag == "kind" ? "cache" : "cache-" + flag;
-  if (option.object() == "disk_cache") flag = flag == "path" ? "disk-cache" : "disk-cache-" + flag;
-  if (option.name == "device_options.prefetch") flag = "device-prefetch";
-  std::ranges::replace(flag, '_', '-');
-  return "--" + flag;
 }
 
 // As parse_size() reads it.

@@ -361,6 +361,14 @@ nb::list option_table() {
   return table;
 }
 
+// For the same page: a flag of the command, and the option of LoaderOptions that it sets.
+nb::list option_flags() {
+  nb::list flags;
+  for (const OptionEntry& option : loader_options())
+    if (option.door != Door::python) flags.append(nb::make_tuple(text(flag_of(option)), text(option.name)));
+  return flags;
+}
+
 void bind_loader_class(nb::module_& module) {
   static const std::string signature =
       "def __init__(self, dataset: object, *, " + keywords_for_python("") + ") -> None";
@@ -449,6 +457,8 @@ void bind_loader(nb::module_& module) {
           "Raises Error: resource after `timeout`, or if you hold more batches than max_live_batches.");
   module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str, str]]"),
              "Of the options of Loader: heading, name, meaning, when to change it, \"both\", \"cpp\" or \"python\".");
+  module.def("option_flags", option_flags, nb::sig("def option_flags() -> list[tuple[str, str]]"),
+             "Flags of the command that make a loader, each with the option that it sets.");
   module.def("counter_table", counter_table,
              nb::sig("def counter_table() -> list[tuple[str, str, str, str, str, str]]"),
              "The counters of Loader.stats(): group, name, unit, rule, meaning, OpenMetrics family.");

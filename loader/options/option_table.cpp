@@ -381,6 +381,15 @@ std::string options_for_python(std::string_view object) {
   return text;
 }
 
+std::string flag_of(const OptionEntry& option) {
+  std::string flag(option.keyword());
+  if (option.object() == "cache") flag = flag == "kind" ? "cache" : "cache-" + flag;
+  if (option.object() == "disk_cache") flag = flag == "path" ? "disk-cache" : "disk-cache-" + flag;
+  if (option.name == "device_options.prefetch") flag = "device-prefetch";
+  std::ranges::replace(flag, '_', '-');
+  return "--" + flag;
+}
+
 std::string_view first_sentence(std::string_view text) {
   const std::size_t end = text.find(". ");
   return text.substr(0, end == std::string_view::npos ? end : end + 1);

@@ -65,6 +65,9 @@ const OptionEntry& loader_option(std::string_view name);  ///< of those that exi
 std::string words_text(const OptionEntry::Words& words);
 
 std::string_view first_sentence(std::string_view text);
+/// The flag of the command that sets an option: "--engine" of "read_options.engine". The first option of a cache has the
+/// cache's name, and the others begin with it: "--cache", "--cache-limit", "--disk-cache".
+std::string flag_of(const OptionEntry& option);
 
 /// The annotation of an option in Python's signature, and its default there.
 struct PythonValue {
