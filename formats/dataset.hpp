@@ -31,7 +31,7 @@ struct Dataset::Shard {
   /// Of an index that is made of other shards (Index::of): how many of those in front of it. The files and blocks of
   /// its pieces are theirs, numbered as in a dataset of them alone.
   std::size_t borrowed = 0;
-  /// What the index's files are where they lie in a store, as they were when opened; empty: files of a disk.
+  /// The objects that are the index's files, in the state in which they were opened; empty: they are files on a disk.
   std::vector<std::shared_ptr<const StoredObject>> objects = {};
   std::shared_ptr<const OpenOptions> options = {};  ///< that it was opened with; null: the usual ones
   /// A copy of `index` with the dataset's class numbers (labels/shared_classes.hpp), or with longer keys

@@ -24,9 +24,9 @@ namespace penstock {
 /// Draws::Kind::weighted, `once` or `repeated` of one number for each sample. The numbers are looked at when a loader
 /// is made.
 Draws drawn_by(Draws::Kind kind, std::span<const double> numbers, std::uint64_t samples = 0);
-/// The same of a field that holds a number ("weight", "json:weight"; see Column). Throws Error: invalid_argument, where
-/// the field or a sample's value is not there; corrupt, naming the sample, for what is no finite number; what reading
-/// and `tick` throw.
+/// The same for numbers in a field ("weight", "json:weight"; see Column). Throws Error: invalid_argument if the field
+/// or a sample's value is missing; corrupt, with the sample's name, if a value is not a finite number. Throws also what
+/// reading and `tick` throw.
 Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column, std::uint64_t samples = 0,
                const std::function<void()>& tick = {});
 /// The same of a number for each value of a field; "cls" also by the names of classes. Throws the same; Error:
@@ -44,13 +44,13 @@ struct BucketOptions {
   double budget = 0;  ///< 0: none
 };
 
-/// For LoaderOptions::batching. `by` names whose lengths are meant:
-/// - "tokens", a field: its elements, where it is an array (raw ones as the index has them, .npy by their headers); the
-///   number, where it holds one of a fixed dtype; else its bytes, as the index has them.
-/// - "bytes:jpg": bytes of a field, whatever it holds.
-/// - "pixels:jpg", "height:jpg", "width:jpg": of images, as they are stored, by their headers.
-/// - "shape:jpg": of images, height first, so that those of one shape stand together; takes no budget.
-/// - "json:length", a member of a field: the number that it holds (Column).
+/// For LoaderOptions::batching. `by` says what the length of a sample is:
+/// - "tokens", a field. If it is an array, the number of its elements: the index knows it of raw arrays, and the header
+///   of .npy files. If it is a number of a fixed dtype, that number. Otherwise, its bytes, which the index knows.
+/// - "bytes:jpg": the bytes of a field.
+/// - "pixels:jpg", "height:jpg", "width:jpg": size of a stored image, from its header.
+/// - "shape:jpg": shape of an image, height first, so that images of one shape are together. It allows no budget.
+/// - "json:length", a member of a JSON field: the number in it (Column).
 /// Headers are read on all cores, members by a loader. A sample may lack the field as long as no loader delivers it.
 /// Throws Error: invalid_argument, for no such field, and naming the sample, for a length below 0; corrupt,
 /// unsupported, naming the sample; io; what `tick` throws, which is called now and then.

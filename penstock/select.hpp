@@ -48,20 +48,22 @@ struct FilterOptions {
   std::vector<std::string> has = {};       ///< samples that have all of these fields
   std::vector<std::pair<std::string, LengthRange>> lengths = {};  ///< of values; a sample without the field is left out
   std::vector<std::pair<std::string, Sides>> sizes = {};          ///< of images, likewise
-  /// Called once for each sample that is left by then, in order, in the calling thread; kept is what it chose.
+  /// Called once, in order, in the calling thread, for each sample that meets the other conditions.
   std::function<bool(const SampleValues&)> predicate = {};
   std::vector<std::string> predicate_fields = {};  ///< fields whose values it is given
   std::string predicate_about = "a function";      ///< what the view says of it
 };
 
-/// A view of those samples, in the dataset's order. What the index tells is asked first, so that values are read of
-/// samples that are left. Throws Error: invalid_argument, naming what chose nothing, a key that is not there, a label
-/// that is no class, or a field that there is not; what reading throws; what `tick` and `predicate` throw.
+/// A view of the samples that meet every condition, in the dataset's order. It checks first what the index can answer,
+/// and reads values of the remaining samples only. Throws Error: invalid_argument for a condition that no sample meets,
+/// an unknown key, an unknown class, or an unknown field; it names them. Throws also what reading, `tick` and
+/// `predicate` throw.
 Dataset filter(const Dataset& dataset, const FilterOptions& options, const std::function<void()>& tick = {});
 
-/// By the number that a field says ("score", "json:score"; see Column), rising or, `reverse`, falling; equal ones stay
-/// in their order. Throws Error: invalid_argument, where the field or a sample's value is not there; corrupt, naming
-/// the sample, for what is no finite number; what reading and `tick` throw.
+/// Sorts by a number in a field ("score", "json:score"; see Column), in rising order, or falling with `reverse`.
+/// Samples with equal numbers keep their order. Throws Error: invalid_argument if the field or a sample's value is
+/// missing; corrupt, with the sample's name, if a value is not a finite number. Throws also what reading and `tick`
+/// throw.
 Dataset sorted_by_column(const Dataset& dataset, std::string_view column, bool reverse = false,
                          const std::function<void()>& tick = {});
 
@@ -110,10 +112,10 @@ std::vector<std::pair<std::string, Dataset>> split(const Dataset& dataset, const
 /// bound to both. Lengths are read from the index; of .npy files the headers are read, once, on all cores. Takes 4 or 8
 /// bytes of memory, or of temporary file, for each document (best_fit: 12 to 24), and 16 for each block.
 ///
-/// Throws Error: invalid_argument, naming dataset, field and, where it is one, the document: no such field, no
-/// integers, a document that lacks the field, no tokens at all, a length of 0 or longer than all that there is, a
-/// number that the dtype does not hold, `whole` and a longer document; shape, corrupt, unsupported, where a document is
-/// no list of such integers; io; what `tick` throws.
+/// Throws Error: invalid_argument, which names the dataset, the field and the document, in these cases: the field does
+/// not exist, or does not hold integers; a document lacks it; there are no tokens; `length` is 0, or longer than all
+/// tokens together; the dtype cannot hold `end` or `pad`; a document is longer than a block, with `whole`. Throws
+/// shape, corrupt or unsupported if a document is not a list of integers. Throws also io, and what `tick` throws.
 Dataset token_blocks(const Dataset& documents, std::uint64_t length, const TokenOptions& options = {},
                      const std::function<void()>& tick = {});
 

@@ -46,8 +46,8 @@ struct SavedMixture {
   friend bool operator==(const SavedMixture&, const SavedMixture&) = default;
 };
 
-/// What tells their orders apart, with `own` as this mixture's; empty where they are the same. What the sources gave
-/// makes no difference.
+/// Describes how the order of a saved mixture differs from that of `own`; empty if it does not. The number of samples
+/// that the sources have given makes no difference.
 std::string difference(const SavedMixture& saved, const SavedMixture& own);
 
 /// What batches of like lengths are composed of beside that.

@@ -209,7 +209,7 @@ struct WindowSpec {
 Chain window(const std::string& alternatives, const WindowOptions& options);
 
 namespace step {
-/// Of a row of a window, which steps lie in its group.
+/// Tells which steps of a window's row are in its group.
 struct WindowValid {
   static const StepTable& table();
   static constexpr Traits kTraits{.draws = false};

@@ -11,10 +11,10 @@
 
 namespace penstock {
 
-/// Makes the cells of a batch whose rows are named, and writes what window_valid() tells of them.
-/// A sample that stands in several rows, or in several windows, is one cell, so that its bytes are read once; it fills
-/// a row of the outputs that are no window's at most once, and has a cell for each place of a window whose draws say
-/// what is read.
+/// Makes the cells of a batch whose rows are named, and writes their values of window_valid().
+/// A sample in several rows, or in several windows, is one cell, so that its bytes are read once. There are two
+/// exceptions. A cell fills at most one row of the outputs without a window. If random draws decide which bytes a
+/// window needs, each place in it is a cell.
 void plan_cells(BatchBuilder& builder, std::span<const Output> outputs, const Windows& windows, const Dataset& dataset);
 
 /// The same for one row alone, whose sample has changed: one cell for each place.

@@ -43,11 +43,15 @@ def tune(
         best = ps.tune("train.tar.d", batch_size=256, train_step="sleep:25")["best"]
         loader = ps.Loader("train.tar.d", batch_size=256, workers=best["workers"], prefetch=best["prefetch"], ...)
 
-    It runs in a process of its own and takes some seconds to minutes. task: "image-train", "image-eval", "points" or
-    "raw"; guessed from the fields when empty. workers, prefetch, batch_size: what to choose from; empty: as fits this
-    machine. seconds: measured for each setting. cold: without the page cache. checksums: as in Loader. train_step: what stands in for the training
-    step of each batch: "none", "busy:MS" or "sleep:MS". progress: True for a line on stderr about each setting that was
-    tried, or a function of that line.
+    The measurement runs in its own process and takes seconds to minutes.
+
+    task: "image-train", "image-eval", "points" or "raw". Empty: tune() guesses it from the fields.
+    workers, prefetch, batch_size: the values to choose from. Empty: values that suit this machine.
+    seconds: duration of each setting.
+    cold: True measures without the page cache.
+    checksums: as in Loader.
+    train_step: simulates the training step of each batch: "none", "busy:MS" or "sleep:MS".
+    progress: True prints a line about each setting to stderr. A function gets that line instead.
 
     Returns {"best": {"workers", "prefetch", "batch_size", "samples_per_s", ...}, "rows": [...], "settings", "reason",
     "python_line", "cpp_line", "machine", "dataset", ...}. Raises Error.
