@@ -2,8 +2,8 @@
 """Usage: planted_arrows.py
 
 Plants faults in a copy of the tree, one at a time, and fails unless include_graph.py names each: in every layer an include
-of a higher layer and of a higher folder, a ring of units, an include by quotes, one that a README.md does not list, and a
-comparison of a format's name."""
+of a higher layer and of a higher folder, a ring of units, an include by quotes, one that a README.md does not list, an
+internal header in a public one, and a comparison of a format's name."""
 
 import pathlib
 import shutil
@@ -59,6 +59,7 @@ def faults_to_plant(root):
     asks = 'bool asks(const Dataset& dataset) { return dataset.format() == "tar"; }'
     yield pathlib.Path("staging/list.cpp"), asks, "compares a format's name: staging/list.cpp"
     yield permutation / "row.hpp", '#include "../../loader/pipeline.hpp"', "by quotes: order/permutation/row.hpp"
+    yield pathlib.Path("penstock/error.hpp"), "#include <base/printable.hpp>", "a public header includes an internal one"
 
 
 def main():
