@@ -4,7 +4,7 @@
 //   read/   ReadEngine     brings extents
 //   work/   Worker         decodes and transforms into the rows, decides what becomes of a bad sample
 //   batch/  ReorderBuffer  gives batches in order: the first Stage
-//   batch/  BatchStage     the Stage of the user's own step on them, where there is one
+//   batch/  BatchStage     the Stage that runs batch_transform, if there is one
 //   device/ DeviceCopy     the Stage that takes them to the accelerator, where one is asked for
 //           next()         lends the batch to the consumer
 // Pipeline::lay_line() joins them. What the worker calls to decode and transform (crops are drawn there) is

@@ -152,10 +152,8 @@ void Pipeline::lay_line() {
   workers_ = std::make_unique<WorkerPool>(options_.max_workers);
   // finished slabs -> batches in order: reorder_, which workers put them into
   const auto before = [this]() -> Stage& { return *stages_.back(); };
-  if (options_.batch_transform) {
-    add(std::make_unique<BatchStage>(before(), options_.batch_transform_stage, options_.batch_transform,
-                                     options_.prefetch));
-  }
+  if (options_.batch_transform)
+    add(std::make_unique<BatchStage>(before(), options_.batch_transform, options_.prefetch));
   if (options_.device_options.opened != nullptr) {
     const auto again = [this](const Batch& batch) { return filled_by_host(batch); };
     add(std::make_unique<DeviceCopy>(before(), slabs_, device_slabs(), options_.device_options.prefetch,
@@ -224,8 +222,8 @@ void Pipeline::fail(const std::exception_ptr& failure) noexcept {
 
 // From the source to the sink: nothing new begins, what is under way is skipped, then every thread is joined.
 // False when some read, or some copy to a device, never came back: what it may still write to must then live on. So it
-// must where the loader is destroyed by its own on_batch, which cannot wait for itself. Threads that were never started
-// need no joining.
+// must where the loader is destroyed by its own batch_transform, which cannot wait for itself. Threads that were never
+// started need no joining.
 bool Pipeline::stop() {
   consumer_.publisher.end();
   if (consumer_.ledger) consumer_.ledger->close();

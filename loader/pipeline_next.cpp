@@ -117,7 +117,7 @@ void Pipeline::adjust_workers(Clock::time_point now) {
 
 BatchResult Pipeline::await(const std::function<void()>& while_waiting) {
   require_room();
-  // What on_batch keeps counts only when its copy is over, which may be after the wait began.
+  // A batch that batch_transform keeps counts only after its copy has ended, which may be after the wait began.
   const bool may_fill = options_.batch_transform && &stages_.back()->pool() != slabs_.get();
   const auto look_up = [&] {
     require_room();
@@ -163,7 +163,7 @@ void Pipeline::require_room() {
         {.dataset = dataset_.path().string()});
   };
   BatchPool& pool = stages_.back()->pool();
-  if (&pool != slabs_.get()) {  // what on_batch keeps on the host must leave slabs to go round
+  if (&pool != slabs_.get()) {  // what batch_transform keeps on the host must leave slabs to go round
     const unsigned spare =
         std::min<unsigned>(options_.memory_options.reserved_batches, static_cast<unsigned>(slabs_->size()) - 1);
     if (const unsigned kept = slabs_->lent(); kept >= spare)

@@ -11,7 +11,7 @@
 namespace penstock {
 std::string Pipeline::dump() const {
   const auto key_of = [this](const Row& row) { return dataset_.key(selection_.sample(row.sample)); };
-  // With a device, slabs of the host are only those that the user's own step kept.
+  // With a device, slabs of the host are only those that batch_transform kept.
   const unsigned lent = std::max(slabs_->lent(), stages_.back()->pool().lent());
   std::string text;
   for (const auto& stage : stages_) text += stage->level() + ", ";
@@ -53,8 +53,7 @@ Counts Pipeline::since_made() const {
 const BlockOffer& Pipeline::block_offered() const {
   std::call_once(figures_.offer_made, [this] {
     if (!engine_.engine->synchronous())
-      figures_.offer =
-          block_offer(dataset_, program(), order_options(options_), engine_options(options_), selection_);
+      figures_.offer = block_offer(dataset_, program(), order_options(options_), engine_options(options_), selection_);
   });
   return figures_.offer;
 }
@@ -75,7 +74,7 @@ WorkDone Pipeline::work_done() const {
   Stats consumer;
   recorder_.stalls().report(consumer);
   WorkDone done{.samples = consumer.samples,
-                .waited = consumer.consumer_wait,
+                .waited = consumer.data_wait,
                 .worked = recorder_.clocks().read.busy.get() + recorder_.clocks().decode.busy.get() +
                           recorder_.clocks().transform.busy.get() + reorder_.clock().busy.get()};
   const WorkerRecord::Cores cores = recorder_.cores();

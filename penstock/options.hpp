@@ -179,7 +179,6 @@ struct LoaderOptions {
   /// calls it in its caller's thread. It must not use the loader, whose destructor waits for it. It runs before the
   /// copy to a device.
   std::function<void(Batch&)> batch_transform = {};
-  std::string batch_transform_stage = "on_batch";  ///< name of that stage in the stats
 };
 
 }  // namespace penstock

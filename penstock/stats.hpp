@@ -37,9 +37,10 @@ struct Counts {
   std::uint64_t rank = 0, world = 1;
   std::uint64_t samples = 0, batches = 0, epochs = 0;
   std::uint64_t bytes_read = 0, stored_bytes = 0, bytes_delivered = 0;
-  std::chrono::nanoseconds wall{}, first_batch{}, consumer_wait{}, consumer_busy{};
+  std::chrono::nanoseconds wall{}, first_batch{}, data_wait{}, step_time{};
   std::uint64_t batches_taken = 0, batches_ready = 0;
-  std::chrono::nanoseconds workers_on_cores{}, workers_await_cores{}, own_step_on_cores{}, own_step_awaits_lock{};
+  std::chrono::nanoseconds workers_on_cores{}, workers_await_cores{}, custom_transform_on_cores{},
+      custom_transform_awaits_lock{};
   std::uint64_t workers = 0, workers_now = 0, workers_max = 0, workers_observed = 0;
   std::uint64_t slabs = 0, slab_bytes = 0, held_max_bytes = 0, window_bytes = 0, block_cache_bytes = 0;
   std::uint64_t device_slabs = 0, device_bytes = 0, copied_bytes = 0;
@@ -144,10 +145,11 @@ struct ReadSpan {
 
 /// Times of a stage, summed over its threads.
 struct StageStats {
-  std::string name;  ///< one of StageClocks::kNames, or of a Stage of the loader's line: deliver, on_batch, copy
+  std::string
+      name;  ///< one of StageClocks::kNames, or of a Stage of the loader's line: deliver, custom_transform, copy
   unsigned threads = 0;
   /// Working; waiting for input; waiting for room. Of `copy`, the device works, while its thread waits.
-  std::chrono::nanoseconds busy{}, stalled_in{}, stalled_out{};
+  std::chrono::nanoseconds busy{}, input_wait{}, room_wait{};
 };
 
 /// What a block shuffle would join of the reads that go to a store, as they are asked for: a batch at a time.
@@ -188,8 +190,8 @@ struct OutputStats {
 
 /// The counters of a loader, and what else it says of itself.
 struct Stats : Counts {
-  /// consumer_wait split over the stages that made it wait, in the order of `stages`; adds up to it.
-  std::vector<std::pair<std::string, std::chrono::nanoseconds>> waited_for;
+  /// data_wait split over the stages that made it wait, in the order of `stages`; adds up to it.
+  std::vector<std::pair<std::string, std::chrono::nanoseconds>> data_wait_by_stage;
   std::vector<StageStats> stages;
   std::vector<OutputStats> outputs;  ///< of the workers
   /// In nanoseconds: "wait" of next(), "step" between two; of samples, by worker: "sample", and of that "read",
@@ -233,19 +235,20 @@ void add(Stats& sum, const Stats& more);
 /// The stage table, with the verdict (verdict.hpp).
 std::ostream& operator<<(std::ostream& out, const Stats& stats);
 
-/// From the end of the step before to its own end: at Loader::mark_step() or, where the program does not call that, at
-/// the next call of next(). The parts add up to it.
+/// The time of one training step. A step ends at Loader::mark_step(), or at the next call of next() if the program does
+/// not call mark_step(). The parts add up to the time since the end of the step before.
 struct StepTime {
-  std::chrono::nanoseconds read{}, decode{}, transform{};  ///< the consumer waited for these: DataLoader
-  std::chrono::nanoseconds own_step{};                     ///< and for on_batch
-  std::chrono::nanoseconds wait{};                         ///< and for the rest: the plan, and the handing over
-  std::chrono::nanoseconds memcpy{};                       ///< and for copies to the device
-  std::chrono::nanoseconds compute{};                      ///< the program, with a batch, until the step ends
-  std::chrono::nanoseconds other{};  ///< the program outside of steps: between two, and between epochs
+  /// Time in next(), by the stage that it waited for, as in Stats::data_wait_by_stage. `custom_transform` contains
+  /// every stage that has a name of the program's.
+  std::chrono::nanoseconds plan{}, read{}, decode{}, transform{}, deliver{}, custom_transform{}, copy{};
+  std::chrono::nanoseconds compute{};  ///< the program's work with a batch, until the step ends
+  std::chrono::nanoseconds other{};    ///< the program's time between steps and between epochs
   std::uint64_t batches = 0;
 
-  std::chrono::nanoseconds data_loader() const { return read + decode + transform + own_step + wait; }
-  std::chrono::nanoseconds all() const { return data_loader() + memcpy + compute + other; }
+  std::chrono::nanoseconds data_wait() const {
+    return plan + read + decode + transform + deliver + custom_transform + copy;
+  }
+  std::chrono::nanoseconds all() const { return data_wait() + compute + other; }
   StepTime& operator+=(const StepTime& step);
 };
 
@@ -268,7 +271,7 @@ enum class Binds : std::uint8_t {
   cores,              ///< the workers' time: of which stage and output, stands beside it
   prefetch,           ///< too few batches ahead for samples that take very unequal time
   memory,             ///< the read window
-  own_step,           ///< the program's own step on batches, in one thread
+  custom_transform,   ///< the program's function of whole batches, in one thread
   copy,               ///< copies to the device
 };
 std::string_view name(Binds binds);  ///< "storage bandwidth"
@@ -276,10 +279,10 @@ std::string_view name(Binds binds);  ///< "storage bandwidth"
 /// From service times, queue levels and the attribution of waits, of a second of running or more.
 struct Verdict {
   Binds binds = Binds::unknown;
-  std::string stage;   ///< that the consumer waits for, as in Stats::stages; empty where it does not, or for several
-  std::string output;  ///< that takes the workers most time, for cores and prefetch; else empty
-  double waited = 0;   ///< share of the consumer's time, 0 to 1, in which it waited
-  std::string text;    ///< one sentence for a person, with the numbers that it follows from
+  std::string stage;     ///< that the consumer waits for, as in Stats::stages; empty where it does not, or for several
+  std::string output;    ///< that takes the workers most time, for cores and prefetch; else empty
+  double data_wait = 0;  ///< share of the training loop's time, 0 to 1, in which it waited for batches
+  std::string text;      ///< one sentence for a person, with the numbers that it follows from
 };
 
 /// The times of a training loop over any loader.

@@ -47,13 +47,13 @@ BenchRow RowRecord::row() const {
     row.copy_gb_per_s = static_cast<double>(row.stats.copied_bytes) / static_cast<double>(copying.count());
   row.plain_copy_gb_per_s = spread_of(plain_copies_).median;
   if (const auto samples = static_cast<double>(row.stats.samples); samples > 0) {
-    row.loading_ms = std::chrono::duration<double, std::milli>(row.stats.consumer_wait).count() / samples;
-    row.training_ms = std::chrono::duration<double, std::milli>(row.stats.consumer_busy).count() / samples;
+    row.data_wait_ms = std::chrono::duration<double, std::milli>(row.stats.data_wait).count() / samples;
+    row.step_ms = std::chrono::duration<double, std::milli>(row.stats.step_time).count() / samples;
   }
   row.pinned = row.stats.staging.starts_with("page-locked");
-  const auto waited = row.stats.consumer_wait, all = waited + row.stats.consumer_busy;
+  const auto waited = row.stats.data_wait, all = waited + row.stats.step_time;
   if (all.count() > 0)
-    row.stall_percent = 100.0 * static_cast<double>(waited.count()) / static_cast<double>(all.count());
+    row.data_wait_percent = 100.0 * static_cast<double>(waited.count()) / static_cast<double>(all.count());
   if (!row.stats.stages.empty()) row.verdict = verdict_of(row.stats);
   return row;
 }

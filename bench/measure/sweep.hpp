@@ -49,10 +49,10 @@ struct BenchRow {
   Spread samples_per_s;
   double mb_per_s = 0;               ///< stored bytes read for the samples counted, in 10^6 a second
   double first_batch_ms = 0;         ///< median of the rounds
-  double loading_ms = 0;             ///< inside next(), for each sample
-  double training_ms = 0;            ///< between two of them, for each sample
+  double data_wait_ms = 0;           ///< inside next(), for each sample
+  double step_ms = 0;                ///< between two of them, for each sample
   bool pinned = false;               ///< batches lie in page-locked memory of the host
-  double stall_percent = 0;          ///< share of the measured time that the consumer spent in next()
+  double data_wait_percent = 0;      ///< share of the measured time that the consumer spent in next()
   double peak_memory_mb = 0;         ///< 10^6; without what the plain loop holds
   double resident_share = 0;         ///< of the dataset's pages, before the first round
   std::optional<Spread> efficiency;  ///< loader window / loop window, pair by pair

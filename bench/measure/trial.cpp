@@ -147,7 +147,7 @@ void measure(Loader& loader, const TrialOptions& options, std::chrono::nanosecon
   trial.seconds = std::chrono::duration<double>(took).count();
   trial.stats = loader.stats();
   // The last step has no next() behind it, from which the loader would know that it is over.
-  trial.stats.consumer_busy = std::max(trial.stats.consumer_busy, took - std::min(took, trial.stats.consumer_wait));
+  trial.stats.step_time = std::max(trial.stats.step_time, took - std::min(took, trial.stats.data_wait));
   trial.stats.wall = std::max(trial.stats.wall, took);
   if (!options.trace.empty()) trial.trace = loader.end_trace();
   if (!epoch_over || Clock::now() - start >= duration) return;
@@ -197,9 +197,9 @@ Trial run_consumer_alone(const Setting& setting, const TrialOptions& options, st
     trial.stats.samples += setting.batch_size;
     ++trial.stats.batches;
     check(options);
-    trial.stats.consumer_busy = Clock::now() - start;
-  } while (trial.stats.consumer_busy < duration);
-  trial.seconds = std::chrono::duration<double>(trial.stats.consumer_busy).count();
+    trial.stats.step_time = Clock::now() - start;
+  } while (trial.stats.step_time < duration);
+  trial.seconds = std::chrono::duration<double>(trial.stats.step_time).count();
   trial.stats.engine_reason = "mock loader: the consumer alone";
   return trial;
 }

@@ -42,8 +42,8 @@ std::string rows_text(const BenchReport& report) {
   std::vector<std::string> headings;
   if (several) headings = {"dataset", "format", "task"};
   for (const char* heading :
-       {"workers", "prefetch", "pinned", "batch", "loading s", "training s", "samples/s", "stall %", "peak MB",
-        "quartiles", "MB/s", "first batch ms", "cache", "engine", "efficiency"})
+       {"workers", "prefetch", "pinned", "batch", "data wait s/epoch", "steps s/epoch", "samples/s", "data wait %",
+        "peak MB", "quartiles", "MB/s", "first batch ms", "cache", "engine", "efficiency"})
     headings.emplace_back(heading);
   if (utilised) headings.emplace_back("AU %");
   if (digests) headings.emplace_back("digest");
@@ -57,8 +57,8 @@ std::string rows_text(const BenchReport& report) {
     for (std::string cell :
          {std::to_string(row.setting.workers), std::to_string(row.setting.prefetch),
           std::string(row.pinned ? "yes" : "no"), std::to_string(row.setting.batch_size),
-          time_text(report.epoch_loading_s(row)), time_text(report.epoch_training_s(row)),
-          rate_text(row.samples_per_s.median), fixed(row.stall_percent, 1), fixed(row.peak_memory_mb, 0),
+          time_text(report.epoch_data_wait_s(row)), time_text(report.epoch_step_s(row)),
+          rate_text(row.samples_per_s.median), fixed(row.data_wait_percent, 1), fixed(row.peak_memory_mb, 0),
           rate_text(row.samples_per_s.low) + "-" + rate_text(row.samples_per_s.high), fixed(row.mb_per_s, 1),
           fixed(row.first_batch_ms, 1), std::string(row.warm() ? "warm" : "cold"), row.engine, efficiency_text(row)})
       cells.push_back(std::move(cell));
@@ -86,9 +86,9 @@ std::string stages_text(const BenchReport& report, const BenchRow& row) {
                      std::to_string(row.setting.prefetch) + ", batch size " + std::to_string(row.setting.batch_size) +
                      "): stages in " + fixed(row.seconds, 1) + " s of " + std::to_string(row.rounds) +
                      (row.rounds == 1 ? " round\n" : " rounds\n");
-  Table table({"stage", "threads", "busy s", "waits for input s", "waits for room s", "busy %", "us/sample"});
+  Table table({"stage", "threads", "busy s", "input wait s", "room wait s", "busy %", "us/sample"});
   for (const StageStats& stage : row.stats.stages) {
-    const double busy = seconds(stage.busy), in = seconds(stage.stalled_in), out = seconds(stage.stalled_out);
+    const double busy = seconds(stage.busy), in = seconds(stage.input_wait), out = seconds(stage.room_wait);
     table.add({stage.name, std::to_string(stage.threads), fixed(busy, 2), fixed(in, 2), fixed(out, 2),
                percent(busy, row.seconds * std::max(1U, stage.threads)),
                row.samples > 0 ? fixed(busy * 1e6 / static_cast<double>(row.samples), 1) : "-"});
@@ -167,9 +167,9 @@ std::string accelerators_text(const BenchReport& report) {
 
 std::string waits_text(const BenchRow& row) {
   std::string text;
-  for (const auto& [stage, time] : row.stats.waited_for)
+  for (const auto& [stage, time] : row.stats.data_wait_by_stage)
     if (time.count() > 0) text += (text.empty() ? "" : ", ") + stage + " " + fixed(seconds(time), 2) + " s";
-  return text.empty() ? text : "the consumer waited for: " + text;
+  return text.empty() ? text : "data wait by stage: " + text;
 }
 
 std::vector<const BenchRow*> BenchReport::fastest() const {
@@ -186,18 +186,19 @@ std::vector<const BenchRow*> BenchReport::by_loading_time() const {
     const std::string& task = subject_of(**of_task).task;
     const auto end =
         std::find_if(of_task, rows.end(), [&](const BenchRow* row) { return subject_of(*row).task != task; });
-    std::stable_sort(of_task, end, [](const BenchRow* a, const BenchRow* b) { return a->loading_ms < b->loading_ms; });
+    std::stable_sort(of_task, end,
+                     [](const BenchRow* a, const BenchRow* b) { return a->data_wait_ms < b->data_wait_ms; });
     of_task = end;
   }
   return rows;
 }
 
-double BenchReport::epoch_loading_s(const BenchRow& row) const {
-  return row.loading_ms / 1e3 * static_cast<double>(subject_of(row).dataset.samples);
+double BenchReport::epoch_data_wait_s(const BenchRow& row) const {
+  return row.data_wait_ms / 1e3 * static_cast<double>(subject_of(row).dataset.samples);
 }
 
-double BenchReport::epoch_training_s(const BenchRow& row) const {
-  return row.training_ms / 1e3 * static_cast<double>(subject_of(row).dataset.samples);
+double BenchReport::epoch_step_s(const BenchRow& row) const {
+  return row.step_ms / 1e3 * static_cast<double>(subject_of(row).dataset.samples);
 }
 
 std::string to_text(const BenchReport& report) {

@@ -33,17 +33,18 @@ struct BenchReport {
   /// All rows as a table shows them: those of a task together, the shortest loading time first.
   std::vector<const BenchRow*> by_loading_time() const;
   /// Seconds that an epoch of the row's dataset spends loading and training, at the row's pace.
-  double epoch_loading_s(const BenchRow& row) const;
-  double epoch_training_s(const BenchRow& row) const;
+  double epoch_data_wait_s(const BenchRow& row) const;
+  double epoch_step_s(const BenchRow& row) const;
 };
 
 /// The rows, the limits, and the stage table of the fastest row of each task.
 std::string to_text(const BenchReport& report);
 
 /// {"penstock": version, "machine": {...}, "dataset": {...}, "rows": [{"task", "workers", "prefetch", "batch_size",
-/// "engine", "engine_reason", "cache": "warm" | "cold", "samples_per_s", "mb_per_s", "first_batch_ms", "stall_percent",
-/// "peak_rss_mb", "efficiency", "digest", "stages": {"read": {"busy_s", "stalled_in_s", "stalled_out_s"}, ...}}]}
-/// and "advice": of the fastest row of each task, [{"dataset", "task", "workers", "prefetch", "batch_size", "gains":
+/// "engine", "engine_reason", "cache": "warm" | "cold", "samples_per_s", "mb_per_s", "first_batch_ms",
+/// "data_wait_percent", "peak_rss_mb", "efficiency", "digest", "stages": {"read": {"busy_s", "input_wait_s",
+/// "room_wait_s"}, ...}}]} and "advice": of the fastest row of each task, [{"dataset", "task", "workers", "prefetch",
+/// "batch_size", "gains":
 /// [{"knob", "value", "samples_per_s", "ratio", "limit", "text"}], "elsewhere"}]; and, where batches were copied to a
 /// device, "device", "staging", "copied_mb", "copy_gb_per_s" and "plain_copy_gb_per_s"; with a consumer of MLPerf
 /// Storage's "accelerator" and, of a row, "accelerator_utilisation"; with a stall split "stall_split" of the fastest
@@ -65,7 +66,7 @@ std::string to_html(const BenchReport& report);
 /// beside a plain loop of them. Empty for other rows.
 std::string copies_text(const BenchRow& row);
 
-/// "the consumer waited for: read 1.20 s, decode 0.10 s". Empty where no loader was measured.
+/// "data wait by stage: read 1.20 s, decode 0.10 s". Empty where no loader was measured.
 std::string waits_text(const BenchRow& row);
 
 /// What a step of the row is made of, by its stall split: a table of the runs and a sentence. Empty for other rows.

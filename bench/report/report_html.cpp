@@ -63,7 +63,7 @@ std::string verdict_section(const BenchReport& report, const BenchRow& row) {
   const bool fed = row.verdict.binds == Binds::nothing || row.verdict.binds == Binds::consumer;
   std::string tiles = tile(with_commas(static_cast<std::uint64_t>(row.samples_per_s.median)), "samples/s");
   if (!row.stats.stages.empty()) {
-    tiles += tile(fixed(row.stall_percent, 1) + " %", "of its time the consumer waited");
+    tiles += tile(fixed(row.data_wait_percent, 1) + " %", "of the loop's time was data wait");
     tiles += tile(milliseconds(row.first_batch_ms / 1e3), "to the first batch");
     tiles += tile(fixed(row.mb_per_s, 1) + " MB/s", "read for these samples");
   }
@@ -155,7 +155,7 @@ std::string stages_section(const BenchReport& report, const BenchRow& row) {
   std::string bars, table;
   std::size_t line = 0;
   for (const StageStats& stage : row.stats.stages) {
-    const double busy = seconds(stage.busy), in = seconds(stage.stalled_in), out = seconds(stage.stalled_out);
+    const double busy = seconds(stage.busy), in = seconds(stage.input_wait), out = seconds(stage.room_wait);
     const double all = std::max({row.seconds * std::max(1U, stage.threads), busy + in + out, 1e-9});
     bars +=
         html_bar(line++, stage.name + " (" + std::to_string(stage.threads) + ")",
@@ -166,16 +166,16 @@ std::string stages_section(const BenchReport& report, const BenchRow& row) {
   return section(titled(report, row, "stages"),
                  html_chart(bars, line) +
                      "<p class=\"key\"><span style=\"background:var(--water)\"></span>works"
-                     "<span style=\"background:var(--wait)\"></span>waits for input"
-                     "<span style=\"background:var(--room)\"></span>waits for room</p>"
-                     "<table><tr><th>stage</th><th>threads</th><th>busy s</th><th>waits for input s</th>"
-                     "<th>waits for room s</th></tr>\n" +
+                     "<span style=\"background:var(--wait)\"></span>input wait"
+                     "<span style=\"background:var(--room)\"></span>room wait</p>"
+                     "<table><tr><th>stage</th><th>threads</th><th>busy s</th><th>input wait s</th>"
+                     "<th>room wait s</th></tr>\n" +
                      table + "</table>");
 }
 
 std::string histograms_section(const BenchReport& report, const BenchRow& row) {
   constexpr std::array<std::pair<std::string_view, const char*>, 8> kNames{
-      {{"wait", "waits for a batch"},
+      {{"data_wait", "waits for a batch"},
        {"step", "steps of the consumer"},
        {"sample", "a sample in its worker"},
        {"read", "of that, reading"},
@@ -306,8 +306,8 @@ std::string rows_section(const BenchReport& report) {
   std::string html = "<table><tr>";
   if (several) html += "<th>dataset</th><th class=\"word\">format</th><th class=\"word\">task</th>";
   html +=
-      "<th>workers</th><th>prefetch</th><th>pinned</th><th>batch</th><th>loading s</th><th>training s</th>"
-      "<th>samples/s</th><th>stall %</th><th>peak MB</th><th>quartiles</th><th>MB/s</th><th>first batch ms</th>"
+      "<th>workers</th><th>prefetch</th><th>pinned</th><th>batch</th><th>data wait s/epoch</th><th>steps s/epoch</th>"
+      "<th>samples/s</th><th>data wait %</th><th>peak MB</th><th>quartiles</th><th>MB/s</th><th>first batch ms</th>"
       "<th>cache</th><th>engine</th>";
   html += std::string(efficiency ? "<th>efficiency</th>" : "") + (utilised ? "<th>AU %</th>" : "") +
           (digests ? "<th>digest</th>" : "") + "</tr>\n";
@@ -323,8 +323,8 @@ std::string rows_section(const BenchReport& report) {
               word(subject.dataset.format) + word(subject.task);
     html += html_cell(std::to_string(row.setting.workers)) + html_cell(std::to_string(row.setting.prefetch)) +
             html_cell(row.pinned ? "yes" : "no") + html_cell(std::to_string(row.setting.batch_size)) +
-            html_cell(fixed(report.epoch_loading_s(row), 3)) + html_cell(fixed(report.epoch_training_s(row), 3)) +
-            html_cell(fixed(row.samples_per_s.median, 1)) + html_cell(fixed(row.stall_percent, 1)) +
+            html_cell(fixed(report.epoch_data_wait_s(row), 3)) + html_cell(fixed(report.epoch_step_s(row), 3)) +
+            html_cell(fixed(row.samples_per_s.median, 1)) + html_cell(fixed(row.data_wait_percent, 1)) +
             html_cell(fixed(row.peak_memory_mb, 0)) +
             html_cell(fixed(row.samples_per_s.low, 0) + " to " + fixed(row.samples_per_s.high, 0)) +
             html_cell(fixed(row.mb_per_s, 1)) + html_cell(fixed(row.first_batch_ms, 1)) +

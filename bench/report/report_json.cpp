@@ -82,27 +82,27 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
             {"samples_per_s", row.samples_per_s.median},
             {"mb_per_s", row.mb_per_s},
             {"first_batch_ms", row.first_batch_ms},
-            {"stall_percent", row.stall_percent},
+            {"data_wait_percent", row.data_wait_percent},
             {"peak_rss_mb", row.peak_memory_mb},
             {"efficiency", row.efficiency ? Json(row.efficiency->median) : Json(nullptr)},
             {"digest", row.digest ? Json(hex(*row.digest)) : Json(nullptr)}};
   Json stages = Json::object();
   for (const StageStats& stage : row.stats.stages)
     stages[stage.name] = {{"busy_s", seconds(stage.busy)},
-                          {"stalled_in_s", seconds(stage.stalled_in)},
-                          {"stalled_out_s", seconds(stage.stalled_out)},
+                          {"input_wait_s", seconds(stage.input_wait)},
+                          {"room_wait_s", seconds(stage.room_wait)},
                           {"threads", stage.threads}};
   json["stages"] = std::move(stages);
   if (reads_store(row.stats)) json["store"] = store_json(row.stats);
   if (has_node_cache(row.stats)) json["disk_cache"] = node_cache_json(row.stats);
   Json waits = Json::object();
-  for (const auto& [stage, time] : row.stats.waited_for) waits[stage] = seconds(time);
-  json["waited_for_s"] = std::move(waits);
+  for (const auto& [stage, time] : row.stats.data_wait_by_stage) waits[stage] = seconds(time);
+  json["data_wait_by_stage_s"] = std::move(waits);
   const Verdict& verdict = row.verdict;
   json["verdict"] = {{"binds", name(verdict.binds)},
                      {"stage", verdict.stage},
                      {"output", verdict.output},
-                     {"waited", verdict.waited},
+                     {"data_wait", verdict.data_wait},
                      {"text", verdict.text}};
   const bool fed = verdict.binds == Binds::nothing || verdict.binds == Binds::consumer;
   json["bottleneck"] = fed ? "consumer" : verdict.stage;
@@ -123,8 +123,8 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
   json["plain_copy_gb_per_s"] = row.plain_copy_gb_per_s > 0 ? Json(row.plain_copy_gb_per_s) : Json(nullptr);
   json["notes"] = row.notes;
   json["pinned"] = row.pinned;
-  json["epoch_loading_s"] = report.epoch_loading_s(row);
-  json["epoch_training_s"] = report.epoch_training_s(row);
+  json["epoch_data_wait_s"] = report.epoch_data_wait_s(row);
+  json["epoch_step_s"] = report.epoch_step_s(row);
   json["accelerator_utilisation"] = row.accelerator_utilisation ? Json(*row.accelerator_utilisation) : Json(nullptr);
   json["stall_split"] = row.stall_split ? split_json(*row.stall_split) : Json(nullptr);
   return json;

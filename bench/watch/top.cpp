@@ -33,7 +33,7 @@ Figures done_between(const Figures& before, const Figures& after) {
     if (counter.rule == Counter::Rule::counts) counter.set(done, since(counter.get(before), counter.get(after)));
   for (std::size_t i = 0; i < std::min(before.stage_count, after.stage_count); ++i) {
     done.stages[i].busy = since(before.stages[i].busy, after.stages[i].busy);
-    done.stages[i].waited_for = since(before.stages[i].waited_for, after.stages[i].waited_for);
+    done.stages[i].data_wait = since(before.stages[i].data_wait, after.stages[i].data_wait);
   }
   return done;
 }
@@ -68,12 +68,12 @@ LoaderUse use_of(const WatchedLoader& loader, const WatchedLoader* earlier, cons
     use.samples_per_s = static_cast<double>(done.samples) / seconds;
     use.stored_per_s = static_cast<double>(done.stored_bytes) / seconds;
   }
-  use.waited = done.waited();
+  use.data_wait = done.data_wait_share();
   for (const StageFigures& stage : std::span(done.stages).first(done.stage_count))
     use.stages.push_back(
         {.kind = stage.kind,
          .busy = std::min(1.0, share(stage.busy, done.wall) / std::max(1.0, static_cast<double>(stage.threads))),
-         .waited = std::min(1.0, share(stage.waited_for, done.wall))});
+         .data_wait = std::min(1.0, share(stage.data_wait, done.wall))});
   return use;
 }
 
@@ -93,7 +93,7 @@ std::string state_text(const LoaderUse& use) {
 }
 
 std::string loaders_text(const std::vector<LoaderUse>& uses, bool users) {
-  std::vector<std::string> headings{"PID",   "program",    "rank",   "samples/s", "MB/s", "waited",
+  std::vector<std::string> headings{"PID",   "program",    "rank",   "samples/s", "MB/s", "data wait",
                                     "ready", "slabs free", "memory", "state",     "binds"};
   if (users) headings.insert(headings.begin() + 1, "user");
   Table table(headings);
@@ -105,7 +105,7 @@ std::string loaders_text(const std::vector<LoaderUse>& uses, bool users) {
                                    std::to_string(figures.rank) + "/" + std::to_string(figures.world),
                                    fixed(use.samples_per_s, 1),
                                    fixed(use.stored_per_s / 1e6, 1),
-                                   percent(use.waited),
+                                   percent(use.data_wait),
                                    with_commas(figures.ready),
                                    with_commas(figures.free_slabs) + "/" + with_commas(figures.slabs),
                                    bytes_text(figures.memory()),
@@ -127,9 +127,9 @@ std::string stages_text(const std::vector<LoaderUse>& uses) {
       text += "  " + std::string(name(stage.kind)) + " " + bar(stage.busy) + " " + percent(stage.busy);
     std::string waited;
     for (const LoaderUse::Stage& stage : use.stages)
-      if (stage.waited >= 0.005)
-        waited += (waited.empty() ? "" : ", ") + std::string(name(stage.kind)) + " " + percent(stage.waited);
-    if (!waited.empty()) text += "  waited for: " + waited;
+      if (stage.data_wait >= 0.005)
+        waited += (waited.empty() ? "" : ", ") + std::string(name(stage.kind)) + " " + percent(stage.data_wait);
+    if (!waited.empty()) text += "  data wait: " + waited;
     text += "\n";
   }
   return text;
@@ -148,7 +148,7 @@ std::string ranks_text(const std::vector<LoaderUse>& uses) {
     std::set<std::uint64_t> numbers;
     std::vector<RankWait> waits;
     for (const LoaderUse* use : ranks) {
-      waits.push_back({.rank = use->loader->view.figures.rank, .waited = use->waited});
+      waits.push_back({.rank = use->loader->view.figures.rank, .data_wait = use->data_wait});
       numbers.insert(waits.back().rank);
     }
     if (ranks.size() < 2 || numbers.size() != ranks.size()) continue;  // several trainings with as many ranks

@@ -30,11 +30,12 @@ struct LoaderUse {
   /// Since the look before; where nothing was shown since, as of the whole run; 0 where it is idle, waits or is
   /// stopped.
   double samples_per_s = 0, stored_per_s = 0;
-  double waited = 0;  ///< share, 0 to 1, of its time in which the consumer waited; of the same time as the rates
+  double data_wait =
+      0;  ///< share, 0 to 1, of its time in which the training loop waited; of the same time as the rates
   struct Stage {
     StageKind kind{};
-    double busy = 0;    ///< share of its threads' time
-    double waited = 0;  ///< share of the consumer's time in which it waited for this stage
+    double busy = 0;       ///< share of its threads' time
+    double data_wait = 0;  ///< share of the training loop's time in which it waited for this stage
   };
   std::vector<Stage> stages;
 };

@@ -27,7 +27,7 @@ Json json_of(const LoaderUse& use) {
             {"for_s", use.for_s},
             {"samples_per_s", use.samples_per_s},
             {"mb_per_s", use.stored_per_s / 1e6},
-            {"waited", use.waited},
+            {"data_wait", use.data_wait},
             {"level",
              {{"ready", figures.ready},
               {"free_slabs", figures.free_slabs},
@@ -41,13 +41,13 @@ Json json_of(const LoaderUse& use) {
     const std::string stage_name(name(stage.kind));
     stages[stage_name] = {{"threads", stage.threads},
                           {"busy_s", seconds(stage.busy)},
-                          {"stalled_in_s", seconds(stage.stalled_in)},
-                          {"stalled_out_s", seconds(stage.stalled_out)}};
-    waits[stage_name] = seconds(stage.waited_for);
+                          {"input_wait_s", seconds(stage.input_wait)},
+                          {"room_wait_s", seconds(stage.room_wait)}};
+    waits[stage_name] = seconds(stage.data_wait);
     busy[stage_name] = use.stages[i].busy;
   }
   json["stages"] = stages;
-  json["waited_for"] = waits;
+  json["data_wait_by_stage_s"] = waits;
   json["busy"] = busy;
   const bool staged = figures.binds_stage != Figures::kNoStage;
   json["verdict"] = {{"binds", name(static_cast<Binds>(figures.binds))},

@@ -24,12 +24,13 @@ void tell(const BenchRow& row) {
 }
 
 std::string table_of(const TuneResult& result) {
-  Table table({"workers", "prefetch", "batch", "samples/s", "predicted", "stall %", "first batch ms", "peak MB", ""});
+  Table table(
+      {"workers", "prefetch", "batch", "samples/s", "predicted", "data wait %", "first batch ms", "peak MB", ""});
   for (std::size_t i = 0; i < result.tried.size(); ++i) {
     const BenchRow& row = result.tried[i];
     table.add({std::to_string(row.setting.workers), std::to_string(row.setting.prefetch),
                std::to_string(row.setting.batch_size), fixed(row.samples_per_s.median, 1),
-               fixed(result.predicted[i], 1), fixed(row.stall_percent, 1), fixed(row.first_batch_ms, 1),
+               fixed(result.predicted[i], 1), fixed(row.data_wait_percent, 1), fixed(row.first_batch_ms, 1),
                fixed(row.peak_memory_mb, 0), row.setting == result.best.setting ? "<- best" : ""});
   }
   return table.text();

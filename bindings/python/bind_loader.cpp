@@ -335,13 +335,14 @@ PyType_Slot kIteratorSlots[] = {{Py_tp_traverse, reinterpret_cast<void*>(travers
 
 constexpr const char* kDoc =
     "Reads, decodes and assembles batches ahead of your loop. One `for` over it is one epoch.\n\n"
-    "A batch is a dict. Outputs are Tensors (rows, ...) or Ragged. \"__key__\" is a list of str. \"__valid__\" is\n"
-    "a bool Tensor (rows,): False for padding and invalid rows. \"__source__\", of mixtures, numbers the sources.";
+    "A batch is a dict. Outputs are Tensors (rows, ...) or Ragged. \"__key__\" is a list of str.\n"
+    "\"__valid__\" is a bool Tensor (rows,): False for padding and invalid rows. \"__source__\" (rows,)\n"
+    "is the number of the source in a mixture.";
 
 const char* init_doc() {
   static const std::string text =
       "dataset: a path, a Dataset, or a Mixture.\n" + options_for_python("") +
-      "docs/reference/options.md describes them in full. Raises Error, also as ps.open() does.";
+      "docs/reference/options.md describes them in full. Raises Error.";
   return text.c_str();
 }
 
@@ -396,9 +397,9 @@ void bind_loader_class(nb::module_& module) {
           "The dataset. For a mixture, it contains the samples of all sources.")
       .def("set_epoch", &PythonLoader::set_epoch, nb::arg("epoch"), "Moves to the first batch of that epoch.")
       .def("state_dict", state_dict, nb::sig("def state_dict(self) -> dict[str, typing.Any]"),
-           "The position after the last batch, or of the batch that raised: a small dict for JSON.")
+           "The position after the last batch that next() returned, as a small dict for JSON.")
       .def("load_state_dict", load_state_dict, nb::arg("state_dict"),
-           "Moves to the position of a state. Raises Error if the dataset or the sample order differs.")
+           "Moves to the position of a state. The next `for` resumes there.")
       .def(
           "at",
           [](PythonLoader& self, std::uint64_t epoch, std::uint64_t batch) {
@@ -409,14 +410,14 @@ void bind_loader_class(nb::module_& module) {
            nb::sig("def explain(self, epoch: int, batch: int, row: int) -> dict[str, typing.Any]"),
            "The origin of a row: key, file and offset of each output, and the draws of every transform.")
       .def("stats", stats_of, nb::sig("def stats(self) -> penstock._stats.Stats"),
-           "Counters and times, as a dict. str() of it is a table. Any thread may call it.")
+           "Counters, times and the cause of waits, as a dict. str() of it is a table.")
       .def(
           "metrics",
           [](PythonLoader& self, const std::string& prefix) { return stats_of(self).attr("metrics")(prefix); },
           nb::arg("prefix") = "penstock/", nb::sig("def metrics(self, prefix: str = 'penstock/') -> dict[str, float]"),
           "stats() as a flat dict of floats, for wandb, TensorBoard and Lightning's log_dict().")
       .def("gains", gains_of_loader, nb::sig("def gains(self) -> list[dict[str, typing.Any]]"),
-           "Predicts from stats() what other options would gain: a list of dicts, best first.")
+           "Predicts the speed-up of other options from stats(): a list of dicts, best first.")
       .def("reset_stats", reset_stats, "Sets the counters and times of stats() to zero. Any thread may call it.")
       .def("mark_step", &PythonLoader::mark_step,
            "Ends a training step. steps() and traces then count from mark to mark.")
@@ -424,7 +425,7 @@ void bind_loader_class(nb::module_& module) {
           "steps", [](PythonLoader& self, const nb::object& schedule) { return to_python(self.steps(), schedule); },
           nb::arg("schedule") = nb::none(),
           nb::sig("def steps(self, schedule: Schedule | None = None) -> penstock._profile.steps.Steps"),
-          "Time of each training step, in the words of profilers. str() of it is a table.")
+          "Time of each training step: data wait, compute and other. str() of it is a table.")
       .def("trace", trace, nb::arg("file"), nb::kw_only(), nb::arg("max_events") = TraceOptions{}.max_events,
            nb::arg("schedule") = nb::none(),
            nb::sig(
@@ -468,7 +469,7 @@ void bind_loader(nb::module_& module) {
       "slow_rank",
       [](const std::vector<std::pair<std::uint64_t, double>>& ranks) {
         std::vector<RankWait> waits;
-        for (const auto& [rank, waited] : ranks) waits.push_back({.rank = rank, .waited = waited});
+        for (const auto& [rank, wait] : ranks) waits.push_back({.rank = rank, .data_wait = wait});
         const SlowRank slow = slow_rank(waits);
         return nb::make_tuple(slow.which, text(slow.text));
       },

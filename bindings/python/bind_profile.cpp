@@ -20,7 +20,7 @@ Clock::time_point point(std::int64_t nanoseconds) {
 // A failed next() waited too, and ends the epoch for the log.
 void log_next(StepLog& log, std::int64_t asked, std::int64_t got, bool batch) {
   log.asks(point(asked));
-  log.gets(point(got), {.wait = point(got) - point(asked)}, batch);
+  log.gets(point(got), {.deliver = point(got) - point(asked)}, batch);
   if (!batch) log.epoch_ends(point(got));
 }
 

@@ -47,7 +47,6 @@ std::shared_ptr<Loader> started(Dataset dataset, LoaderOptions options, const st
   end_buried();
   if (step != nullptr) {
     options.batch_transform = [step](Batch& batch) { step->run(batch); };
-    options.batch_transform_stage = "python";
   }
   const WithoutInterpreter released;
   const ErrorContext where{.dataset = dataset.path().string()};

@@ -26,8 +26,8 @@ nb::dict stages(const Stats& stats) {
     nb::dict one;
     one["threads"] = stage.threads;
     one["busy_s"] = seconds(stage.busy);
-    one["stalled_in_s"] = seconds(stage.stalled_in);
-    one["stalled_out_s"] = seconds(stage.stalled_out);
+    one["input_wait_s"] = seconds(stage.input_wait);
+    one["room_wait_s"] = seconds(stage.room_wait);
     all[text(stage.name)] = one;
   }
   return all;
@@ -35,7 +35,7 @@ nb::dict stages(const Stats& stats) {
 
 nb::dict waits(const Stats& stats) {
   nb::dict all;
-  for (const auto& [stage, time] : stats.waited_for) all[text(stage)] = seconds(time);
+  for (const auto& [stage, time] : stats.data_wait_by_stage) all[text(stage)] = seconds(time);
   return all;
 }
 
@@ -127,21 +127,22 @@ nb::list levels(const Stats& stats) {
   return all;
 }
 
-// In seconds, in the words of profilers.
 nb::dict to_python(const StepTime& step) {
-  nb::dict split;
-  split["read"] = seconds(step.read);
-  split["decode"] = seconds(step.decode);
-  split["transform"] = seconds(step.transform);
-  split["own_step"] = seconds(step.own_step);
-  split["wait"] = seconds(step.wait);
-  nb::dict words;
-  words["DataLoader"] = split;
-  words["Memcpy"] = seconds(step.memcpy);
-  words["Compute"] = seconds(step.compute);
-  words["Other"] = seconds(step.other);
-  words["batches"] = step.batches;
-  return words;
+  nb::dict by_stage;
+  by_stage["plan"] = seconds(step.plan);
+  by_stage["read"] = seconds(step.read);
+  by_stage["decode"] = seconds(step.decode);
+  by_stage["transform"] = seconds(step.transform);
+  by_stage["deliver"] = seconds(step.deliver);
+  by_stage["custom_transform"] = seconds(step.custom_transform);
+  by_stage["copy"] = seconds(step.copy);
+  nb::dict times;
+  times["data_wait_s"] = seconds(step.data_wait());
+  times["data_wait_by_stage_s"] = by_stage;
+  times["compute_s"] = seconds(step.compute);
+  times["other_s"] = seconds(step.other);
+  times["batches"] = step.batches;
+  return times;
 }
 
 nb::bytes bytes_of(const Figures& figures) {
@@ -163,7 +164,7 @@ nb::dict verdict(const Stats& stats) {
   all["binds"] = text(name(said.binds));
   all["stage"] = text(said.stage);
   all["output"] = text(said.output);
-  all["waited"] = said.waited;
+  all["data_wait"] = said.data_wait;
   all["text"] = text(said.text);
   return all;
 }
@@ -206,7 +207,7 @@ nb::object to_python(const Steps& steps, const nb::object& schedule) {
 nb::object to_python(const Stats& stats) {
   nb::dict all;
   set_counters(all, "", stats);
-  all["waited_for"] = waits(stats);
+  all["data_wait_by_stage_s"] = waits(stats);
   all["verdict"] = verdict(stats);
   all["stages"] = stages(stats);
   all["outputs"] = outputs(stats);

@@ -29,8 +29,8 @@ void waited_for_lock(nanoseconds time) {
   awaited_lock += time;
 }
 
-BatchStage::BatchStage(Stage& before, const std::string& name, std::function<void(Batch&)> step, std::size_t ahead)
-    : QueuedStage(before, name, ahead, "penstock-batch"), step_(step), again_(std::move(step)) {}
+BatchStage::BatchStage(Stage& before, std::function<void(Batch&)> step, std::size_t ahead)
+    : QueuedStage(before, "custom_transform", ahead, "penstock-batch"), step_(step), again_(std::move(step)) {}
 
 bool BatchStage::join(std::chrono::milliseconds /*grace*/) {
   if (thread_ == nullptr) return true;
@@ -52,8 +52,8 @@ void BatchStage::work(Batch& batch) {
 
 void BatchStage::report(Stats& stats) const {
   QueuedStage::report(stats);
-  stats.own_step_on_cores += on_cores_.get();
-  stats.own_step_awaits_lock += awaits_lock_.get();
+  stats.custom_transform_on_cores += on_cores_.get();
+  stats.custom_transform_awaits_lock += awaits_lock_.get();
 }
 
 void BatchStage::reset_stats() {

@@ -1,10 +1,10 @@
-// The user's own step on whole batches: a stage between delivery and next(), in one thread ahead of the consumer.
+// Runs the program's function of whole batches: a stage between delivery and next(), in one thread ahead of the
+// consumer.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <string>
 #include <thread>
 
 #include <loader/batch/queued_stage.hpp>
@@ -19,7 +19,7 @@ void waited_for_lock(std::chrono::nanoseconds time);
 /// hands.
 class BatchStage final : public QueuedStage {
  public:
-  BatchStage(Stage& before, const std::string& name, std::function<void(Batch&)> step, std::size_t ahead);
+  BatchStage(Stage& before, std::function<void(Batch&)> step, std::size_t ahead);
 
   Batch apply(Batch batch) override;
   /// However long it takes: the step uses what belongs to the user. False from inside the step, which cannot wait for

@@ -23,12 +23,12 @@ void QueuedStage::run() {
 bool QueuedStage::advance(std::uint64_t generation) {
   Stopwatch watch;
   std::optional<BatchResult> result = before_.take_of(generation);
-  clock_.stalled_in.add(watch.lap());
+  clock_.input_wait.add(watch.lap());
   if (!result || !pass(*result, generation)) return false;
   watch.lap();
   result->journey.passed.push_back(watch.last());
   const bool wanted = put(generation, std::move(*result));
-  clock_.stalled_out.add(watch.lap());
+  clock_.room_wait.add(watch.lap());
   return wanted;
 }
 

@@ -40,10 +40,10 @@ unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, Reads
   const auto filling = static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
   const bool small = row_bytes <= kSmallBatch / options.batch_size;
   const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);
-  const unsigned on_batch = options.batch_transform ? options.prefetch + 1 : 0;
+  const unsigned transformed = options.batch_transform ? options.prefetch + 1 : 0;
   const unsigned behind = options.device_options.opened != nullptr ? options.device_options.prefetch + 1
                                                                    : options.memory_options.reserved_batches;
-  return ahead + on_batch + behind;
+  return ahead + transformed + behind;
 }
 
 unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead) {

@@ -51,7 +51,7 @@ bool DeviceCopy::pass(BatchResult& result, std::uint64_t generation) {
   if (result.failure != nullptr) return true;
   Stopwatch watch;
   DeviceSlab* slab = wait_for_room(generation) ? pool_->acquire([&] { return !wants(generation); }) : nullptr;
-  clock_.stalled_out.add(watch.lap());
+  clock_.room_wait.add(watch.lap());
   if (slab != nullptr) copy(result, slab, generation);
   return slab != nullptr;
 }
@@ -91,7 +91,7 @@ void DeviceCopy::fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& 
   };
   Stopwatch watch;
   if (tasks_.reads != nullptr) slab.await_readers(stream.handle(), *copy.begun);
-  clock.stalled_out.add(watch.lap());
+  clock.room_wait.add(watch.lap());
   try {
     bring();
   } catch (const RefusedJpeg&) {
@@ -106,7 +106,7 @@ void DeviceCopy::fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& 
 void DeviceCopy::settle() {
   while (std::optional<InFlight> copy = in_flight_.pop({})) {
     await(*copy);
-    // What the user's own step kept of the batch is the program's from now on.
+    // From now on, the parts of the batch that batch_transform kept belong to the program.
     if (copy->host.slab().use_count() > 1) host_->hand_over(copy->host.slab().get());
   }
 }

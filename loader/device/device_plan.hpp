@@ -16,8 +16,8 @@ namespace penstock {
 /// The chains as the host runs them: those whose last steps can be a pass of the device end in uint8 (H, W, C), or in
 /// float32 points, in their place. Nothing where none can, or `where` forbids it.
 ///
-/// Automatic leaves alone what would show: on_batch sees the batch before the copy, and marked rows are zeroed on the
-/// host.
+/// Automatic leaves alone what would show: batch_transform sees the batch before the copy, and marked rows are zeroed
+/// on the host.
 std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions& options);
 
 /// What the reader gets of `host` outputs, which those of `whole` are to be made of. An output whose shapes do not fit

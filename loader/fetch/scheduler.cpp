@@ -77,7 +77,7 @@ std::optional<Scheduler::Command> Scheduler::next_command(std::stop_token stop) 
 
 void Scheduler::run(std::stop_token stop) {
   while (const auto command = next_command(stop)) {
-    context_.recorder.clocks().plan.stalled_in.add(watch_.lap());
+    context_.recorder.clocks().plan.input_wait.add(watch_.lap());
     sequence_ = 0;
     begins_ = true;
     feed(*command, stop);
@@ -96,7 +96,7 @@ void Scheduler::planned() {
 void Scheduler::waited(StageClock& stage, Activity::Kind kind) {
   const Clock::time_point began = watch_.last();
   const nanoseconds time = watch_.lap();
-  stage.stalled_out.add(time);
+  stage.room_wait.add(time);
   context_.recorder.scheduler().add(began, kind, time);
   trace(kind == Activity::no_slab ? TraceSpan::Kind::no_slab : TraceSpan::Kind::no_room, began, time);
   context_.tasks.waits_for_room(watch_.last(), false);

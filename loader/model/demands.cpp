@@ -132,7 +132,7 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   const double batches = static_cast<double>(stats.batches);
   if (wall <= 0 || samples <= 0 || batches <= 0 || stats.last_rows.empty()) return demands;
   demands.samples_per_s = samples / wall;
-  demands.step = seconds_of(stats.consumer_busy) / batches;
+  demands.step = seconds_of(stats.step_time) / batches;
   demands.fullness = std::clamp(samples / (batches * batch_size), 1.0 / batch_size, 1.0);
   if (stats.slabs > 0) demands.row_bytes = static_cast<double>(stats.slab_bytes / stats.slabs) / batch_size;
 

@@ -63,7 +63,7 @@ struct Demands {
   StorageDemand storage;
   BlockOffer blocks;           ///< what a block shuffle would join
   double plan = 0;             ///< seconds of the scheduler's thread for a row
-  std::vector<double> line;    ///< seconds a batch of each stage behind the workers: the program's own step, the copy
+  std::vector<double> line;    ///< seconds a batch of each stage behind the workers: the custom transform, the copy
   double step = 0;             ///< seconds of the consumer for a batch
   bool step_computes = false;  ///< on one of the cores, rather than on a device
   double row_bytes = 0;        ///< of a batch's memory, for each row

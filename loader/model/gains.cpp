@@ -88,7 +88,7 @@ Outlook Forecast::outlook_of(const Demands& demands, const MachineModel& machine
     better.storage.latency = 0;
     for (RowDemand& row : better.rows) row.reads = better.storage.bytes_per_s > 0 ? row.reads : 0;
   });
-  eased("the program's own step", [](Demands& better) { std::ranges::fill(better.line, 0.0); });
+  eased("the custom transform", [](Demands& better) { std::ranges::fill(better.line, 0.0); });
   eased("the plan", [](Demands& better) { better.plan = 0; });
   LoaderOptions deeper = wanted;
   deeper.prefetch *= 16;

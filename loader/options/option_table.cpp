@@ -46,8 +46,9 @@ struct Words {
 constexpr auto kOptions = std::to_array<OptionEntry>({
     {kFirst, "batch_size", in<&L::batch_size>(), "Samples in a batch.", "Your training decides it."},
     {kFirst, "shuffle", ByHand{"bool | penstock.shuffle.Shuffle", "False"},
-     "True, ps.shuffle.blocks(n) or ps.shuffle.window(n): another order in every epoch. True permutes all samples. "
-     "blocks(n) permutes blocks of n samples. window(n) shuffles within n neighbours.",
+     "True, or in parts: ps.shuffle.blocks(16), ps.shuffle.window(4096). Every epoch has another "
+     "order. True permutes all samples. blocks(n) permutes blocks of n neighbouring samples, and so needs fewer reads. "
+     "window(n) shuffles the samples of each window of n neighbours.",
      "Set it for training."},
     {kFirst, "transforms", ByHand{"dict[str, penstock.Chain | penstock.Transform] | None", "None"},
      "Chains by output: {\"jpg\": ps.image.resize(256) | ps.image.center_crop(224)}. A chain reads the field with the "
@@ -74,7 +75,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
     {kOrder, "world_size", ByHand{"int | None", "None"}, "Number of processes that share an epoch.",
      "With a rank that is a number."},
     {kOrder, "sampler", ByHand{"object | None", "None"},
-     "ps.sampler.weighted(), .repeated(), .balanced(), .subset(), or a sampler of torch. It decides which samples an "
+     "ps.sampler.weighted(w, num_samples=n), .repeated(r), .balanced(\"cls\"), or torch's. It decides which "
+     "samples an "
      "epoch has, and how often. In C++, drawn_by() and balanced_by() make one (penstock/sampling.hpp).",
      "If classes differ in size, or some samples should come more often."},
     {kOrder, "batching", ByHand{"penstock.batching.Batching | None", "None"},
@@ -83,7 +85,8 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "(penstock/sampling.hpp).",
      "If rows are padded to the longest of their batch, and lengths differ much."},
     {kOrder, "mix", ByHand{"Mix | collections.abc.Sequence[Mix] | None", "None"},
-     "mixup() or cutmix() of each batch, or a list from which each batch draws one. Labels become float32.",
+     "ps.mixup(0.2, num_classes=10), ps.cutmix(num_classes=10), or a list of them. Each batch draws one of the list. "
+     "Labels become float32.",
      "If you train with mixup or cutmix."},
     {kOrder, "last_batch", Words<&L::last_batch>::of<Last::keep, Last::drop, Last::pad>(),
      "\"keep\", \"drop\" or \"pad\" the incomplete last batch of an epoch. \"keep\" delivers it shorter; with several "
@@ -93,13 +96,14 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "evaluation, which needs every sample once."},
 
     {kErrors, "on_error", Words<&L::on_error>::of<OnError::raise, OnError::replace, OnError::mark>(),
-     "\"raise\" for an invalid sample, or \"replace\" it, or \"mark\" its row as not valid. The error names the "
-     "sample. "
-     "\"replace\" puts another sample in its place. \"mark\" delivers a row of zeros, whose __valid__ is False.",
+     "For an invalid sample: \"raise\", \"replace\" it by another, or \"mark\" its row. The error "
+     "names "
+     "the sample. \"replace\" puts another sample in its place. \"mark\" delivers a row of zeros, whose __valid__ is "
+     "False.",
      "\"replace\" for long trainings; \"mark\" for evaluation, which may count no sample twice."},
     {kErrors, "max_errors", ByHand{"int | float", "0.05"},
-     "Invalid samples that an epoch may have: a count (10), or a share of it (0.05). One more raises. Each rank counts "
-     "its own samples, unless all_reduce is given.",
+     "Most invalid samples in an epoch: a count (10), or a share (0.05). One more raises. The limit counts for "
+     "on_error=\"replace\" and \"mark\". Each rank counts its own samples, unless all_reduce is given.",
      "Raise it for data that you know to be worse; 1.0 never raises.", Door::python},
     {kErrors, "missing", Words<&L::missing>::of<Missing::raise, Missing::exclude, Missing::empty>(),
      "\"raise\", \"exclude\" or \"empty\" for a sample without a field that an output reads. \"raise\": Loader() "
@@ -121,7 +125,7 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "\"cuda:0\" or a torch.device, to which batches are copied ahead of your loop. None: they stay on the host.",
      "If you train on a GPU."},
     {kMachine, "device_options", ByHand{"DeviceOptions | None", "None"},
-     "ps.DeviceOptions(): batches ahead on the device, JPEGs that the GPU decodes.", "To decode JPEGs on the GPU.",
+     "ps.DeviceOptions(prefetch=3, gpu_jpeg=0.5): batches and JPEGs on the GPU.", "To decode JPEGs on the GPU.",
      Door::python},
     {kMachine, "cache", ByHand{"str | CacheOptions | None", "None"},
      "Samples in memory: \"encoded\", \"decoded\", ps.CacheOptions(\"decoded\", limit=\"8GiB\"). \"encoded\" keeps "
@@ -132,10 +136,11 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "folder.",
      "If a training reads data from a store more than once.", Door::python},
     {kMachine, "read_options", ByHand{"ReadOptions | None", "None"},
-     "ps.ReadOptions(): the read engine, O_DIRECT, bytes to read ahead.",
+     "ps.ReadOptions(engine=\"pread\", direct_io=True, read_ahead_bytes=\"1GiB\").",
      "Hardly ever; `penstock bench` compares engines.", Door::python},
     {kMachine, "memory_options", ByHand{"MemoryOptions | None", "None"},
-     "ps.MemoryOptions(): batches that you may hold, cache of decompressed blocks.",
+     "ps.MemoryOptions(max_live_batches=64): batches that you may keep. Also the memory for "
+     "decompressed blocks.",
      "If your loop keeps many batches, or memory is short.", Door::python},
 
     {kOwn, "sample_transform", ByHand{"object | None", "None"},
@@ -143,20 +148,24 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "dict of new values.",
      "For augmentations that change an image with its masks and boxes, such as those of Albumentations.", Door::python},
     {kOwn, "batch_transform", ByHand{"object | None", "None"},
-     "Your function of each batch, in order, in one thread ahead of your loop. The loop gets its result. A second "
+     "Your function of each batch; the loop gets its result. It runs in order, in one thread ahead of your loop. A "
+     "second "
      "parameter gets a numpy Generator. The function must not use the loader.",
      "For work on whole batches that must not slow down the training step."},
     {kOwn, "python_workers", ByHand{"int", "0"},
-     "Processes for your own functions; 0 runs them in one thread of this process. These are the functions of "
-     "ps.transform() and ps.sample_transform().",
-     "If the loop waits for the stage \"python\": as many as there are cores, less those that decode.", Door::python},
-    {kOwn, "delivery_log", in<&L::delivery_log>(), "A folder that records every delivered batch, for `penstock audit`.",
+     "Processes for ps.transform() and ps.sample_transform() functions. 0 runs them in one thread of this "
+     "process. batch_transform always runs in that thread.",
+     "If the loop waits for the stage \"custom_transform\": as many as there are cores, less those that decode.",
+     Door::python},
+    {kOwn, "delivery_log", in<&L::delivery_log>(),
+     "Folder for a record of every delivered batch, which `penstock audit` checks.",
      "If you must know what a training has seen: one folder for all its ranks and restarts."},
     {kOwn, "publish", in<&L::publish>(),
      "Shows live metrics to `penstock top`. PENSTOCK_PUBLISH=0 turns it off for a whole program.",
      "False if nothing may be written to /dev/shm."},
     {kOwn, "all_reduce", ByHand{"object | None", "None"},
-     "Your function that sums a number over all ranks, for max_errors. All ranks then stop at the same batch. It must "
+     "Your function that sums a number over all ranks: max_errors then counts on all. All ranks then stop at the same "
+     "batch. It must "
      "not use the loader.",
      "In training of several processes with on_error, where all ranks must end together. ps.torch.Loader sets it."},
 
@@ -263,12 +272,6 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "Raise it for storage with expensive requests.",
      Door::cpp},
     {kCpp, "read_options.merge_bytes", {}, "Maximum size of a merged read.", "As merge_gap_bytes.", Door::cpp},
-    {kCpp,
-     "batch_transform_stage",
-     {},
-     "Name of the stage of batch_transform in the stats.",
-     "Hardly ever.",
-     Door::cpp},
     {kCpp, "device_options.opened", {}, "An open device, used instead of `device`.", "In tests.", Door::cpp},
     {kCpp,
      "device_options.jpeg_decoder",

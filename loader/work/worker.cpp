@@ -67,8 +67,8 @@ void Worker::record_help() {
 
 void Worker::take_up(Clock::time_point at, nanoseconds no_room) {
   const nanoseconds idle = watch_.lap_at(at);
-  context_.recorder.clocks().decode.stalled_out.add(no_room);
-  context_.recorder.clocks().decode.stalled_in.add(idle - no_room);
+  context_.recorder.clocks().decode.room_wait.add(no_room);
+  context_.recorder.clocks().decode.input_wait.add(idle - no_room);
   log_->open(at);
 }
 

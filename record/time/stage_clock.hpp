@@ -27,14 +27,14 @@ class TimeSum {
 };
 
 struct StageClock {
-  TimeSum busy, stalled_in, stalled_out;
+  TimeSum busy, input_wait, room_wait;
   void reset() {
     busy.reset();
-    stalled_in.reset();
-    stalled_out.reset();
+    input_wait.reset();
+    room_wait.reset();
   }
   StageStats row(std::string name, unsigned threads) const {  ///< of the table of times
-    return {std::move(name), threads, busy.get(), stalled_in.get(), stalled_out.get()};
+    return {std::move(name), threads, busy.get(), input_wait.get(), room_wait.get()};
   }
 };
 

@@ -56,19 +56,18 @@ void StallAttribution::end(Clock::time_point now, const Journey* journey) {
     if ((journey->passed.empty() ? journey->finished : journey->passed.back()) <= began) ++ready_;
   }
   for (std::size_t place = 0; place < wait_.size(); ++place) waited_for_[place] += wait_[place];
-  log_.gets(now, in_words(), journey != nullptr);
+  log_.gets(now, last_wait(), journey != nullptr);
 }
 
-// Of the last wait.
-StepTime StallAttribution::in_words() const {
-  StepTime words{
-      .read = wait_[Activity::read], .decode = wait_[Activity::decode], .transform = wait_[Activity::transform]};
-  for (std::size_t place = 0; place < wait_.size(); ++place) {
-    const bool named = place == Activity::read || place == Activity::decode || place == Activity::transform;
-    if (named) continue;
-    (place < Activity::count ? words.wait : place == keeps_slabs_ ? words.memcpy : words.own_step) += wait_[place];
-  }
-  return words;
+StepTime StallAttribution::last_wait() const {
+  StepTime step{.plan = wait_[Activity::plan],
+                .read = wait_[Activity::read],
+                .decode = wait_[Activity::decode],
+                .transform = wait_[Activity::transform],
+                .deliver = wait_[Activity::deliver]};
+  for (std::size_t place = Activity::count; place < wait_.size(); ++place)
+    (place == keeps_slabs_ ? step.copy : step.custom_transform) += wait_[place];
+  return step;
 }
 
 void StallAttribution::epoch_ends(Clock::time_point now) {
@@ -148,16 +147,16 @@ void StallAttribution::report(Stats& stats) const {
   stats.stored_bytes = read_bytes_;
   stats.batches_taken = taken_;
   stats.batches_ready = ready_;
-  stats.histograms.emplace_back("wait", waits_.get());
+  stats.histograms.emplace_back("data_wait", waits_.get());
   stats.histograms.emplace_back("step", steps_.get());
   stats.first_batch = first_batch_.value_or(nanoseconds{});
-  stats.consumer_wait = waited_;
-  stats.consumer_busy = busy_;
+  stats.data_wait = waited_;
+  stats.step_time = busy_;
   stats.wall = waited_ + busy_;
   for (std::size_t kind = 0; kind < StageClocks::kNames.size(); ++kind)
-    stats.waited_for.emplace_back(StageClocks::kNames[kind], waited_for_[kind]);
+    stats.data_wait_by_stage.emplace_back(StageClocks::kNames[kind], waited_for_[kind]);
   for (std::size_t stage = 0; stage < stages_.size(); ++stage)
-    stats.waited_for.emplace_back(stages_[stage], waited_for_[place_of(stage)]);
+    stats.data_wait_by_stage.emplace_back(stages_[stage], waited_for_[place_of(stage)]);
 }
 
 // Of a wait under way, what is left of it counts.

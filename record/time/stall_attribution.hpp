@@ -59,7 +59,7 @@ class StallAttribution {
   void split(Times& times, Clock::time_point from, Clock::time_point to, const Journey& journey) const;
   void add_plan(Times& times, Clock::time_point from, Clock::time_point to) const;
   std::size_t nobody_works(Activity::Kind wait) const;
-  StepTime in_words() const;
+  StepTime last_wait() const;
   void guess(Times& times, Clock::time_point from, Clock::time_point to) const;
 
   const WorkLog& scheduler_;

@@ -28,10 +28,10 @@ void add(Stats& sum, const Stats& more) {
     StageStats& all = entry(sum.stages, stage, named);
     all.threads = std::max(all.threads, stage.threads);
     all.busy += stage.busy;
-    all.stalled_in += stage.stalled_in;
-    all.stalled_out += stage.stalled_out;
+    all.input_wait += stage.input_wait;
+    all.room_wait += stage.room_wait;
   }
-  for (const auto& wait : more.waited_for) entry(sum.waited_for, wait, first).second += wait.second;
+  for (const auto& wait : more.data_wait_by_stage) entry(sum.data_wait_by_stage, wait, first).second += wait.second;
   for (const auto& histogram : more.histograms) entry(sum.histograms, histogram, first).second += histogram.second;
   for (const OutputStats& output : more.outputs) {
     OutputStats& all = entry(sum.outputs, output, named);

@@ -28,22 +28,21 @@ void print_behind_read(std::ostream& out, const Stats& stats) {
 }
 
 void print_wait(std::ostream& out, const Stats& stats) {
-  const double wait = seconds_of(stats.consumer_wait);
+  const double wait = seconds_of(stats.data_wait);
   const double wall = seconds_of(stats.wall);
-  print(out, "consumer    waited %.3f s (%.1f %% of its time), worked %.3f s", wait, wall > 0 ? 100 * wait / wall : 0.0,
-        seconds_of(stats.consumer_busy));
-  const char* separator = "; waited for ";
-  for (const auto& [stage, time] : stats.waited_for) {
+  print(out, "data wait   %.3f s (%.1f %% of the time)", wait, wall > 0 ? 100 * wait / wall : 0.0);
+  const char* separator = ": ";
+  for (const auto& [stage, time] : stats.data_wait_by_stage) {
     if (wait <= 0 || seconds_of(time) / wait < 0.005) continue;
     print(out, "%s%s %.0f %%", separator, stage.c_str(), 100 * seconds_of(time) / wait);
     separator = ", ";
   }
-  out << "\n";
+  print(out, "; steps %.3f s\n", seconds_of(stats.step_time));
 }
 
 void print_times(std::ostream& out, const Stats& stats) {
   for (const auto& [name, times] : stats.histograms) {
-    const bool worth = name == "wait" || name == "step" || name == "sample" || name == "request";
+    const bool worth = name == "data_wait" || name == "step" || name == "sample" || name == "request";
     if (!worth || times.count == 0) continue;
     const auto ms = [](std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-6; };
     print(out, "%-11s half within %.3f ms, 90 %% within %.3f, 99 %% within %.3f, the longest %.3f ms\n", name.c_str(),
@@ -73,10 +72,11 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
         static_cast<unsigned long long>(stats.samples), wall,
         wall > 0 ? static_cast<double>(stats.samples) / wall : 0.0,
         wall > 0 ? static_cast<double>(stats.stored_bytes) / wall / 1e6 : 0.0, seconds_of(stats.first_batch) * 1e3);
-  print(out, "%-11s %7s %10s %12s %12s\n", "stage", "threads", "busy s", "stalled in", "stalled out");
+  print(out, "%-11s %7s %10s %12s %12s\n", "stage", "threads", "busy s", "input wait s", "room wait s");
   for (const StageStats& stage : stats.stages) {
-    print(out, "%-11s %7u %10.3f %12.3f %12.3f\n", stage.name.c_str(), stage.threads, seconds_of(stage.busy),
-          seconds_of(stage.stalled_in), seconds_of(stage.stalled_out));
+    const int spare = std::max(0, 18 - static_cast<int>(std::max<std::size_t>(11, stage.name.size())));
+    print(out, "%-11s %*u %10.3f %12.3f %12.3f\n", stage.name.c_str(), spare, stage.threads, seconds_of(stage.busy),
+          seconds_of(stage.input_wait), seconds_of(stage.room_wait));
   }
   print_behind_read(out, stats);
   print_wait(out, stats);
@@ -87,7 +87,7 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
         static_cast<double>(stats.slab_bytes) / 1e6, static_cast<unsigned long long>(stats.slabs),
         static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.block_cache_bytes) / 1e6);
   if (stats.held_max_bytes != 0)
-    print(out, ", up to %.1f MB more by held_max", static_cast<double>(stats.held_max_bytes) / 1e6);
+    print(out, ", up to %.1f MB more by max_live_batches", static_cast<double>(stats.held_max_bytes) / 1e6);
   out << "\n";
   out << "staging     " << stats.staging << "\n";
   if (!stats.device.empty()) {

@@ -6,12 +6,13 @@
 namespace penstock {
 
 StepTime& StepTime::operator+=(const StepTime& step) {
+  plan += step.plan;
   read += step.read;
   decode += step.decode;
   transform += step.transform;
-  own_step += step.own_step;
-  wait += step.wait;
-  memcpy += step.memcpy;
+  deliver += step.deliver;
+  custom_transform += step.custom_transform;
+  copy += step.copy;
   compute += step.compute;
   other += step.other;
   batches += step.batches;

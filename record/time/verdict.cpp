@@ -16,7 +16,7 @@ constexpr double kIdle = 0.2;      // of the workers' time, above which they are
 constexpr double kReady = 0.9;     // of the batches, from which on they are not what the consumer waits for
 constexpr double kGiant = 8;       // times the median: a sample that may hold up its batch
 constexpr double kComputes = 0.7;  // of its time on a core, above which a stage computes rather than waits
-constexpr double kLocked = 0.1;    // of the own step's time, above which a lock holds it up
+constexpr double kLocked = 0.1;    // of the custom transform's time, above which a lock holds it up
 constexpr std::uint64_t kFewBatches = 6;
 constexpr std::size_t kReadsToTell = 16;
 
@@ -26,20 +26,20 @@ class Judge {
   explicit Judge(const Stats& stats)
       : stats_(stats),
         wall_(seconds_of(stats.wall)),
-        wait_(seconds_of(stats.consumer_wait)),
+        wait_(seconds_of(stats.data_wait)),
         workers_(static_cast<unsigned>(stats.workers)) {
     for (const StageStats& stage : stats.stages) {
       const bool of_workers = stage.name == "decode" || stage.name == "transform" || stage.name == "deliver";
       if (of_workers) worked_ += seconds_of(stage.busy);
-      if (stage.name == "read") reading_ = seconds_of(stage.busy), no_room_ = seconds_of(stage.stalled_out);
-      if (stage.name == "decode") without_room_ = seconds_of(stage.stalled_out);
+      if (stage.name == "read") reading_ = seconds_of(stage.busy), no_room_ = seconds_of(stage.room_wait);
+      if (stage.name == "decode") without_room_ = seconds_of(stage.room_wait);
     }
     if (const Distribution* read = find("read")) read_by_workers_ = static_cast<double>(read->sum) * 1e-9;
     worked_ += read_by_workers_;
   }
 
   Verdict verdict() {
-    verdict_.waited = wall_ > 0 ? wait_ / wall_ : 0;
+    verdict_.data_wait = wall_ > 0 ? wait_ / wall_ : 0;
     decide();
     return std::move(verdict_);
   }
@@ -52,31 +52,31 @@ class Judge {
   }
   /// "the consumer waited 31 % of its time: WHY"
   std::string waits(const std::string& why) const {
-    return "the consumer waited " + percent_text(verdict_.waited) + " of its time: " + why;
+    return "the consumer waited " + percent_text(verdict_.data_wait) + " of its time: " + why;
   }
   const Distribution* find(std::string_view name) const {
     for (const auto& [known, distribution] : stats_.histograms)
       if (known == name) return &distribution;
     return nullptr;
   }
-  double waited_for(std::initializer_list<std::string_view> stages) const {  // share of the waits
+  double share_of(std::initializer_list<std::string_view> stages) const {  // share of the waits
     double sum = 0;
-    for (const auto& [stage, time] : stats_.waited_for)
+    for (const auto& [stage, time] : stats_.data_wait_by_stage)
       if (std::ranges::find(stages, stage) != stages.end()) sum += seconds_of(time);
     return wait_ > 0 ? sum / wait_ : 0;
   }
   double at_work() const { return wall_ > 0 && workers_ > 0 ? worked_ / (wall_ * workers_) : 0; }
 
   void decide() {
-    const Distribution* waited = find("wait");
+    const Distribution* waited = find("data_wait");
     const std::chrono::nanoseconds longest{waited != nullptr ? waited->max : 0};
     if (const auto why = too_short({stats_.batches_taken, stats_.first_batch, longest, stats_.wall}))
       return say(Binds::start_up, "", *why);
-    if (verdict_.waited < kFed) return fed();
+    if (verdict_.data_wait < kFed) return fed();
     if (waited != nullptr && ready_all_the_same(*waited)) return;
-    if (own_step() || copy()) return;
-    const double of_workers = waited_for({"decode", "transform", "deliver"});
-    const double read = waited_for({"read"}), plan = waited_for({"plan"});
+    if (custom_transform() || copy()) return;
+    const double of_workers = share_of({"decode", "transform", "deliver"});
+    const double read = share_of({"read"}), plan = share_of({"plan"});
     if (read >= kMost) return storage();
     if (of_workers >= kMost) return work();
     if (plan >= kMost)
@@ -103,29 +103,29 @@ class Judge {
     const double load = at_work();
     const Distribution* step = find("step");
     const double taken = step != nullptr ? step->mean() * 1e-9 : 0;
-    const std::string text = "the consumer is fed: it waited " + percent_text(verdict_.waited) +
+    const std::string text = "the consumer is fed: it waited " + percent_text(verdict_.data_wait) +
                              " of its time, and takes " + time_text(taken) + " for a batch; the workers were at work " +
                              percent_text(load) + " of theirs";
     say(load < kHalfIdle ? Binds::consumer : Binds::nothing, "", text);
   }
 
   // Stages behind the first are the program's own, and copies.
-  bool own_step() {
-    for (const auto& [stage, time] : stats_.waited_for) {
+  bool custom_transform() {
+    for (const auto& [stage, time] : stats_.data_wait_by_stage) {
       const bool known = std::ranges::find(kOfLoader, stage) != kOfLoader.end();
       if (known || wait_ <= 0 || seconds_of(time) / wait_ < kMost) continue;
-      say(Binds::own_step, stage,
-          waits("the program's own step '" + stage + "' runs in one thread and takes " +
+      say(Binds::custom_transform, stage,
+          waits("the stage '" + stage + "' runs in one thread and takes " +
                 time_text(of_stage(stage) / static_cast<double>(stats_.batches_taken)) + " for a batch" +
-                of_own_step(of_stage(stage))));
+                of_custom_transform(of_stage(stage))));
       return true;
     }
     return false;
   }
   // Whether it waits for the interpreter's lock, or computes. What else it waits for is not known.
-  std::string of_own_step(double busy) const {
-    const double lock = busy > 0 ? seconds_of(stats_.own_step_awaits_lock) / busy : 0;
-    const double on = busy > 0 ? seconds_of(stats_.own_step_on_cores) / busy : 0;
+  std::string of_custom_transform(double busy) const {
+    const double lock = busy > 0 ? seconds_of(stats_.custom_transform_awaits_lock) / busy : 0;
+    const double on = busy > 0 ? seconds_of(stats_.custom_transform_on_cores) / busy : 0;
     const std::string processes = "python_workers=" + std::to_string(usable_cores());
     if (lock >= kLocked)
       return ", " + percent_text(lock) +
@@ -135,7 +135,7 @@ class Judge {
            ": more workers do not help, functions of rows and " + processes + " do";
   }
   bool copy() {
-    if (waited_for({"copy"}) < kMost) return false;
+    if (share_of({"copy"}) < kMost) return false;
     say(Binds::copy, "copy",
         waits("copies to the device take " +
               time_text(seconds_of(stats_.copy_time) / static_cast<double>(stats_.batches_taken)) + " for a batch"));
@@ -253,7 +253,7 @@ class Judge {
   std::string longest_wait(std::initializer_list<std::string_view> of) const {
     std::string longest(*of.begin());
     std::chrono::nanoseconds most{-1};
-    for (const auto& [stage, time] : stats_.waited_for)
+    for (const auto& [stage, time] : stats_.data_wait_by_stage)
       if (time > most && std::ranges::find(of, stage) != of.end()) most = time, longest = stage;
     return longest;
   }
@@ -309,8 +309,8 @@ std::string_view name(Binds binds) {
       return "prefetch";
     case Binds::memory:
       return "memory";
-    case Binds::own_step:
-      return "own step";
+    case Binds::custom_transform:
+      return "custom transform";
     case Binds::copy:
       return "copy";
   }

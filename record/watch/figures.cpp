@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<std::string_view, 7> kStageNames{"plan",    "read",     "decode", "transform",
-                                                      "deliver", "own_step", "copy"};
+constexpr std::array<std::string_view, 7> kStageNames{
+    "plan", "read", "decode", "transform", "deliver", "custom_transform", "copy"};
 
 std::uint64_t word(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, time.count()));
@@ -22,15 +22,15 @@ std::string_view name(StageKind kind) {
 
 StageKind stage_kind(std::string_view stage) {
   const auto found = std::ranges::find(kStageNames, stage);
-  return found == kStageNames.end() ? StageKind::own_step : static_cast<StageKind>(found - kStageNames.begin());
+  return found == kStageNames.end() ? StageKind::custom_transform : static_cast<StageKind>(found - kStageNames.begin());
 }
 
 std::uint64_t Figures::memory() const {
   return slab_bytes + window_bytes + block_cache_bytes + cache.used;
 }
 
-double Figures::waited() const {
-  return wall.count() == 0 ? 0 : static_cast<double>(consumer_wait.count()) / static_cast<double>(wall.count());
+double Figures::data_wait_share() const {
+  return wall.count() == 0 ? 0 : static_cast<double>(data_wait.count()) / static_cast<double>(wall.count());
 }
 
 Figures figures_of(const Stats& stats) {
@@ -42,10 +42,11 @@ Figures figures_of(const Stats& stats) {
     one = {.kind = stage_kind(stage.name),
            .threads = stage.threads,
            .busy = word(stage.busy),
-           .stalled_in = word(stage.stalled_in),
-           .stalled_out = word(stage.stalled_out)};
-    const auto wait = std::ranges::find(stats.waited_for, stage.name, [](const auto& entry) { return entry.first; });
-    if (wait != stats.waited_for.end()) one.waited_for = word(wait->second);
+           .input_wait = word(stage.input_wait),
+           .room_wait = word(stage.room_wait)};
+    const auto wait =
+        std::ranges::find(stats.data_wait_by_stage, stage.name, [](const auto& entry) { return entry.first; });
+    if (wait != stats.data_wait_by_stage.end()) one.data_wait = word(wait->second);
   }
   if (!stats.levels.empty()) {
     const Levels& now = stats.levels.back();

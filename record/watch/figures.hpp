@@ -9,16 +9,17 @@
 
 namespace penstock {
 
-/// Whose time is told. `own_step` stands for every stage that has a name of the program's.
-enum class StageKind : std::uint64_t { plan, read, decode, transform, deliver, own_step, copy };
-std::string_view name(StageKind kind);  ///< "own_step", and for the others as in StageStats
+/// A stage. `custom_transform` stands for every stage that has a name of the program's.
+enum class StageKind : std::uint64_t { plan, read, decode, transform, deliver, custom_transform, copy };
+std::string_view name(
+    StageKind kind);  ///< as in StageStats; "custom_transform" for stages with a name of the program's
 StageKind stage_kind(std::string_view stage);
 
 /// Times are in nanoseconds.
 struct StageFigures {
   StageKind kind{};
-  std::uint64_t threads = 0, busy = 0, stalled_in = 0, stalled_out = 0;
-  std::uint64_t waited_for = 0;  ///< by the consumer
+  std::uint64_t threads = 0, busy = 0, input_wait = 0, room_wait = 0;
+  std::uint64_t data_wait = 0;  ///< time that the training loop waited for this stage
   friend bool operator==(const StageFigures&, const StageFigures&) = default;
 };
 
@@ -34,7 +35,7 @@ struct Figures : Counts {
   std::uint64_t binds = 0;                                          ///< a Binds: Verdict::binds
   std::uint64_t binds_stage = kNoStage;  ///< a StageKind: Verdict::stage; kNoStage where that is empty
   std::uint64_t memory() const;          ///< bytes of the host that are reserved, and those that the cache has
-  double waited() const;                 ///< share, 0 to 1, of its time in which the consumer waited
+  double data_wait_share() const;        ///< share, 0 to 1, of its time in which the training loop waited
   friend bool operator==(const Figures&, const Figures&) = default;
 };
 

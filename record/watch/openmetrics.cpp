@@ -122,14 +122,14 @@ std::string openmetrics(std::span<const LabelledFigures> loaders) {
   Text text(loaders);
   for (const Counter& one : counters())
     if (one.metric != Counter::kNoFamily) text.counter(one);
-  text.stages("waited_for_seconds", "The training loop's waits, by the stage that it waited for.",
-              [](const StageFigures& stage, const auto& give) { give({}, stage.waited_for); });
+  text.stages("data_wait_by_stage_seconds", "The training loop's waits, by the stage that it waited for.",
+              [](const StageFigures& stage, const auto& give) { give({}, stage.data_wait); });
   text.stages("stage_busy_seconds", "Time that the stage's threads worked.",
               [](const StageFigures& stage, const auto& give) { give({}, stage.busy); });
-  text.stages("stage_stalled_seconds", "Time that the stage's threads waited, for input or for room.",
+  text.stages("stage_wait_seconds", "Time that the stage's threads waited, for input or for room.",
               [](const StageFigures& stage, const auto& give) {
-                give({{"waits_for", "input"}}, stage.stalled_in);
-                give({{"waits_for", "room"}}, stage.stalled_out);
+                give({{"waits_for", "input"}}, stage.input_wait);
+                give({{"waits_for", "room"}}, stage.room_wait);
               });
   text.family("stage_threads", gauge, "", "Threads of the stage.", [](const Figures& figures, const auto& give) {
     for (const StageFigures& stage : std::span(figures.stages).first(figures.stage_count))

@@ -11,7 +11,7 @@ namespace penstock {
 
 struct RankWait {
   std::uint64_t rank = 0;
-  double waited = 0;  ///< share, 0 to 1, of its time in which the rank's consumer waited: Verdict::waited
+  double data_wait = 0;  ///< share, 0 to 1, of its time in which the rank's training loop waited: Verdict::data_wait
 };
 
 struct SlowRank {

@@ -120,7 +120,7 @@ TEST_CASE("a sweep tells the utilisation of its consumer's accelerator, which a 
   const BenchRow& row = result.rows.front();
   REQUIRE(row.accelerator_utilisation.has_value());
   // Both are of the same record; what the loop itself takes is neither computing nor waiting.
-  CHECK(*row.accelerator_utilisation <= 1.0 - row.stall_percent / 100 + 0.02);
+  CHECK(*row.accelerator_utilisation <= 1.0 - row.data_wait_percent / 100 + 0.02);
   CHECK(*row.accelerator_utilisation ==
         doctest::Approx(static_cast<double>(row.stats.batches) * 0.00551 / row.seconds));
 
@@ -128,8 +128,8 @@ TEST_CASE("a sweep tells the utilisation of its consumer's accelerator, which a 
   check_soon([&] {
     const BenchRow mock = penstock::sweep(icons.subjects, options).rows.front();
     CHECK(mock.stats.batches == mock.samples);
-    CHECK(mock.training_ms > 5.5);
-    CHECK(mock.stall_percent == 0);
+    CHECK(mock.step_ms > 5.5);
+    CHECK(mock.data_wait_percent == 0);
     Attempt attempt;
     attempt.expect(*mock.accelerator_utilisation > 0.5, "its sleep took twice as long");
     return attempt;
@@ -148,10 +148,10 @@ TEST_CASE("the step behind the last batch of a window counts as training") {
   const Trial trial =  // one batch
       penstock::run_trial(subject.dataset, subject.task, {.workers = 1, .batch_size = 16}, options, 1ms);
   REQUIRE(trial.stats.batches == 1);
-  CHECK(trial.stats.consumer_busy >= 20ms);
+  CHECK(trial.stats.step_time >= 20ms);
   CHECK(std::chrono::duration<double>(trial.stats.wall).count() ==
         doctest::Approx(trial.seconds));  // the verdict's whole
-  CHECK(std::chrono::duration<double>(trial.stats.consumer_busy + trial.stats.consumer_wait).count() ==
+  CHECK(std::chrono::duration<double>(trial.stats.step_time + trial.stats.data_wait).count() ==
         doctest::Approx(trial.seconds));
 }
 
@@ -257,14 +257,14 @@ BenchReport report_with(Consumer consumer) {
   BenchRow row;
   row.setting = {2, 4, 400};
   row.samples_per_s = {1500, 1400, 1600};
-  row.loading_ms = 0.1;
-  row.training_ms = 0.56;
+  row.data_wait_ms = 0.1;
+  row.step_ms = 0.56;
   row.pinned = true;
   if (consumer.accelerator != nullptr) row.accelerator_utilisation = 0.84;
   report.result.rows.push_back(row);
   row.setting = {4, 2, 400};
   row.samples_per_s = {1490, 1400, 1600};
-  row.loading_ms = 0.05;
+  row.data_wait_ms = 0.05;
   row.pinned = false;
   report.result.rows.push_back(row);
   return report;
@@ -274,11 +274,11 @@ BenchReport report_with(Consumer consumer) {
 
 TEST_CASE("the table has the columns of the tutorials, and the shortest loading time first") {
   const BenchReport report = report_with(Consumer::parse("sleep:224"));
-  CHECK(report.epoch_loading_s(report.result.rows[0]) == doctest::Approx(0.1));
-  CHECK(report.epoch_training_s(report.result.rows[0]) == doctest::Approx(0.56));
+  CHECK(report.epoch_data_wait_s(report.result.rows[0]) == doctest::Approx(0.1));
+  CHECK(report.epoch_step_s(report.result.rows[0]) == doctest::Approx(0.56));
   const std::string text = penstock::to_text(report);
   const std::size_t head =
-      text.find("workers  prefetch  pinned  batch  loading s  training s  samples/s  stall %  peak MB");
+      text.find("workers  prefetch  pinned  batch  data wait s/epoch  steps s/epoch  samples/s  data wait %  peak MB");
   REQUIRE(head != std::string::npos);
   const std::string table = text.substr(head);
   CHECK(table.find("0.050") < table.find("0.100"));
@@ -286,8 +286,8 @@ TEST_CASE("the table has the columns of the tutorials, and the shortest loading 
   const auto json = nlohmann::json::parse(penstock::to_json(report));
   CHECK(json["rows"][0]["samples_per_s"] == 1500);  // tools have them as before: the fastest first
   CHECK(json["rows"][0]["pinned"] == true);
-  CHECK(json["rows"][0]["epoch_loading_s"].get<double>() == doctest::Approx(0.1));
-  CHECK(json["rows"][1]["epoch_training_s"].get<double>() == doctest::Approx(0.56));
+  CHECK(json["rows"][0]["epoch_data_wait_s"].get<double>() == doctest::Approx(0.1));
+  CHECK(json["rows"][1]["epoch_step_s"].get<double>() == doctest::Approx(0.56));
   CHECK(json["accelerator"].is_null());
   CHECK(json["rows"][0]["stall_split"].is_null());
 }

@@ -40,9 +40,9 @@ BenchReport sample_report() {
   row.seconds = 4;
   row.stats.stages.push_back({"read", 2, 1s, 2s, 500ms});
   row.stats.stages.push_back({"decode", 2, 6s, 1s, 0s});
-  row.stall_percent = 90;
+  row.data_wait_percent = 90;
   row.verdict = {Binds::cores, "decode", "jpg", 0.9, "the consumer waited 90 % of its time: decode"};
-  row.stats.waited_for = {{"plan", 0s}, {"read", 500ms}, {"decode", 3s}, {"transform", 0s}, {"deliver", 100ms}};
+  row.stats.data_wait_by_stage = {{"plan", 0s}, {"read", 500ms}, {"decode", 3s}, {"transform", 0s}, {"deliver", 100ms}};
   report.result.rows.push_back(row);
   row.efficiency.reset();
   row.digest = 0xABC;
@@ -58,14 +58,14 @@ TEST_CASE("the JSON has every promised field under its name") {
   const auto& row = json["rows"][0];
   for (const char* name :
        {"task", "workers", "prefetch", "batch_size", "engine", "engine_reason", "cache", "samples_per_s", "mb_per_s",
-        "first_batch_ms", "stall_percent", "peak_rss_mb", "efficiency", "digest", "stages"})
+        "first_batch_ms", "data_wait_percent", "peak_rss_mb", "efficiency", "digest", "stages"})
     CHECK_MESSAGE(row.contains(name), name);
   CHECK(row["cache"] == "warm");
   CHECK(row["efficiency"] == 0.93);
   CHECK(row["digest"].is_null());
   CHECK(row["stages"]["read"]["busy_s"] == 1.0);
-  CHECK(row["stages"]["read"]["stalled_in_s"] == 2.0);
-  CHECK(row["stages"]["read"]["stalled_out_s"] == 0.5);
+  CHECK(row["stages"]["read"]["input_wait_s"] == 2.0);
+  CHECK(row["stages"]["read"]["room_wait_s"] == 0.5);
   CHECK(row["bottleneck"] == "decode");
   CHECK(json["rows"][1]["efficiency"].is_null());
   CHECK(json["rows"][1]["digest"] == "0000000000000abc");
@@ -78,15 +78,15 @@ TEST_CASE("the text names the rate, the efficiency and the stages") {
 }
 
 TEST_CASE("JSON, text and page have the verdict, and what the consumer waited for") {
-  const std::string waits = "he consumer waited for: read 0.50 s, decode 3.00 s, deliver 0.10 s";
+  const std::string waits = "ata wait by stage: read 0.50 s, decode 3.00 s, deliver 0.10 s";
   const std::string verdict = "he consumer waited 90 % of its time: decode";
   const std::string text = penstock::to_text(sample_report()), html = penstock::to_html(sample_report());
-  CHECK(text.find("  t" + waits + "\n") != std::string::npos);
+  CHECK(text.find("  d" + waits + "\n") != std::string::npos);
   CHECK(text.find("  cores: t" + verdict + "\n") != std::string::npos);
-  CHECK(html.find("<p>T" + waits + ".</p>") != std::string::npos);
+  CHECK(html.find("<p>D" + waits + ".</p>") != std::string::npos);
   CHECK(html.find("<b>T" + verdict + ".</b>") != std::string::npos);
   const auto json = nlohmann::json::parse(penstock::to_json(sample_report()));
-  CHECK(json["rows"][0]["waited_for_s"]["decode"] == 3.0);
+  CHECK(json["rows"][0]["data_wait_by_stage_s"]["decode"] == 3.0);
   CHECK(json["rows"][0]["verdict"]["binds"] == "cores");
   CHECK(json["rows"][0]["verdict"]["output"] == "jpg");
 }
@@ -146,7 +146,7 @@ BenchReport full_report() {
     row.stats.levels.push_back({start + i * 100ms + (i < 4 ? 0s : 60s), static_cast<std::size_t>(i % 3), 2, 5, 4096});
   penstock::Histogram waits;
   for (std::uint64_t i = 1; i < 2000; ++i) waits.add(i * 10'000);
-  row.stats.histograms.emplace_back("wait", waits.get());
+  row.stats.histograms.emplace_back("data_wait", waits.get());
   row.stats.histograms.emplace_back("read", penstock::Distribution{});
   row.stats.slowest.push_back({"<b>key</b>&'", "jpg", 7, 0, 70'000, 1ms, 30ms, 2ms});
   row.stats.slab_bytes = std::uint64_t{90} << 20;

@@ -182,7 +182,7 @@ TEST_CASE("a slow consumer sets the pace, and the limits say so") {
     REQUIRE(result.limits.has_value());
     Attempt attempt;
     CHECK(result.rows.front().samples_per_s.median < limit * 1.05);
-    attempt.expect(result.rows.front().stall_percent < 60, "it stalls");
+    attempt.expect(result.rows.front().data_wait_percent < 60, "it stalls");
     attempt.expect(near_limit(result.limits->consumer_alone), "the consumer alone is slower");
     attempt.expect(result.limits->loader_alone > limit, "the loader alone is slower");
 

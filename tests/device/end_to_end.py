@@ -120,7 +120,7 @@ def share_of_a_step(dataset: pathlib.Path) -> None:
     crossed = stats["samples"] * 3 * 224 * 224  # as uint8
     print(
         f"end to end              {statistics.median(rates):.0f} images/s; {crossed / max(stats['stages']['copy']['busy_s'], 1e-9) / 1e9:.1f} "
-        f"GB/s while copying and normalizing; waited {100 * stats['consumer_wait_s'] / stats['wall_s']:.1f} % of its time"
+        f"GB/s while copying and normalizing; waited {100 * stats['data_wait_s'] / stats['wall_s']:.1f} % of its time"
     )
     print(stats)
 

@@ -52,17 +52,17 @@ penstock::Stats stats_of_epoch(const penstock::Dataset& dataset, bool device) {
 std::string against(const penstock::Stats& stats) {
   std::chrono::nanoseconds busy{}, pace{}, all{};
   for (const penstock::StageStats& stage : stats.stages) busy = stage.name == "pace" ? stage.busy : busy;
-  for (const auto& [stage, time] : stats.waited_for) {
+  for (const auto& [stage, time] : stats.data_wait_by_stage) {
     all += time;
     if (stage == "pace") pace = time;
   }
   if (busy < (kBatches - 1) * kInterval * 9 / 10) return "its row in the table lacks its time";
-  if (pace < stats.consumer_wait * 8 / 10) return "the consumer waited for another stage";
-  if (all != stats.consumer_wait) return "waits do not add up";
+  if (pace < stats.data_wait * 8 / 10) return "the consumer waited for another stage";
+  if (all != stats.data_wait) return "waits do not add up";
   std::ostringstream table;
   table << stats;
   const std::string text = table.str();
-  const std::size_t waits = text.find("; waited for ");  // of several stages on a loaded machine
+  const std::size_t waits = text.find("\ndata wait ");  // for several stages on a loaded machine
   const bool said = text.find("\npace ") != std::string::npos &&
                     text.find(" pace ", std::min(waits, text.size())) != std::string::npos;
   return said ? "" : "the table does not name it";

@@ -40,7 +40,7 @@ TEST_CASE("a profiler sees what the consumer, the workers, the program's own ste
   CHECK(std::string(domain()) == "penstock");
   CHECK(recorded("next") == 2 * 9);
   CHECK(recorded("rows") >= 2 * 8);
-  CHECK(recorded("on_batch") >= 2 * 8);
+  CHECK(recorded("custom_transform") >= 2 * 8);
   CHECK(recorded("copy") >= 2 * 8);
   CHECK(still_open() == 0);
   ::dlclose(recorder);

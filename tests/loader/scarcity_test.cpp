@@ -128,7 +128,7 @@ std::vector<Setup> setups() {
       {"inline", [] { return with_engine(EngineKind::in_worker); }},
       {"mmap", [] { return with_engine(EngineKind::gather); }},
       {"pread", [] { return with_engine(EngineKind::pread, 3); }},
-      {"on_batch",
+      {"batch_transform",
        [] {
          LoaderOptions options = with_engine(EngineKind::in_worker);
          options.batch_transform = [](Batch&) {};
@@ -140,7 +140,7 @@ std::vector<Setup> setups() {
          options.device = "host";
          return options;
        }},
-      {"device, on_batch, pread",
+      {"device, batch_transform, pread",
        [] {
          LoaderOptions options = with_engine(EngineKind::pread, 2);
          options.batch_transform = [](Batch&) {};

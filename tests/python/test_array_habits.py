@@ -151,5 +151,5 @@ def test_what_is_not_in_a_batch_a_dataset_or_a_loader_is_told_with_what_is(colum
     with pytest.raises(TypeError, match=r"`for batch in loader` .*loader.at\(epoch, batch\).*ps.torch.Loader"):
         loader[0]
     torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match="in torch's DataLoader stands a ps.torch.Loader"):
+    with pytest.raises(TypeError, match="give a ps.torch.Loader to torch's DataLoader"):
         next(iter(torch.utils.data.DataLoader(loader)))

@@ -91,7 +91,7 @@ def test_bench_compares_datasets_and_writes_its_reports(packed, icons, tmp_path)
     assert len(report["rows"]) == 4 and len(report["datasets"]) == 2
     for row in report["rows"]:
         assert row["task"] == "image-small" and row["samples_per_s"] > 0 and 0 < row["efficiency"] < 3
-        assert set(row["stages"]["decode"]) >= {"busy_s", "stalled_in_s", "stalled_out_s"}
+        assert set(row["stages"]["decode"]) >= {"busy_s", "input_wait_s", "room_wait_s"}
         assert row["cache"] == ("warm" if row["resident_share"] >= 0.9 else "cold")  # the kernel may take pages back
     rates = [row["samples_per_s"] for row in report["rows"]]
     assert rates == sorted(rates, reverse=True)

@@ -93,7 +93,7 @@ def test_stats_tell_the_device_the_pinning_and_the_copies(arrays):
     assert stats["device"].startswith("host:0: ") and stats["device_slabs"] == 2 + 4 and stats["device_bytes"] > 0
     assert stats["staging"] == "page-locked memory for host:0"
     assert list(stats["stages"])[-1] == "copy" and stats["stages"]["copy"]["busy_s"] > 0
-    assert "copy" in stats["waited_for"] and "host:0" in str(stats)
+    assert "copy" in stats["data_wait_by_stage_s"] and "host:0" in str(stats)
     assert ps.Loader(arrays, **options()).stats()["staging"] == "plain memory: no device was asked for"
 
 

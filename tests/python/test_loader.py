@@ -219,9 +219,9 @@ def test_stats_are_numbers_and_a_table(arrays):
     stats = loader.stats()
     assert json.loads(json.dumps(stats)) == stats
     assert stats["samples"] == 40 and stats["batches"] == 5 and stats["workers"] == 2
-    assert sum(stats["waited_for"].values()) == pytest.approx(stats["consumer_wait_s"], abs=1e-6)
+    assert sum(stats["data_wait_by_stage_s"].values()) == pytest.approx(stats["data_wait_s"], abs=1e-6)
     assert set(stats["stages"]) >= {"plan", "read", "decode", "transform", "deliver"}
-    assert "stalled in" in str(stats)
+    assert "input wait s" in str(stats)
 
 
 def digest_of(loader):

@@ -512,7 +512,7 @@ def test_the_times_of_all_processes_are_told(arrays):
             pass
         stats = loader.stats()
         assert stats["python_s"]["npy"] > 40 * 0.005
-        assert stats["stages"]["python"]["busy_s"] > 0 and stats["python_workers"] == 2
+        assert stats["stages"]["custom_transform"]["busy_s"] > 0 and stats["python_workers"] == 2
         assert "2 processes" in str(stats)
 
 

@@ -27,15 +27,15 @@ def test_waits_and_steps_are_the_wall_to_the_nanosecond(clock):
     run(loader, clock, 20, epochs=2)
     stats = loader.stats()
     assert stats["wall_s"] == pytest.approx((clock.now - begun) * 1e-9, abs=1e-12)
-    assert stats["consumer_wait_s"] == pytest.approx(2 * (10 + 7 + 3 + 5 + 4 + 2) * 1e-3, abs=1e-12)
-    assert stats["consumer_busy_s"] == pytest.approx(2 * 4 * 20e-3, abs=1e-12)
-    assert stats["consumer_wait_s"] + stats["consumer_busy_s"] == pytest.approx(stats["wall_s"], abs=1e-12)
+    assert stats["data_wait_s"] == pytest.approx(2 * (10 + 7 + 3 + 5 + 4 + 2) * 1e-3, abs=1e-12)
+    assert stats["step_s"] == pytest.approx(2 * 4 * 20e-3, abs=1e-12)
+    assert stats["data_wait_s"] + stats["step_s"] == pytest.approx(stats["wall_s"], abs=1e-12)
     assert (stats["batches"], stats["epochs"], stats["errors"]) == (8, 2, 0)
     assert stats["first_batch_s"] == pytest.approx(17e-3) and stats["first_batches_s"] == pytest.approx(2 * 17e-3)
     assert stats["ends_s"] == pytest.approx(2 * 2e-3)
-    assert stats["waited"] == pytest.approx(2 * 12 / (2 * 12 + 2 * 80))
-    assert stats["percentiles"]["wait"]["count"] == 6 and stats["percentiles"]["step"]["count"] == 8
-    assert stats["percentiles"]["wait"]["max"] == pytest.approx(5e-3)
+    assert stats["data_wait"] == pytest.approx(2 * 12 / (2 * 12 + 2 * 80))
+    assert stats["percentiles"]["data_wait"]["count"] == 6 and stats["percentiles"]["step"]["count"] == 8
+    assert stats["percentiles"]["data_wait"]["max"] == pytest.approx(5e-3)
     assert stats["percentiles"]["step"]["mean"] == pytest.approx(20e-3)
 
 
@@ -65,7 +65,7 @@ def test_the_real_clock_gives_sums_that_agree():
     passed = time.perf_counter() - begun
     stats = loader.stats()
     assert 0 < stats["wall_s"] <= passed
-    assert stats["consumer_wait_s"] + stats["consumer_busy_s"] == pytest.approx(stats["wall_s"], abs=1e-9)
+    assert stats["data_wait_s"] + stats["step_s"] == pytest.approx(stats["wall_s"], abs=1e-9)
 
 
 def test_the_table_has_a_line_for_each_part_of_the_time(clock):
@@ -73,8 +73,8 @@ def test_the_table_has_a_line_for_each_part_of_the_time(clock):
     run(loader, clock, 4)
     table = str(loader.stats())
     assert table.startswith("10 batches in 1 epoch, 88.0 ms: 114 batches/s, first batch after 10.0 ms\n")
-    assert [line.split()[0] for line in table.splitlines()[1:]] == ["seconds", "waits", "steps", "first", "ends"]
-    assert "waits            0.036   41 %    4.0 ms    4.0 ms    4.0 ms    4.0 ms" in table
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["seconds", "data", "steps", "first", "ends"]
+    assert "data wait        0.036   41 %    4.0 ms    4.0 ms    4.0 ms    4.0 ms" in table
 
 
 def test_a_loader_that_was_not_run_has_figures_too():
@@ -89,7 +89,7 @@ def test_reset_stats_begins_anew(clock):
     loader.reset_stats()
     assert loader.stats()["wall_s"] == 0 and loader.stats()["batches"] == 0
     run(loader, clock, 2)
-    assert loader.stats()["consumer_busy_s"] == pytest.approx(10e-3)
+    assert loader.stats()["step_s"] == pytest.approx(10e-3)
 
 
 def test_a_batch_costs_two_looks_at_the_clock(clock):
@@ -344,7 +344,7 @@ def test_an_error_passes_unchanged_and_the_loop_may_go_on(clock):
     assert raised.value is error and next(loop) == 2
     stats = loader.stats()
     assert stats["errors"] == 1 and stats["batches"] == 2 and "1 error came out of next()" in str(stats)
-    assert stats["wall_s"] == pytest.approx(14e-3) == stats["consumer_wait_s"] + stats["consumer_busy_s"]
+    assert stats["wall_s"] == pytest.approx(14e-3) == stats["data_wait_s"] + stats["step_s"]
 
 
 def test_a_with_statement_is_the_wrapped_ones(arrays):
@@ -365,7 +365,7 @@ def test_synchronize_waits_for_the_gpu_before_each_next(monkeypatch, clock):
     monkeypatch.setitem(profile.sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
     loader = ps.profile(Planted(clock, [1] * 6), synchronize=True)
     run(loader, clock, 2)
-    assert len(calls) == 7 and loader.stats()["consumer_busy_s"] == pytest.approx(6 * 32e-3 + 30e-3)
+    assert len(calls) == 7 and loader.stats()["step_s"] == pytest.approx(6 * 32e-3 + 30e-3)
     cuda.is_available = lambda: False
     run(loader, clock, 2)
     assert len(calls) == 7
@@ -380,7 +380,7 @@ def test_a_loop_that_waits_is_bound_by_its_loader(clock):
     loader = ps.profile(Planted(clock, [30] * 10))
     run(loader, clock, 10)
     said = loader.verdict()
-    assert said.binds == "loader" and said.waited == pytest.approx(9 * 30 / (9 * 30 + 10 * 10))
+    assert said.binds == "loader" and said.data_wait == pytest.approx(9 * 30 / (9 * 30 + 10 * 10))
     assert str(said).startswith(
         "the loop waited 73 % of its time for batches: 30.0 ms for each (median 29.9 ms, longest 30.0 ms), beside steps of "
         "10.0 ms; fed, it would be 3.7 times as fast; "
@@ -391,7 +391,7 @@ def test_a_loop_that_hardly_waits_is_bound_by_its_model(clock):
     loader = ps.profile(Planted(clock, [1] * 20, begins=80))
     run(loader, clock, 50)
     said = loader.verdict()
-    assert said.binds == "model" and said.waited == pytest.approx(19 / (19 + 1000))
+    assert said.binds == "model" and said.data_wait == pytest.approx(19 / (19 + 1000))
     assert "the loop waited 2 % of its time" in said.text and "takes 50.0 ms; the first came after 81.0 ms" in said.text
 
 
@@ -416,7 +416,7 @@ def test_epochs_that_begin_anew_each_time_are_start_up(clock):
     loader = ps.profile(Planted(clock, [0.1] * 20, begins=150, ends=50))
     run(loader, clock, 10, epochs=3)
     said = loader.verdict()
-    assert said.binds == "start-up" and said.waited < 0.05
+    assert said.binds == "start-up" and said.data_wait < 0.05
     assert "epochs take long to begin and to end: 200.1 ms each, 50 % of the time" in said.text
 
 
@@ -433,7 +433,7 @@ def judged(of_workers=NOTHING, here=NOTHING, **of_loader):
     seen = scheduling.Scheduling()
     seen.workers, seen.looked = of_workers, {(10 * MS).bit_length(): here}
     said = verdict.verdict_of(times, seen, about.About("DataLoader", **of_loader))
-    assert said.binds == "loader" and said.waited == 0.5
+    assert said.binds == "loader" and said.data_wait == 0.5
     return said.text
 
 
@@ -486,7 +486,9 @@ def test_waits_on_both_sides_of_a_power_of_two_stand_for_each_other():
 def test_the_verdict_of_penstocks_own_loader_is_passed_on(arrays, monkeypatch, binds, ours):
     loader = ps.profile(ps.Loader(arrays, batch_size=10, transforms={"npy": ps.array.decode()}))
     list(loader)
-    monkeypatch.setattr(ps.Loader, "stats", lambda _: {"verdict": {"binds": binds, "waited": 0.25, "text": "so it is"}})
+    monkeypatch.setattr(
+        ps.Loader, "stats", lambda _: {"verdict": {"binds": binds, "data_wait": 0.25, "text": "so it is"}}
+    )
     assert loader.verdict() == ps.Verdict(ours, 0.25, "so it is")
     monkeypatch.setattr(ps.Loader, "stats", lambda _: {})
     assert loader.verdict().binds == "start-up"
@@ -497,7 +499,7 @@ def test_the_share_of_the_waits_of_penstocks_own_loader_is_one_figure(arrays):
         loader = ps.profile(wrapped)
         for _ in range(3):
             list(loader)
-        shares = [loader.stats()["waited"], loader.verdict().waited, wrapped.stats()["verdict"]["waited"]]
+        shares = [loader.stats()["data_wait"], loader.verdict().data_wait, wrapped.stats()["verdict"]["data_wait"]]
         assert shares[0] > 0 and len(set(shares)) == 1
         loader.reset_stats()
         assert wrapped.stats()["batches"] == 0
@@ -583,7 +585,7 @@ def test_penstock_behind_a_data_loader_is_known_as_its_own(torch_data, arrays, m
     dataset = ps.torch.Loader(arrays, batch_size=10, transforms={"npy": ps.array.decode()})
     loader = ps.profile(torch_data.DataLoader(dataset, batch_size=None))
     assert [len(batch["npy"]) for batch in loader] == [10] * 4
-    said = {"verdict": {"binds": "cores", "waited": 0.5, "text": "so it is"}}
+    said = {"verdict": {"binds": "cores", "data_wait": 0.5, "text": "so it is"}}
     monkeypatch.setattr(ps.torch.Loader, "stats", lambda _: said)
     assert loader.verdict().text == "so it is"
 

@@ -51,9 +51,9 @@ def test_requests_bytes_and_rates_of_the_store(server):
     assert store["mb_per_s"] == pytest.approx(store["bytes"] / 1e6 / stats["wall_s"])
     assert "disk_cache" not in stats
     assert "\nstore " in str(stats) and "disk cache" not in str(stats)
-    assert "store" not in stats["stages"] and "store" not in stats["waited_for"]
-    parts = sum(stats["waited_for"].values())
-    assert parts == pytest.approx(stats["consumer_wait_s"], abs=1e-3)
+    assert "store" not in stats["stages"] and "store" not in stats["data_wait_by_stage_s"]
+    parts = sum(stats["data_wait_by_stage_s"].values())
+    assert parts == pytest.approx(stats["data_wait_s"], abs=1e-3)
     metrics = loader.metrics()
     assert metrics["penstock/store/retries"] >= 1
     assert metrics["penstock/store/mb_per_s"] > 0 and metrics["penstock/store/requests_per_s"] > 0

@@ -93,9 +93,9 @@ def seen(program):
 def test_the_figures_are_those_of_a_program_that_knows_nothing_of_it(data):
     with Program(data) as program:
         shown, stats = seen(program)
-        same = ("rank", "world", "samples", "batches", "stored_bytes", "bytes_delivered", "consumer_wait_s",
-                "consumer_busy_s", "wall_s", "batches_taken", "batches_ready", "workers", "slabs", "slab_bytes", "window_bytes",
-                "waited_for", "first_batch_s", "bad_samples", "device_bytes")  # fmt: skip
+        same = ("rank", "world", "samples", "batches", "stored_bytes", "bytes_delivered", "data_wait_s",
+                "step_s", "wall_s", "batches_taken", "batches_ready", "workers", "slabs", "slab_bytes", "window_bytes",
+                "data_wait_by_stage_s", "first_batch_s", "bad_samples", "device_bytes")  # fmt: skip
         assert {name: shown[name] for name in same} == {name: stats[name] for name in same}
         assert shown["verdict"]["binds"] == stats["verdict"]["binds"]
         assert list(shown["stages"]) == list(stats["stages"])
@@ -117,8 +117,8 @@ def test_ranks_of_one_training_are_compared(data):
 
 def stats_of(rank, waited, world=3):
     wall = 10.0
-    return {"rank": rank, "world": world, "samples": 1000, "batches": 100, "wall_s": wall, "consumer_busy_s": wall * (1 - waited),
-            "verdict": {"binds": "cores", "waited": waited, "text": f"why {rank} waits"}}  # fmt: skip
+    return {"rank": rank, "world": world, "samples": 1000, "batches": 100, "wall_s": wall, "step_s": wall * (1 - waited),
+            "verdict": {"binds": "cores", "data_wait": waited, "text": f"why {rank} waits"}}  # fmt: skip
 
 
 def test_a_table_of_ranks_names_the_slow_one_and_why():
@@ -264,7 +264,7 @@ def test_stats_are_openmetrics_text(data):
     samples = parsed(text)
     mine = {"rank": "0", "world": "1", "job": 'a"b\\c\nd'}
     assert samples["penstock_samples_total", frozenset(mine.items())] == stats["samples"] == 40
-    assert samples["penstock_wait_seconds_total", frozenset(mine.items())] == pytest.approx(stats["consumer_wait_s"])
+    assert samples["penstock_data_wait_seconds_total", frozenset(mine.items())] == pytest.approx(stats["data_wait_s"])
     decode = frozenset({**mine, "stage": "decode"}.items())
     assert samples["penstock_stage_busy_seconds_total", decode] == pytest.approx(stats["stages"]["decode"]["busy_s"])
     assert all(name.startswith("penstock_") for name, _ in samples)

@@ -72,7 +72,7 @@ def test_it_learns_and_the_profiler_sees_the_loader(packed, tmp_path):
     samples = 3 * (1500 - HELD_OUT)
     ends = rf"^{samples} samples in .* s: \d+ samples/s, loading .* s, training .* s, \d+\.\d MB read$"
     assert re.search(ends, out, re.MULTILINE)
-    assert re.search(r"^DataLoader: .* s of .* s, [\d.]+%", out, re.MULTILINE)
+    assert re.search(r"^data wait: .* s of .* s, [\d.]+%", out, re.MULTILINE)
     events = json.loads(trace.read_text())
     events = events if isinstance(events, list) else events["traceEvents"]  # torch before 2.0 writes the events alone
     waits = [event for event in events if event.get("name") == "enumerate(DataLoader)#PenstockLoader.__next__"]

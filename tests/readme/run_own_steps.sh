@@ -12,5 +12,5 @@ PENSTOCK_INDEX_DIR=$folder "$2" >output
 cat output
 grep -q "^4 images, mean -0" output
 grep -q "^2 images, mean -0" output
-grep -q "^on_batch" output
+grep -q "^custom_transform" output
 grep -q "^6 samples in" output

@@ -25,10 +25,10 @@ inline Stats stats_of_two_epochs(Loader& loader, const std::string& last) {
   }
   Stats stats = loader.stats();
   CHECK(stats.stages.back().name == last);
-  CHECK(stats.waited_for.back().first == last);
+  CHECK(stats.data_wait_by_stage.back().first == last);
   std::chrono::nanoseconds sum{};
-  for (const auto& [name, time] : stats.waited_for) sum += time;
-  CHECK(seconds(sum) == doctest::Approx(seconds(stats.consumer_wait)).epsilon(0.001));
+  for (const auto& [name, time] : stats.data_wait_by_stage) sum += time;
+  CHECK(seconds(sum) == doctest::Approx(seconds(stats.data_wait)).epsilon(0.001));
   return stats;
 }
 

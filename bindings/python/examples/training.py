@@ -273,7 +273,7 @@ def main(options: argparse.Namespace, chains: Chains, make_trainer: MakeTrainer)
     if profile is not None:
         profile.export_chrome_trace(options.profile)
         waited = sum(event.cpu_time_total for event in profile.key_averages() if event.key == WAIT) / 1e6
-        print(f"DataLoader: {waited:.2f} s of {seconds:.2f} s, {waited / seconds:.1%}; trace in {options.profile}")
+        print(f"data wait: {waited:.2f} s of {seconds:.2f} s, {waited / seconds:.1%}; trace in {options.profile}")
     if options.layers:
         print_layers(data, trainer, progress)
     data.close()

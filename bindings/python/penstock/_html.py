@@ -9,8 +9,8 @@ from ._error import Error
 
 _PARTS = (
     ("busy_s", "worked", "#4c9f70"),
-    ("stalled_in_s", "waited for input", "#d9a441"),
-    ("stalled_out_s", "waited for room", "#b0b7bf"),
+    ("input_wait_s", "waited for input", "#d9a441"),
+    ("room_wait_s", "waited for room", "#b0b7bf"),
 )
 
 

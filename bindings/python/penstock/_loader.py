@@ -83,9 +83,10 @@ else:
         vars().update(worded_methods(_NAME, _penstock.Loader))
 
         def __getitem__(self, place: object) -> NoReturn:
+            """Raises TypeError: use at() for a batch, and loader.dataset[i] for a sample."""
             raise TypeError(
-                f"a {_NAME} is no list of samples: `for batch in loader` is an epoch, loader.at(epoch, batch) makes one "
-                "batch, loader.dataset[i] is a sample, and in torch's DataLoader stands a ps.torch.Loader"
+                f"a {_NAME} is not a list of samples: `for batch in loader` is an epoch, loader.at(epoch, batch) is one "
+                "batch, and loader.dataset[i] is one sample; give a ps.torch.Loader to torch's DataLoader"
             )
 
         def _repr_html_(self) -> str:

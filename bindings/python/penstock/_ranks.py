@@ -19,25 +19,25 @@ class RankTable:
             {
                 "rank": one["rank"],
                 "samples_per_s": one["samples"] / one["wall_s"] if one["wall_s"] > 0 else 0.0,
-                "waited": one["verdict"]["waited"],
-                "step_s": one["consumer_busy_s"] / one["batches"] if one["batches"] > 0 else 0.0,
+                "data_wait": one["verdict"]["data_wait"],
+                "mean_step_s": one["step_s"] / one["batches"] if one["batches"] > 0 else 0.0,
                 "binds": one["verdict"]["binds"],
             }
             for one in stats
         ]
-        which, self.text = _penstock.slow_rank([(row["rank"], row["waited"]) for row in self.rows])
+        which, self.text = _penstock.slow_rank([(row["rank"], row["data_wait"]) for row in self.rows])
         self.slow: int | None = None
         if which is not None:
             self.slow = self.rows[which]["rank"]
             self.text += "; " + stats[which]["verdict"]["text"]
 
     def __str__(self) -> str:
-        lines = [f"{'rank':>4}  {'samples/s':>11}  {'waited':>6}  {'step':>10}  binds"]
+        lines = [f"{'rank':>4}  {'samples/s':>11}  {'data wait':>9}  {'step':>10}  binds"]
         for row in self.rows:
             slow = "  <- slow" if row["rank"] == self.slow else ""
             lines.append(
-                f"{row['rank']:>4}  {row['samples_per_s']:>11,.1f}  {100 * row['waited']:>4.0f} %  "
-                f"{1e3 * row['step_s']:>7.1f} ms  {row['binds']}{slow}"
+                f"{row['rank']:>4}  {row['samples_per_s']:>11,.1f}  {100 * row['data_wait']:>7.0f} %  "
+                f"{1e3 * row['mean_step_s']:>7.1f} ms  {row['binds']}{slow}"
             )
         return "\n".join([*lines, self.text]) + "\n"
 

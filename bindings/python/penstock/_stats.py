@@ -10,16 +10,16 @@ from . import _penstock
 class Stats(dict[str, Any]):
     """Plain numbers and strings, times in seconds; str() is the table that says which stage made the loop wait.
 
-    "verdict" says what binds: {"binds", "stage", "output", "waited", "text"}; "binds" is "nothing", "consumer", "cores",
-    "storage bandwidth", "storage latency", "files", "prefetch", "memory", "own step", "copy", "plan", "start-up" or
-    "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads; "slowest" the
-    samples that took a worker longest; "levels" how full the queues were over the last minutes.
+    "verdict" names the bottleneck: {"binds", "stage", "output", "data_wait", "text"}. "binds" is "nothing", "consumer",
+    "cores", "storage bandwidth", "storage latency", "files", "prefetch", "memory", "custom transform", "copy", "plan",
+    "start-up" or "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads.
+    "slowest" lists the samples that took a worker longest, and "levels" the fill of the queues over the last minutes.
 
     A dataset in an object store adds "store": requests, received bytes, retries, hedges, connections, "waited_s" (summed
-    over requests), "requests_per_s" and "mb_per_s". With disk_cache there is also "disk_cache". It counts blocks: "hits"
+    over requests), "requests_per_s" and "mb_per_s". The option disk_cache adds "disk_cache", which counts blocks: "hits"
     (read from the disk), "misses" (read from the store), "bad" (damaged ones among the misses) and "bypassed" (not
-    kept). It has the bytes and seconds of reads, writes and evictions, the folder as "dir", and its "used_bytes" and
-    "limit_bytes".
+    kept). "disk_cache" also has the bytes and seconds of reads, writes and evictions, the folder as "dir", and its
+    "used_bytes" and "limit_bytes".
     """
 
     def __init__(self, values: dict[str, Any], table: str, figures: bytes) -> None:
@@ -30,21 +30,21 @@ class Stats(dict[str, Any]):
     def metrics(self, prefix: str = "penstock/") -> dict[str, float]:
         """A flat dict of floats, for wandb.log(), Lightning's log_dict() and TensorBoard's add_scalar().
 
-        Rates are of the time since the loader was made, or since reset_stats(): "samples_per_s", "mb_per_s" (10^6 stored
-        bytes); "waited" and "waited_for/STAGE" are shares, 0 to 1, of the consumer's time; "busy/STAGE" of that of the
-        stage's threads; "wait_s/p50" and alike percentiles in seconds, also of "step_s", "sample_s" and "request_s";
-        "ready" is the share of batches that were finished before they were asked for; memory is in bytes; "workers" is how
-        many may be at work at this moment. Of a dataset in a store also "store/requests_per_s", "store/mb_per_s" and
-        "store/retries"; with disk_cache "disk_cache/hits" (share of the blocks), "disk_cache/read_mb_per_s" and
-        "disk_cache/used" (bytes).
+        The time is that since the loader was made, or since reset_stats(). "samples_per_s" and "mb_per_s" (10^6 stored bytes)
+        are rates. "data_wait" and "data_wait/STAGE" are shares, 0 to 1, of the loop's time. "busy/STAGE" is the share of the
+        time of the stage's threads. "data_wait_s/p50", "/p90", "/p99" and "/max" are seconds, as are those of "step_s",
+        "sample_s" and "request_s". "ready" is the share of batches that were finished before next() was called. Memory is in
+        bytes. "workers" is the number of threads that may decode now. A dataset in a store adds "store/requests_per_s",
+        "store/mb_per_s" and "store/retries". disk_cache adds "disk_cache/hits" (share of the blocks),
+        "disk_cache/read_mb_per_s" and "disk_cache/used" (bytes).
         """
-        wall, waited = self["wall_s"], self["consumer_wait_s"]
+        wall = self["wall_s"]
         flat: dict[str, float] = {
             "samples": self["samples"],
             "batches": self["batches"],
             "samples_per_s": _share(self["samples"], wall),
             "mb_per_s": _share(self["stored_bytes"] / 1e6, wall),
-            "waited": _share(waited, wall),
+            "data_wait": _share(self["data_wait_s"], wall),
             "ready": _share(self["batches_ready"], self["batches_taken"]),
             "bad_samples": self["bad_samples"],
             "workers": self["workers_now"],
@@ -61,11 +61,11 @@ class Stats(dict[str, Any]):
             flat["disk_cache/hits"] = _share(cache["hits"], cache["hits"] + cache["misses"])
             flat["disk_cache/read_mb_per_s"] = _share(cache["read_bytes"] / 1e6, wall)
             flat["disk_cache/used"] = cache["used_bytes"]
-        for stage, spent in self["waited_for"].items():
-            flat[f"waited_for/{stage}"] = _share(spent, wall)
+        for stage, spent in self["data_wait_by_stage_s"].items():
+            flat[f"data_wait/{stage}"] = _share(spent, wall)
         for stage, times in self["stages"].items():
             flat[f"busy/{stage}"] = _share(times["busy_s"], wall * times["threads"])
-        for what in ("wait", "step", "sample", "request"):
+        for what in ("data_wait", "step", "sample", "request"):
             for point in ("p50", "p90", "p99", "max"):
                 flat[f"{what}_s/{point}"] = self["percentiles"][what][point]
         return {prefix + name: float(value) for name, value in flat.items()}
@@ -84,7 +84,7 @@ class Stats(dict[str, Any]):
         self.update(of_python)
         processes = of_python["python_workers"]
         if processes > 0:
-            busy = sum(spent for name, spent in of_python["python_s"].items() if name != "on_batch")
+            busy = sum(spent for name, spent in of_python["python_s"].items() if name != "batch_transform")
             self._table += (
                 f"python      {processes} process{'es' if processes > 1 else ''}, {busy:.3f} s in functions of "
                 f"{processes * self['wall_s']:.3f} s, {of_python['python_workers_replaced']} replaced\n"

@@ -129,7 +129,7 @@ TEST_CASE("the copy is a stage: its time is the device's, and what the consumer 
     Attempt attempt;
     attempt.expect(seconds(copy.busy) > 0.8 * seconds(stats.wall), "the device rests");
     attempt.expect(seconds(copy.busy) < 1.2 * seconds(stats.wall), "copies are counted twice");
-    attempt.expect(stats.waited_for.back().second > stats.consumer_wait * 0.7, "the consumer waited for others");
+    attempt.expect(stats.data_wait_by_stage.back().second > stats.data_wait * 0.7, "the consumer waited for others");
     return attempt;
   });
 }

@@ -28,7 +28,7 @@ TEST_CASE("what a consumer does while it waits may end the wait, and the loader 
   CHECK_THROWS_WITH_AS(loader.next(give_up), "enough", std::runtime_error);
   CHECK(calls == 3);
   CHECK(loader.state() == before);
-  CHECK(loader.stats().consumer_wait >= std::chrono::milliseconds(150));
+  CHECK(loader.stats().data_wait >= std::chrono::milliseconds(150));
   latch->open();
 }
 

@@ -153,7 +153,7 @@ TEST_CASE("every sample of an epoch is in the figures, and bytes are those of th
     CHECK(stats.stored_bytes == stored);
     CHECK(stats.bytes_read >= stored);  // with what was read ahead of the next epoch
     CHECK(stats.batches_taken == 12);
-    CHECK(histogram(stats, "wait").count == 12);
+    CHECK(histogram(stats, "data_wait").count == 12);
     CHECK(histogram(stats, "step").count >= 11);
     CHECK(histogram(stats, "sample").count >= 96);
     CHECK(histogram(stats, "request").count >= 96);

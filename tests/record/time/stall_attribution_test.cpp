@@ -69,7 +69,7 @@ struct Scene {
   }
   Parts parts() const {
     Parts parts;
-    for (const auto& [stage, time] : stats().waited_for) {
+    for (const auto& [stage, time] : stats().data_wait_by_stage) {
       if (time.count() != 0) parts[stage] = std::chrono::duration_cast<milliseconds>(time);
     }
     return parts;
@@ -189,7 +189,7 @@ TEST_CASE("where the scheduler planned and waited in turn, the workers count for
   const Journey journey{.sent = at(0) + microseconds(200)};
   scene.stalls.begin(at(0));
   scene.stalls.end(at(0) + microseconds(200), &journey);
-  for (const auto& [stage, time] : scene.stats().waited_for)
+  for (const auto& [stage, time] : scene.stats().data_wait_by_stage)
     CHECK(time == microseconds(stage == "plan" || stage == "decode" ? 100 : 0));
 }
 
@@ -250,18 +250,18 @@ TEST_CASE("the parts add up to the wait exactly, whatever was written down") {
     scene.stalls.end(us(now), draw(10) == 0 ? nullptr : &journey);
     const Stats stats = scene.stats();
     nanoseconds sum{};
-    for (const auto& [stage, time] : stats.waited_for) {
+    for (const auto& [stage, time] : stats.data_wait_by_stage) {
       REQUIRE(time.count() >= 0);
       sum += time;
     }
-    REQUIRE(sum == stats.consumer_wait);
+    REQUIRE(sum == stats.data_wait);
   }
 }
 
 TEST_CASE("the stages stand in their order, those behind only where there are any") {
   const auto names = [](const Scene& scene) {
     std::string all;
-    for (const auto& [stage, time] : scene.stats().waited_for) all += stage + " ";
+    for (const auto& [stage, time] : scene.stats().data_wait_by_stage) all += stage + " ";
     return all;
   };
   CHECK(names(Scene()) == "plan read decode transform deliver ");
@@ -282,8 +282,8 @@ TEST_CASE("the consumer waits or works from its first next() on, and what it got
   scene.stalls.got_batch(3, 50, 50 / 2, at(45));
   scene.wait(46, 46, nullptr);
   const Stats stats = scene.stats();
-  CHECK(stats.consumer_wait == milliseconds(15));
-  CHECK(stats.consumer_busy == milliseconds(31));
+  CHECK(stats.data_wait == milliseconds(15));
+  CHECK(stats.step_time == milliseconds(31));
   CHECK(stats.wall == milliseconds(46));
   CHECK(stats.first_batch == milliseconds(11));
   CHECK(stats.samples == 7);
@@ -318,16 +318,16 @@ TEST_CASE("reset forgets all but the first batch, and what is left of a wait und
   Stats stats = scene.stats();
   CHECK(stats.samples + stats.batches + stats.bytes_delivered == 0);
   CHECK(stats.first_batch == milliseconds(10));
-  CHECK(stats.consumer_wait + stats.consumer_busy + stats.wall == nanoseconds{});
+  CHECK(stats.data_wait + stats.step_time + stats.wall == nanoseconds{});
   CHECK(scene.parts().empty());
   scene.wait(100, 101, nullptr);  // what the consumer did before it is not counted
-  CHECK(scene.stats().consumer_busy == nanoseconds{});
+  CHECK(scene.stats().step_time == nanoseconds{});
   CHECK(scene.stats().wall == milliseconds(1));
   scene.stalls.begin(at(110));
   scene.stalls.reset(at(115));
   scene.stalls.end(at(120), nullptr);
   stats = scene.stats();
-  CHECK(stats.consumer_wait == milliseconds(5));
+  CHECK(stats.data_wait == milliseconds(5));
   CHECK(stats.wall == milliseconds(5));
   CHECK(scene.parts() == ms({{"plan", 5}}));
 }
@@ -339,15 +339,15 @@ TEST_CASE("a wait ends also where nothing was got, and where it is left by an ex
     throw 7;
   };
   CHECK_THROWS_AS(leave(), int);
-  CHECK(scene.stats().consumer_wait > nanoseconds{});
-  CHECK(scene.stats().waited_for.front().second == scene.stats().consumer_wait);
+  CHECK(scene.stats().data_wait > nanoseconds{});
+  CHECK(scene.stats().data_wait_by_stage.front().second == scene.stats().data_wait);
   scene.stalls.reset(Clock::now());
   const Journey journey{.sent = {}, .queued = Clock::now() + std::chrono::hours(1)};
   {
     Waiting waiting(scene.stalls);
     waiting.got(journey);
   }
-  CHECK(scene.stats().waited_for[1].second == scene.stats().consumer_wait);
+  CHECK(scene.stats().data_wait_by_stage[1].second == scene.stats().data_wait);
 }
 
 TEST_CASE("a log tells what was done between two points of time") {

@@ -233,9 +233,9 @@ TEST_CASE("the verdict on reads of a store names the block shuffle, and the cach
   stats.samples = 6400;
   stats.workers = 1;
   stats.wall = std::chrono::seconds(10);
-  stats.consumer_wait = std::chrono::seconds(9);
+  stats.data_wait = std::chrono::seconds(9);
   stats.stages = {{.name = "read", .threads = 1, .busy = std::chrono::seconds(9)}};
-  stats.waited_for = {{"read", std::chrono::seconds(9)}};
+  stats.data_wait_by_stage = {{"read", std::chrono::seconds(9)}};
   stats.block_offer = {.shuffle_block = 16, .requests = 0.96, .requests_then = 1.0 / 16};
   const auto text = [&] { return verdict_of(stats).text; };
   CHECK(verdict_of(stats).binds == Binds::storage_latency);

@@ -37,14 +37,14 @@ const StageStats& stage(const Stats& stats, std::string_view name) {
 }
 
 std::chrono::nanoseconds waited(const Stats& stats, std::string_view name) {
-  for (const auto& [stage, time] : stats.waited_for) {
+  for (const auto& [stage, time] : stats.data_wait_by_stage) {
     if (stage == name) return time;
   }
   throw std::runtime_error("no such stage");
 }
 
 constexpr milliseconds kDelay{30};
-constexpr std::array kDelayed{"read", "read ahead", "decode", "transform", "own", "copy"};
+constexpr std::array kDelayed{"read", "read ahead", "decode", "transform", "custom_transform", "copy"};
 
 /// A dataset of tiny rows, of which the first of each batch is slow, and a consumer.
 struct Scene {
@@ -68,8 +68,7 @@ struct Scene {
     options.prefetch = 1;
     options.transforms = {{"bin", decode(std::make_shared<SlowCodec>(of("decode"))) |
                                       transform(std::make_shared<SlowTransform>(of("transform")))}};
-    if (own) options.batch_transform = [&](Batch&) { std::this_thread::sleep_for(of("own")); };
-    options.batch_transform_stage = "own";
+    if (own) options.batch_transform = [&](Batch&) { std::this_thread::sleep_for(of("custom_transform")); };
     if (device)
       options.device_options.opened = device_with([&](const HostWork&) { std::this_thread::sleep_for(of("copy")); });
     Loader loader(open(folder / "data"), options, SlowEngine::factory(ahead, of("read")));
@@ -85,7 +84,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("workers' busy and stalled times add up to workers times wall time") {
+TEST_CASE("workers' busy and waiting times add up to workers times wall time") {
   const TemporaryFolder folder;
   synth_icons(folder / "icons", {.count = 400, .seed = 1, .workers = 1, .classes = 2});
   LoaderOptions options;
@@ -104,7 +103,7 @@ TEST_CASE("workers' busy and stalled times add up to workers times wall time") {
       }
     }
     stats = loader.stats();
-    double sum = seconds(stage(stats, "decode").stalled_in + stage(stats, "decode").stalled_out);
+    double sum = seconds(stage(stats, "decode").input_wait + stage(stats, "decode").room_wait);
     for (const char* name : {"read", "decode", "transform", "deliver"}) sum += seconds(stage(stats, name).busy);
     const double accounted = sum / (2 * seconds(stats.wall));
     MESSAGE("wall " << seconds(stats.wall) << " s, two workers accounted for " << sum << " s");
@@ -113,11 +112,11 @@ TEST_CASE("workers' busy and stalled times add up to workers times wall time") {
     return attempt;
   });
   const double wall = seconds(stats.wall);
-  CHECK(seconds(stats.consumer_wait) + seconds(stats.consumer_busy) == doctest::Approx(wall).epsilon(0.01));
+  CHECK(seconds(stats.data_wait) + seconds(stats.step_time) == doctest::Approx(wall).epsilon(0.01));
 
   double attributed = 0;
-  for (const auto& [name, time] : stats.waited_for) attributed += seconds(time);
-  CHECK(attributed == doctest::Approx(seconds(stats.consumer_wait)).epsilon(0.001));
+  for (const auto& [name, time] : stats.data_wait_by_stage) attributed += seconds(time);
+  CHECK(attributed == doctest::Approx(seconds(stats.data_wait)).epsilon(0.001));
   std::ostringstream table;
   table << stats;
   CHECK(table.str().find("transform") != std::string::npos);
@@ -135,10 +134,10 @@ TEST_CASE("a slow consumer does not wait, and the plan stalls for room") {
     const Stats stats = loader.stats();
     const double wall = seconds(stats.wall);
     Attempt attempt;
-    attempt.expect(seconds(stats.consumer_busy) > 10 * seconds(stats.consumer_wait), "the consumer waited");
-    attempt.expect(seconds(stage(stats, "plan").stalled_out) > 0.5 * wall, "the plan had room");
-    attempt.expect(seconds(stage(stats, "decode").stalled_out) > 0.5 * wall, "decode had room");
-    attempt.expect(seconds(stage(stats, "decode").stalled_in) < 0.2 * wall, "decode had no input");
+    attempt.expect(seconds(stats.step_time) > 10 * seconds(stats.data_wait), "the consumer waited");
+    attempt.expect(seconds(stage(stats, "plan").room_wait) > 0.5 * wall, "the plan had room");
+    attempt.expect(seconds(stage(stats, "decode").room_wait) > 0.5 * wall, "decode had room");
+    attempt.expect(seconds(stage(stats, "decode").input_wait) < 0.2 * wall, "decode had no input");
     return attempt;
   });
 }
@@ -156,7 +155,7 @@ TEST_CASE("a stage's delay makes it busy, and the consumer waits for it alone, b
                           .batches = 8 + at_once,
                           .consumer = consumer,
                           .ahead = ahead,
-                          .own = name == "own",
+                          .own = name == "custom_transform",
                           .device = name == "copy"};
         const Stats plain = scene.run({}), slow = scene.run({{name, kDelay}});
         const double wall = seconds(slow.wall), delays = (8 + at_once) * seconds(kDelay);
@@ -165,7 +164,7 @@ TEST_CASE("a stage's delay makes it busy, and the consumer waits for it alone, b
         attempt.expect(busier > 0.9 * delays, name + " is busy for " + std::to_string(busier) + " s more");
         const double shown = std::max(0.0, 8 * seconds(kDelay) - (8 + at_once) * seconds(consumer));
         attempt.expect(seconds(waited(slow, name)) > 0.75 * shown, "waited for " + name + " too little");
-        for (const auto& [other, time] : slow.waited_for) {
+        for (const auto& [other, time] : slow.data_wait_by_stage) {
           if (other == name) continue;
           const double change = seconds(time - waited(plain, other)) / wall;
           attempt.expect(std::abs(change) < 0.05, other + " changes by " + std::to_string(change) + " of all");
@@ -181,7 +180,6 @@ TEST_CASE("each stage of the line has a row, a share of the waits, and a delay t
   write_arrays(folder / "data", 8);
   LoaderOptions options = on(device_with());
   options.batch_transform = [](Batch&) {};
-  options.batch_transform_stage = "own";
   Pipeline pipeline(open(folder / "data"), options, choose_engine);
   const Stats stats = pipeline.stats();
   CHECK(pipeline.stages().size() == 3);
@@ -189,7 +187,7 @@ TEST_CASE("each stage of the line has a row, a share of the waits, and a delay t
     CHECK_NOTHROW(stage(stats, each->name()));
     CHECK_NOTHROW(waited(stats, each->name()));
   }
-  CHECK(stats.stages.size() == stats.waited_for.size());
+  CHECK(stats.stages.size() == stats.data_wait_by_stage.size());
   for (const StageStats& each : stats.stages) {
     CAPTURE(each.name);
     const bool of_the_rest = each.name == "plan" || each.name == "deliver";
@@ -207,8 +205,8 @@ TEST_CASE("one slow row in 64: the consumer waits for what is slow in it, while 
         const Scene scene{.rows = 64, .batches = 6, .ahead = ahead, .workers = 2};
         const Stats stats = scene.run({{name, kDelay}});
         Attempt attempt;
-        attempt.expect(waited(stats, name) > 0.9 * stats.consumer_wait,
-                       name + " had " + std::to_string(seconds(waited(stats, name)) / seconds(stats.consumer_wait)));
+        attempt.expect(waited(stats, name) > 0.9 * stats.data_wait,
+                       name + " had " + std::to_string(seconds(waited(stats, name)) / seconds(stats.data_wait)));
         return attempt;
       });
     }

@@ -134,7 +134,7 @@ TEST_CASE("a consumer that takes much longer than the loader is what binds") {
   check_names({.samples = 160, .decode = 500us, .consumer = 20ms, .options = options_with(1, 4)}, Binds::consumer,
               [](const Verdict& verdict) {
                 CHECK(verdict.stage.empty());
-                CHECK(verdict.waited < 0.05);
+                CHECK(verdict.data_wait < 0.05);
               });
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("a decoder that computes is named with its output") {
               [](const Verdict& verdict) {
                 CHECK(verdict.stage == "decode");
                 CHECK(verdict.output == "bin");
-                CHECK(verdict.waited > 0.9);
+                CHECK(verdict.data_wait > 0.9);
               });
 }
 
@@ -190,17 +190,16 @@ TEST_CASE("files that are opened for a few bytes each are what binds") {
   check_names(scene, Binds::files);
 }
 
-TEST_CASE("the program's own step is named as the program calls it") {
+TEST_CASE("a function of batches that takes long is what binds") {
   Scene scene{.samples = 160, .options = options_with(1, 4)};
   scene.options.batch_transform = [](Batch&) { std::this_thread::sleep_for(8ms); };
-  scene.options.batch_transform_stage = "augment";
-  check_names(scene, Binds::own_step, [](const Verdict& verdict) {
-    CHECK(verdict.stage == "augment");
-    CHECK(verdict.text.find("'augment'") != std::string::npos);
+  check_names(scene, Binds::custom_transform, [](const Verdict& verdict) {
+    CHECK(verdict.stage == "custom_transform");
+    CHECK(verdict.text.find("the stage 'custom_transform' runs in one thread") != std::string::npos);
   });
 }
 
-TEST_CASE("an own step that waits for a lock is told from one that sleeps, and from one that computes") {
+TEST_CASE("a custom transform that waits for a lock is told from one that sleeps, and from one that computes") {
   Scene scene{.samples = 160, .options = options_with(4, 4)};
   SUBCASE("waits for a lock") {
     std::mutex lock;
@@ -221,25 +220,25 @@ TEST_CASE("an own step that waits for a lock is told from one that sleeps, and f
       waited_for_lock(Clock::now() - began);
       std::this_thread::sleep_for(4ms);
     };
-    check_names(scene, Binds::own_step, [](const Verdict& verdict) {
+    check_names(scene, Binds::custom_transform, [](const Verdict& verdict) {
       CHECK(verdict.text.find("waiting for the interpreter's lock") != std::string::npos);
     });
   }
   SUBCASE("sleeps") {
     scene.options.batch_transform = [](Batch&) { std::this_thread::sleep_for(8ms); };
-    check_names(scene, Binds::own_step, [](const Verdict& verdict) {
+    check_names(scene, Binds::custom_transform, [](const Verdict& verdict) {
       CHECK(verdict.text.find("of it on a core") != std::string::npos);
       CHECK(verdict.text.find("lock") == std::string::npos);
     });
   }
   SUBCASE("computes") {
     Stats stats;
-    stats.wall = stats.consumer_wait = 1s;
+    stats.wall = stats.data_wait = 1s;
     stats.batches_taken = 100;
-    stats.waited_for = {{"python", 900ms}};
-    stats.stages = {{"python", 1, 950ms, 0ms, 0ms}};
-    stats.own_step_on_cores = 900ms;
-    stats.own_step_awaits_lock = 20ms;
+    stats.data_wait_by_stage = {{"custom_transform", 900ms}};
+    stats.stages = {{"custom_transform", 1, 950ms, 0ms, 0ms}};
+    stats.custom_transform_on_cores = 900ms;
+    stats.custom_transform_awaits_lock = 20ms;
     CHECK(verdict_of(stats).text.find("95 % of it computing: more workers do not help") != std::string::npos);
   }
 }
@@ -255,9 +254,9 @@ TEST_CASE("naming rows is what binds where the scheduler is what is waited for")
   Stats stats;
   stats.workers = 2;
   stats.wall = 1s;
-  stats.consumer_wait = 900ms;
+  stats.data_wait = 900ms;
   stats.batches_taken = 100;
-  stats.waited_for = {{"plan", 800ms}, {"read", 100ms}};
+  stats.data_wait_by_stage = {{"plan", 800ms}, {"read", 100ms}};
   const Verdict verdict = verdict_of(stats);
   CHECK(verdict.binds == Binds::plan);
   CHECK(verdict.stage == "plan");
@@ -269,11 +268,11 @@ TEST_CASE("batches that lie ready are not waited for: the consumer's own thread 
   Stats stats;
   stats.workers = 2;
   stats.wall = 1s;
-  stats.consumer_wait = 600ms;
+  stats.data_wait = 600ms;
   stats.batches_taken = 100;
   stats.batches_ready = 99;
-  stats.waited_for = {{"transform", 300ms}, {"deliver", 300ms}};
-  stats.histograms = {{"wait", waits.get()}};
+  stats.data_wait_by_stage = {{"transform", 300ms}, {"deliver", 300ms}};
+  stats.histograms = {{"data_wait", waits.get()}};
   const Verdict verdict = verdict_of(stats);
   CHECK(verdict.binds == Binds::cores);
   CHECK(verdict.text.find("fewer workers help") != std::string::npos);
@@ -282,7 +281,7 @@ TEST_CASE("batches that lie ready are not waited for: the consumer's own thread 
   Histogram uneven;
   for (int i = 0; i < 95; ++i) uneven.add(10'000);
   for (int i = 0; i < 5; ++i) uneven.add(120'000'000);
-  stats.histograms = {{"wait", uneven.get()}};
+  stats.histograms = {{"data_wait", uneven.get()}};
   CHECK(verdict_of(stats).text.find("fewer workers help") == std::string::npos);
 }
 
@@ -297,9 +296,9 @@ TEST_CASE("of too few batches, and of waits that nothing explains, nothing is cl
   Stats stats;
   stats.workers = 2;
   stats.wall = 1s;
-  stats.consumer_wait = 900ms;
+  stats.data_wait = 900ms;
   stats.batches_taken = 100;
-  stats.waited_for = {{"plan", 300ms}, {"augment", 300ms}, {"copy", 300ms}};
+  stats.data_wait_by_stage = {{"plan", 300ms}, {"augment", 300ms}, {"copy", 300ms}};
   CHECK(verdict_of(stats).binds == Binds::unknown);
 }
 

@@ -48,9 +48,9 @@ Figures figures_from(std::uint64_t number) {
     figures.stages[i] = {.kind = static_cast<StageKind>(number % 7),
                          .threads = number + i,
                          .busy = number * 7,
-                         .stalled_in = number * 11,
-                         .stalled_out = number * 13,
-                         .waited_for = number * 17};
+                         .input_wait = number * 11,
+                         .room_wait = number * 13,
+                         .data_wait = number * 17};
   figures.ready = number * 19;
   figures.bad_samples = number * 23;
   figures.binds = number % 13;
@@ -443,14 +443,14 @@ TEST_CASE("a loader's page has the figures of its stats, and goes with it") {
     CHECK(figures.batches == before.batches);
     CHECK(figures.stored_bytes == before.stored_bytes);
     CHECK(figures.bytes_delivered == before.bytes_delivered);
-    CHECK(figures.consumer_wait == before.consumer_wait);
+    CHECK(figures.data_wait == before.data_wait);
     CHECK(figures.wall == before.wall);
     CHECK(figures.slab_bytes == before.slab_bytes);
     CHECK(figures.memory() == before.memory());
     CHECK(figures.stage_count == before.stage_count);
     for (std::size_t i = 0; i < figures.stage_count; ++i) {
       CHECK(figures.stages[i].kind == before.stages[i].kind);
-      CHECK(figures.stages[i].waited_for == before.stages[i].waited_for);
+      CHECK(figures.stages[i].data_wait == before.stages[i].data_wait);
     }
   }
   CHECK(own_pages().empty());

@@ -59,10 +59,10 @@ Read read_strictly(const std::string& text) {
 Figures some_figures() {
   Figures figures;
   figures.samples = 1'234;
-  figures.consumer_wait = std::chrono::milliseconds(1500);
+  figures.data_wait = std::chrono::milliseconds(1500);
   figures.stage_count = 2;
-  figures.stages[0] = {.kind = StageKind::decode, .threads = 3, .busy = 1, .stalled_in = 2, .stalled_out = 3};
-  figures.stages[1] = {.kind = StageKind::own_step};
+  figures.stages[0] = {.kind = StageKind::decode, .threads = 3, .busy = 1, .input_wait = 2, .room_wait = 3};
+  figures.stages[1] = {.kind = StageKind::custom_transform};
   figures.slab_bytes = 99;
   figures.binds = static_cast<std::uint64_t>(Binds::cores);
   figures.binds_stage = static_cast<std::uint64_t>(StageKind::decode);
@@ -74,9 +74,9 @@ Figures some_figures() {
 TEST_CASE("the text of a loader has its figures") {
   const Read read = read_strictly(openmetrics(std::array{LabelledFigures{.labels = {}, .figures = some_figures()}}));
   CHECK(read.samples.at("penstock_samples_total") == "1234");
-  CHECK(read.samples.at("penstock_wait_seconds_total") == "1.500000000");
+  CHECK(read.samples.at("penstock_data_wait_seconds_total") == "1.500000000");
   CHECK(read.samples.at("penstock_stage_busy_seconds_total{stage=\"decode\"}") == "0.000000001");
-  CHECK(read.samples.at("penstock_stage_stalled_seconds_total{stage=\"decode\",waits_for=\"room\"}") == "0.000000003");
+  CHECK(read.samples.at("penstock_stage_wait_seconds_total{stage=\"decode\",waits_for=\"room\"}") == "0.000000003");
   CHECK(read.samples.at("penstock_stage_threads{stage=\"decode\"}") == "3");
   CHECK(read.samples.at("penstock_memory_bytes{purpose=\"slabs\"}") == "99");
   CHECK(read.samples.at("penstock_binds{verdict=\"cores\",stage=\"decode\"}") == "1");

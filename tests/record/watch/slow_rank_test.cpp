@@ -11,7 +11,7 @@ namespace penstock::test::slow_rank_test {
 TEST_CASE("the slow rank is the one that waits for batches, while the others wait for it") {
   const auto said = [](std::initializer_list<double> waits) {
     std::vector<RankWait> ranks;
-    for (const double waited : waits) ranks.push_back({.rank = ranks.size() + 4, .waited = waited});
+    for (const double waited : waits) ranks.push_back({.rank = ranks.size() + 4, .data_wait = waited});
     return slow_rank(ranks);
   };
   const SlowRank third = said({0.01, 0.02, 0.31, 0.02});

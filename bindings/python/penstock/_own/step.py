@@ -46,7 +46,7 @@ class OwnStep:
 
     def reset(self) -> None:
         names = [] if self._work is None else self._work.timed
-        self.seconds.update(dict.fromkeys(names + (["on_batch"] if self._on_batch is not None else []), 0.0))
+        self.seconds.update(dict.fromkeys(names + (["batch_transform"] if self._on_batch is not None else []), 0.0))
 
     def stop(self) -> None:
         """Before the loader ends: batches that are still in the making are given up."""
@@ -80,7 +80,7 @@ class OwnStep:
             made = self._on_batch(batch)
         else:
             made = self._on_batch(batch, generator(seed, epoch, draws[0], self._on_batch_number))
-        self.seconds["on_batch"] += time.perf_counter() - began
+        self.seconds["batch_transform"] += time.perf_counter() - began
         if made is None:
             raise TypeError("batch_transform returned None: return the batch, or what the loop should get in its place")
         return made

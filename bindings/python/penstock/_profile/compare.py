@@ -94,7 +94,7 @@ def _comparison(about: About, batch_size: int, times: Times, measured: float, as
     # A loader without processes of its own that the loop waits for works in next() alone; others work during the step too.
     theirs = batch_size / max(wait if about.num_workers == 0 else step + wait, 1e-9)
     now, then = step + wait, max(step, batch_size / measured)
-    binds = times.waited >= _WAITS
+    binds = times.data_wait >= _WAITS
     gives = f"penstock delivers {measured / theirs:.3g} times as many samples a second"
     if binds:
         text = f"{gives} from the same files ({rate(measured)} against {rate(theirs)}): a step of {duration(now)} becomes {duration(then)}"

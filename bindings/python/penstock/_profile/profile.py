@@ -34,13 +34,13 @@ class ProfileStats(dict[str, Any]):
             epochs=times.loops,
             errors=times.errors,
             wall_s=times.wall * 1e-9,
-            consumer_wait_s=(times.first + times.end + times.wait) * 1e-9,
-            consumer_busy_s=times.step * 1e-9,
+            data_wait_s=(times.first + times.end + times.wait) * 1e-9,
+            step_s=times.step * 1e-9,
             first_batch_s=times.first_batch * 1e-9,
             first_batches_s=times.first * 1e-9,
             ends_s=times.end * 1e-9,
-            waited=times.waited,
-            percentiles={"wait": times.waits.seconds(), "step": times.steps.seconds()},
+            data_wait=times.data_wait,
+            percentiles={"data_wait": times.waits.seconds(), "step": times.steps.seconds()},
             loader=about.kind,
             num_workers=about.num_workers,
             cores=usable_cores(),
@@ -59,10 +59,10 @@ class ProfileStats(dict[str, Any]):
             + f", first batch after {duration(self['first_batch_s'])}",
             f"{'':<13}{'seconds':>9} {'share':>6} {'p50':>9} {'p90':>9} {'p99':>9} {'max':>9}",
         ]
-        between = self["consumer_wait_s"] - self["first_batches_s"] - self["ends_s"]
+        between = self["data_wait_s"] - self["first_batches_s"] - self["ends_s"]
         for name, seconds, points in (
-            ("waits", between, self["percentiles"]["wait"]),
-            ("steps", self["consumer_busy_s"], self["percentiles"]["step"]),
+            ("data wait", between, self["percentiles"]["data_wait"]),
+            ("steps", self["step_s"], self["percentiles"]["step"]),
             ("first batches", self["first_batches_s"], None),
             ("ends", self["ends_s"], None),
         ):
@@ -194,17 +194,18 @@ class Profile:
         """A dict of plain numbers, times in seconds, for the time since the loader was wrapped or reset_stats(); str() of it is a
         table. Any thread may ask, also in the middle of an epoch.
 
-        "wall_s" is "consumer_wait_s" (in the loader) and "consumer_busy_s" (in the program, between two next()); of the waits,
-        "first_batches_s" came before the first batch of an epoch and "ends_s" behind the last. "waited" is the share of
-        the rest that the loop waited; of a loader of penstock's own it is its verdict's, of all its time. "percentiles" has count, mean, p50, p90, p99 and max of its "wait" and "step".
-        "thread" (the loop's own, in its waits, some of which were looked at) and "workers" (a DataLoader's processes) have the shares of
-        their time "on_core" and "runnable", which is waiting for a core while others have them.
+        "wall_s" is the sum of "data_wait_s" (inside next()) and "step_s" (between two next()). "first_batches_s" and "ends_s"
+        are the parts of "data_wait_s" before the first batch and after the last batch of an epoch. "data_wait" is the share
+        of the remaining time in which the loop waited. For a loader of penstock it is the share of all its time, as in its
+        verdict. "percentiles" has count, mean, p50, p90, p99 and max of "data_wait" and "step".
+        "thread" describes the loop's thread in a sample of its waits, "workers" the processes of a DataLoader. Both have the
+        shares of their time "on_core" and "runnable" (waiting for a core that others use).
         """
         told = ProfileStats(
             self._recorder.times(), self._scheduling, About.of(self._wrapped), self._recorder.delivered.rows
         )
         if told["batches"] and (own := own_verdict(self._wrapped)):
-            told["waited"] = passed_on(own).waited
+            told["data_wait"] = passed_on(own).data_wait
         return told
 
     def verdict(self, *, compare: bool = False) -> Verdict:
@@ -223,8 +224,8 @@ class Profile:
             self._wrapped.mark_step()
 
     def steps(self, schedule: Schedule | None = None) -> Steps:
-        """What the steps took, in the words of profilers; str() of it is a table. With a schedule (ps.schedule()), only its active
-        steps. Of a loader of penstock's own it is the loader's, which tells what the waits were for."""
+        """The times of the steps; str() of it is a table. With a schedule (ps.schedule()), only its active
+        steps. For a loader of penstock, they are the loader's own, which split the data wait by stage."""
         return self._wrapped.steps(schedule) if isinstance(self._wrapped, Loader) else self._log.steps(schedule)
 
     def compare(

@@ -1,4 +1,4 @@
-"""What the steps of a training loop took, in the words of profilers."""
+"""The times of the steps of a training loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from .._penstock import Schedule
 from .text import counted, duration, percent
 
-_SPLIT = ("read", "decode", "transform", "own_step", "wait")  # of DataLoader
+_STAGES = ("plan", "read", "decode", "transform", "deliver", "custom_transform", "copy")
+_TIMES = ("data_wait_s", "compute_s", "other_s")
 KEPT = 8192  # steps, the last ones
 _LISTED = 10  # of them in a table
 
@@ -22,11 +23,11 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
 class Steps(dict[str, Any]):
     """Plain numbers, times in seconds; str() is a table of them.
 
-    "average" is of one step: {"DataLoader": {"read", "decode", "transform", "own_step", "wait"}, "Memcpy", "Compute", "Other",
-    "batches"}, which add up to it: DataLoader is what the loop waited for the loader, split by what its threads did meanwhile;
-    Memcpy what it waited for copies to the device; Compute what the program did with a batch until the step's end; Other
-    what it did between steps and between epochs. "by_step" has such a dict for each step that is kept, and its "step", its number;
-    "steps" is how many the average is of, "not_kept" how many of the schedule's are older than those that are kept.
+    "average" is the mean step: {"data_wait_s", "data_wait_by_stage_s", "compute_s", "other_s", "batches"}. "data_wait_s" is the
+    time that the loop waited for batches; "data_wait_by_stage_s" splits it by stage, as in stats(). "compute_s" is the time of
+    the program with a batch, until the step ends. "other_s" is its time between steps and between epochs. The three add up
+    to the step. "by_step" has such a dict for each step that is kept, with its number as "step". "steps" is the number of
+    steps of the average, "not_kept" the number of the schedule's steps that are older than the kept ones.
     """
 
     def __init__(
@@ -52,44 +53,43 @@ class Steps(dict[str, Any]):
             lines[0] += f", without {counted(self['not_kept'], 'step', 'steps')} of the schedule, too old to be kept"
 
         def row(name: str, spent: float) -> None:
-            lines.append(f"{name:<14}{duration(spent):>9} {percent(spent / whole if whole > 0 else 0):>6}")
+            lines.append(f"{name:<18}{duration(spent):>9} {percent(spent / whole if whole > 0 else 0):>6}")
 
-        row("DataLoader", sum(average["DataLoader"].values()))
-        for part in _SPLIT:
-            if part != "own_step" or average["DataLoader"][part] > 0:
-                row(f"  {part.replace('_', ' ')}", average["DataLoader"][part])
-        for name in ("Memcpy", "Compute", "Other"):
-            row(name, average[name])
+        row("data wait", average["data_wait_s"])
+        for stage in _STAGES:
+            if average["data_wait_by_stage_s"][stage] > 0:
+                row(f"  {stage}", average["data_wait_by_stage_s"][stage])
+        row("compute", average["compute_s"])
+        row("other", average["other_s"])
         if self._scheduled and self["by_step"]:
-            lines.append(f"{'step':>8} {'DataLoader':>10} {'Memcpy':>9} {'Compute':>9} {'Other':>9}")
+            lines.append(f"{'step':>8} {'data wait':>9} {'compute':>9} {'other':>9}")
             for step in self["by_step"][-_LISTED:]:
-                spent = (sum(step["DataLoader"].values()), step["Memcpy"], step["Compute"], step["Other"])
-                lines.append(
-                    f"{step['step']:>8} "
-                    + " ".join(f"{duration(each):>{10 - (i > 0)}}" for i, each in enumerate(spent))
-                )
+                lines.append(f"{step['step']:>8} " + " ".join(f"{duration(step[time]):>9}" for time in _TIMES))
         return "\n".join(lines) + "\n"
 
 
 def whole_of(step: dict[str, Any]) -> float:
     """Seconds of one step."""
-    return float(sum(step["DataLoader"].values()) + step["Memcpy"] + step["Compute"] + step["Other"])
+    return float(sum(step[time] for time in _TIMES))
 
 
 def sum_of(steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
     total = no_time()
     for step in steps:
-        for part in _SPLIT:
-            total["DataLoader"][part] += step["DataLoader"][part]
-        for name in ("Memcpy", "Compute", "Other", "batches"):
+        for stage in _STAGES:
+            total["data_wait_by_stage_s"][stage] += step["data_wait_by_stage_s"][stage]
+        for name in (*_TIMES, "batches"):
             total[name] += step[name]
     return total
 
 
 def _divided(total: dict[str, Any], steps: int) -> dict[str, Any]:
-    split = {part: spent / steps for part, spent in total["DataLoader"].items()}
-    return {"DataLoader": split, **{name: total[name] / steps for name in ("Memcpy", "Compute", "Other", "batches")}}
+    by_stage = {stage: spent / steps for stage, spent in total["data_wait_by_stage_s"].items()}
+    return {
+        **{name: spent / steps for name, spent in total.items() if name != "data_wait_by_stage_s"},
+        "data_wait_by_stage_s": by_stage,
+    }
 
 
 def no_time() -> dict[str, Any]:
-    return {"DataLoader": dict.fromkeys(_SPLIT, 0.0), "Memcpy": 0.0, "Compute": 0.0, "Other": 0.0, "batches": 0}
+    return {**dict.fromkeys((*_TIMES, "batches"), 0), "data_wait_by_stage_s": dict.fromkeys(_STAGES, 0.0)}

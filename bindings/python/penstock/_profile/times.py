@@ -34,7 +34,7 @@ class Times:
         return self.wait + self.step
 
     @property
-    def waited(self) -> float:
+    def data_wait(self) -> float:
         """Share of that."""
         return self.wait / self.steady if self.steady else 0.0
 

@@ -27,9 +27,9 @@ class Verdict:
     binds: str
     """"loader" (the loop waits for batches), "model" (it does not), "start-up" (too short a run, or beginnings of epochs take
     the time), or "unknown"."""
-    waited: float
-    """Share of its time, 0 to 1, that the loop waited, as in stats(): first batches of epochs do not count, but where the
-    loader is penstock's own, whose verdict is of all its time."""
+    data_wait: float
+    """Share of its time, 0 to 1, in which the loop waited, as in stats(). The first batches of epochs do not count, unless the
+    loader is penstock's."""
     text: str
     """One sentence with its numbers."""
     comparison: Comparison | None = None
@@ -45,18 +45,18 @@ _OF_LOADER = {"nothing": "model", "consumer": "model", "start-up": "start-up", "
 
 def passed_on(said: dict[str, Any]) -> Verdict:
     binds = str(said.get("binds", "unknown"))
-    return Verdict(_OF_LOADER.get(binds, "loader"), float(said.get("waited", 0.0)), str(said.get("text", binds)))
+    return Verdict(_OF_LOADER.get(binds, "loader"), float(said.get("data_wait", 0.0)), str(said.get("text", binds)))
 
 
 def verdict_of(times: Times, scheduling: Scheduling, about: About) -> Verdict:
     def said(binds: str, text: str) -> Verdict:
-        return Verdict(binds, times.waited, text)
+        return Verdict(binds, times.data_wait, text)
 
     if times.batches == 0:
         return said("unknown", "no batch was taken from the loader yet")
     if why := too_short(times.batches, times.first_batch, max(times.waits.max, times.first_batch), times.wall):
         return said("start-up", why)
-    if times.waited >= _FED:
+    if times.data_wait >= _FED:
         return said("loader", _waits(times) + _advice(scheduling, times, about) + _beginnings(times, about))
     if times.loops > 1 and times.first + times.end >= _FED * times.wall:
         each = duration((times.first + times.end) / times.loops * 1e-9)
@@ -64,11 +64,11 @@ def verdict_of(times: Times, scheduling: Scheduling, about: About) -> Verdict:
             "start-up",
             f"epochs take long to begin and to end: {each} each, "
             f"{percent((times.first + times.end) / times.wall)} of the time, and between them the loop waited "
-            f"{percent(times.waited)}{_restarts(about)}",
+            f"{percent(times.data_wait)}{_restarts(about)}",
         )
     return said(
         "model",
-        f"the loader keeps up: the loop waited {percent(times.waited)} of its time for batches, and a step of its "
+        f"the loader keeps up: the loop waited {percent(times.data_wait)} of its time for batches, and a step of its "
         f"own takes {duration(times.steps.mean * 1e-9)}; the first came after {duration(times.first_batch * 1e-9)}",
     )
 
@@ -76,7 +76,7 @@ def verdict_of(times: Times, scheduling: Scheduling, about: About) -> Verdict:
 def _waits(times: Times) -> str:
     faster = times.steady / times.step if times.step else 0.0
     text = (
-        f"the loop waited {percent(times.waited)} of its time for batches: {duration(times.waits.mean * 1e-9)} for each "
+        f"the loop waited {percent(times.data_wait)} of its time for batches: {duration(times.waits.mean * 1e-9)} for each "
         f"(median {duration(times.waits.quantile(0.5) * 1e-9)}, longest {duration(times.waits.max * 1e-9)}), beside steps "
         f"of {duration(times.steps.mean * 1e-9)}"
     )

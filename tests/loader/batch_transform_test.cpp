@@ -12,7 +12,7 @@
 #include "support/loading.hpp"
 #include "support/two_epochs.hpp"
 
-namespace penstock::test::on_batch_test {
+namespace penstock::test::batch_transform_test {
 
 using namespace std::chrono_literals;
 
@@ -31,7 +31,7 @@ void nothing(Batch&) {}
 
 }  // namespace
 
-TEST_CASE("on_batch changes values in place and attaches what it makes, and the order is as without it") {
+TEST_CASE("batch_transform changes values in place and attaches what it makes, and the order is as without it") {
   const Arrays data(100);
   Loader plain(data.dataset(), with({}));
   std::vector<std::uint64_t> expected = batch_digests(plain), later = batch_digests(plain);
@@ -171,22 +171,21 @@ TEST_CASE("the consumer may hold as many batches as without it; one more is an e
 TEST_CASE("its times stand in a stage of their own, and what the consumer waited for adds up") {
   const Arrays data(160);
   LoaderOptions options = with([](Batch&) { std::this_thread::sleep_for(5ms); });
-  options.batch_transform_stage = "own";
   check_soon([&] {
     Loader loader(data.dataset(), options);
-    const Stats stats = stats_of_two_epochs(loader, "own");
+    const Stats stats = stats_of_two_epochs(loader, "custom_transform");
     const StageStats& own = stats.stages.back();
     const double wall = seconds(stats.wall);
     Attempt attempt;
     attempt.expect(seconds(own.busy) > 0.8 * wall, "the step rests");
-    attempt.expect(seconds(own.busy + own.stalled_in + own.stalled_out) == doctest::Approx(wall).epsilon(0.2),
+    attempt.expect(seconds(own.busy + own.input_wait + own.room_wait) == doctest::Approx(wall).epsilon(0.2),
                    "its times do not add up");
-    attempt.expect(stats.waited_for.back().second > stats.consumer_wait * 0.7, "the consumer waited for others");
+    attempt.expect(stats.data_wait_by_stage.back().second > stats.data_wait * 0.7, "the consumer waited for others");
     return attempt;
   });
   Loader plain(data.dataset(), with({}));
   CHECK(plain.stats().stages.back().name == "deliver");
-  CHECK(plain.stats().waited_for.back().first == "deliver");
+  CHECK(plain.stats().data_wait_by_stage.back().first == "deliver");
 }
 
 TEST_CASE("a loader destroyed at random moments waits for its step, and leaves no thread and no batch behind") {
@@ -241,4 +240,4 @@ TEST_CASE("a loader that its own step destroys ends too") {
   CHECK(changed.wait_for(lock, 60s, [&] { return destroyed; }));
 }
 
-}  // namespace penstock::test::on_batch_test
+}  // namespace penstock::test::batch_transform_test
