@@ -9,7 +9,7 @@ namespace penstock {
 
 /// One knob, or several, turned.
 struct Gain {
-  std::string knob;       ///< "workers", "prefetch", "workers, prefetch", "engine", "cache", "batch_size", "packing"
+  std::string knob;       ///< "workers", "prefetch", "workers, prefetch", "engine", "cache", "batch_size", "pack"
   std::string value;      ///< "4", "4, 8", "io_uring", "encoded", "--max-side 448", as options are written
   LoaderOptions options;  ///< with it
   double samples_per_s = 0;

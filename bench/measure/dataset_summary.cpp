@@ -191,7 +191,7 @@ std::string to_text(const DatasetSummary& summary) {
     return with_commas(count) + " " + (count == 1 ? one : many);
   };
   out << summary.path << "\n"
-      << "  packing      " << summary.format << (summary.packed ? ", packed by penstock" : "") << "\n"
+      << "  format       " << summary.format << (summary.packed ? ", packed by penstock" : "") << "\n"
       << "  read as      " << summary.layout << "\n"
       << "  samples      " << with_commas(summary.samples) << "\n"
       << "  stored in    " << plural(summary.files, "file", "files") << " of "

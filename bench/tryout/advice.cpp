@@ -158,13 +158,13 @@ Gain gain_of(const PackingTryout& packing, const Forecast& forecast) {
       forecast.elsewhere(forecast.demands().kept(packing.keeping), forecast.machine(), forecast.options());
   const double ratio = outlook.samples_per_s / forecast.rate(forecast.options());
   const std::string percent = fixed(100 * (ratio - 1), 0), limit = outlook.limit;
-  return {.knob = "packing",
+  return {.knob = "pack",
           .value = packing.options,
           .options = forecast.options(),
           .samples_per_s = outlook.samples_per_s,
           .ratio = ratio,
           .limit = limit,
-          .text = "packing: " + packing.options + ": " + (ratio >= 1 ? "+" : "") + percent + " %, values " +
+          .text = "pack " + packing.options + ": " + (ratio >= 1 ? "+" : "") + percent + " %, values " +
                   fixed(packing.keeping.bytes, 2) + " of the size, as " + std::to_string(packing.samples) +
                   " samples in memory say" + (limit.empty() ? "" : ", limited then by " + limit)};
 }

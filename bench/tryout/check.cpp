@@ -109,7 +109,7 @@ class Checking {
     result_.notes = untold(subject_, forecast, options_.trial, first.resident_share);
     for (const Gain& gain : gains_of(forecast, tryouts_)) {
       if (wanted_.size() == kAdvised) break;
-      if (gain.knob == "packing") {
+      if (gain.knob == "pack") {
         want_packing(gain);
       } else if (const double fills = static_cast<double>(subject_.dataset.size()) / forecast.demands().samples_per_s;
                  gain.knob == "cache" && fills > kLongest * options_.seconds) {
@@ -134,7 +134,7 @@ class Checking {
     if (packed_) return;
     const auto tryout = std::ranges::find(tryouts_.packings, gain.value, &PackingTryout::options);
     packed_.emplace(subject_, *tryout, options_.trial);
-    wanted_.push_back({.name = "packing " + gain.value,
+    wanted_.push_back({.name = "pack " + gain.value,
                        .setting = options_.base,
                        .trial = options_.trial,
                        .options = gain.options,

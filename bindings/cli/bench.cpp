@@ -163,7 +163,7 @@ Command bench_command(CLI::App& app) {
       "  penstock bench train.tar.d --trace trace.json      what every thread did, for https://ui.perfetto.dev\n"
       "  penstock bench train.tar.d --verify-predictions    what is worth changing, predicted and measured\n"
       "  penstock bench train.tar.d --machine cores=32,disk=3GB/s,step=40ms      what another machine would give\n"
-      "  penstock bench train.tar.d --digest --json -       one epoch; equal whatever workers, engine or packing");
+      "  penstock bench train.tar.d --digest --json -       one epoch; equal whatever workers, engine or format");
   refuse_old_option(*command, "--check", "--verify-predictions");
   return {command, [options] { return run(*options); }};
 }

@@ -69,7 +69,7 @@ Command bench_sampling_command(CLI::App& app) {
   const auto options = std::make_shared<BenchSamplingArguments>();
   CLI::App* command = app.add_subcommand(
       "bench-sampling", "Compare ways to take points of each cloud: time, bytes read, how well they cover it");
-  command->add_option("DATASET", options->dataset, "Point clouds: a folder of files or a packing")->required();
+  command->add_option("DATASET", options->dataset, "Point clouds: a folder of files or packed shards")->required();
   command->add_option("--points", options->sampling.points, "Taken of each cloud")->capture_default_str();
   command->add_option("--field", options->sampling.field, "That holds the clouds; by default the first that does");
   command->add_option("--seconds", options->sampling.seconds, "Measured for each way")->capture_default_str();

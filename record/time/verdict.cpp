@@ -183,7 +183,7 @@ class Judge {
     if (on > 0 && on < kComputes * (busy - awaited))
       why += ", and on a core only " + percent_text(on / (wall_ * workers_)) + " of it: more workers help";
     else if (on > 0 && on >= 0.85 * wall_ * cores)
-      why += text_of("; all %u usable cores compute: smaller images, a cheaper packing or more cores help", cores);
+      why += text_of("; all %u usable cores compute: smaller images or more cores help", cores);
     else if (workers_ < cores && !contended)
       why += text_of("; there are %u usable cores: more workers help", cores);
     say(Binds::cores, stage, waits(why));
@@ -215,7 +215,7 @@ class Judge {
       return say(
           Binds::storage_bandwidth, "read",
           waits(took + ", the longer the more bytes were on their way: storage gives " + decimal_bytes_text(rate) +
-                "/s; a smaller packing, a cache or faster storage help" + of_store()));
+                "/s; smaller packed files, a cache or faster storage help" + of_store()));
     }
     if (no_room_ >= kIdle * wall_)
       return say(Binds::memory, "read",

@@ -139,9 +139,9 @@ TEST_CASE("what a packing brings is a gain among the others") {
   const PackingTryout none{.options = "--jpeg recode", .keeping = {.filling = 0.98, .bytes = 1}, .samples = 250};
   const std::vector<Gain> gains = gains_of(forecast, Tryouts{.pixels = {}, .packings = {none, half}, .blocks = {}});
   REQUIRE(gains.size() == 1);
-  CHECK(gains[0].knob == "packing");
+  CHECK(gains[0].knob == "pack");
   CHECK(gains[0].ratio == doctest::Approx(2).epsilon(0.02));
-  CHECK(gains[0].text.find("packing: --max-side 128: +100 %, values 1.00 of the size, as 250 samples in memory say") ==
+  CHECK(gains[0].text.find("pack --max-side 128: +100 %, values 1.00 of the size, as 250 samples in memory say") ==
         0);
 }
 
