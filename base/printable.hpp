@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,16 @@ std::string double_quoted(std::string_view text);
 std::string hexadecimal(std::string_view bytes);
 
 std::string with_commas(std::uint64_t number);  ///< "1,204"
+
+/// The entries of a list as one text: joined_text(fields, ", ", &FieldSchema::name).
+template <typename List, typename Text = std::identity>
+std::string joined_text(const List& list, std::string_view between, const Text& text_of = {}) {
+  std::string all;
+  for (const auto& entry : list) {
+    if (!all.empty()) all += between;
+    all += std::invoke(text_of, entry);
+  }
+  return all;
+}
 
 }  // namespace penstock

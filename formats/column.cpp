@@ -1,17 +1,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
 #include <base/numbers/decimal.hpp>
+#include <base/numbers/load.hpp>
 #include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
 #include <formats/column.hpp>
+#include <formats/element_types.hpp>
 #include <formats/text/json_document.hpp>
-#include <penstock/dataset.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
@@ -21,44 +21,16 @@ std::string_view characters(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-template <typename Number>
-std::string decimal(std::span<const std::byte> bytes) {
-  Number number;
-  std::memcpy(&number, bytes.data(), sizeof number);
-  return shortest_decimal(number);
-}
-
 // Of one stored number; nothing of halves, which no column of labels has.
 std::optional<std::string> scalar_text(DType dtype, std::span<const std::byte> bytes) {
   if (bytes.size() != size_of(dtype)) return std::nullopt;
-  switch (dtype) {
-    case DType::u8:
-      return std::to_string(std::to_integer<unsigned>(bytes[0]));
-    case DType::boolean:
-      return bytes[0] == std::byte{0} ? "0" : "1";
-    case DType::i8:
-      return std::to_string(static_cast<int>(std::to_integer<std::int8_t>(bytes[0])));
-    case DType::u16:
-      return decimal<std::uint16_t>(bytes);
-    case DType::i16:
-      return decimal<std::int16_t>(bytes);
-    case DType::u32:
-      return decimal<std::uint32_t>(bytes);
-    case DType::i32:
-      return decimal<std::int32_t>(bytes);
-    case DType::u64:
-      return decimal<std::uint64_t>(bytes);
-    case DType::i64:
-      return decimal<std::int64_t>(bytes);
-    case DType::f32:
-      return decimal<float>(bytes);
-    case DType::f64:
-      return decimal<double>(bytes);
-    case DType::f16:
-    case DType::bf16:
-      break;
-  }
-  return std::nullopt;
+  return with_element(dtype, [bytes](auto element) -> std::optional<std::string> {
+    if constexpr (std::is_same_v<decltype(element), HalfElement> || std::is_same_v<decltype(element), BrainElement>) {
+      return std::nullopt;
+    } else {
+      return shortest_decimal(number_of(load<decltype(element)>(bytes, 0)));
+    }
+  });
 }
 
 // What a value of the field is, where it is neither a number nor a text; empty else.
@@ -87,8 +59,8 @@ std::string member_text(std::string_view text, const std::string& member) {
 }  // namespace
 
 std::string names_of_fields(const Dataset& dataset) {
-  std::string names;
-  for (const FieldSchema& field : dataset.fields()) names += (names.empty() ? "" : ", ") + one_line(field.name);
+  const std::string names =
+      joined_text(dataset.fields(), ", ", [](const FieldSchema& field) { return one_line(field.name); });
   return names.empty() ? "none" : names;
 }
 

@@ -5,33 +5,14 @@
 #include <type_traits>
 #include <utility>
 
-#include <formats/half_floats.hpp>
-#include <penstock/error.hpp>
+#include <base/numbers/load.hpp>
+#include <formats/element_types.hpp>
 #include <transforms/elements.hpp>
 
 namespace penstock {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "stored elements are little-endian");
-
-// Storage of the dtypes that C++ has no type for.
-struct Half {
-  std::uint16_t bits;
-};
-struct Brain {
-  std::uint16_t bits;
-};
-struct Bool {
-  std::uint8_t value;
-};
-
-float widen(Half half) {
-  return float_of_half(half.bits);
-}
-
-float widen(Brain brain) {
-  return float_of_brain(brain.bits);
-}
 
 std::uint16_t half_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -50,17 +31,6 @@ std::uint16_t brain_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);  // NaN stays NaN
   return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
-}
-
-template <typename Stored>
-auto number(Stored stored) {
-  if constexpr (std::is_same_v<Stored, Half> || std::is_same_v<Stored, Brain>) {
-    return widen(stored);
-  } else if constexpr (std::is_same_v<Stored, Bool>) {
-    return static_cast<std::uint8_t>(stored.value != 0);
-  } else {
-    return stored;
-  }
 }
 
 template <typename To, typename From>
@@ -94,11 +64,11 @@ float round_to_odd(From value) {
 
 template <typename Stored, typename From>
 Stored stored(From value) {
-  if constexpr (std::is_same_v<Stored, Half>) {
+  if constexpr (std::is_same_v<Stored, HalfElement>) {
     return {half_bits(round_to_odd(value))};
-  } else if constexpr (std::is_same_v<Stored, Brain>) {
+  } else if constexpr (std::is_same_v<Stored, BrainElement>) {
     return {brain_bits(round_to_odd(value))};
-  } else if constexpr (std::is_same_v<Stored, Bool>) {
+  } else if constexpr (std::is_same_v<Stored, BoolElement>) {
     return {static_cast<std::uint8_t>(value != From{0})};
   } else if constexpr (std::is_integral_v<Stored>) {
     return integer<Stored>(value);
@@ -110,44 +80,9 @@ Stored stored(From value) {
 template <typename From, typename To>
 void convert(const std::byte* in, std::byte* out, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    From element;
-    std::memcpy(&element, in + i * sizeof(From), sizeof(From));
-    const To result = stored<To>(number(element));
+    const To result = stored<To>(number_of(load<From>(in + i * sizeof(From))));
     std::memcpy(out + i * sizeof(To), &result, sizeof(To));
   }
-}
-
-template <typename Visitor>
-void visit(DType dtype, const Visitor& visitor) {
-  switch (dtype) {
-    case DType::u8:
-      return visitor(std::uint8_t{});
-    case DType::i8:
-      return visitor(std::int8_t{});
-    case DType::u16:
-      return visitor(std::uint16_t{});
-    case DType::i16:
-      return visitor(std::int16_t{});
-    case DType::u32:
-      return visitor(std::uint32_t{});
-    case DType::i32:
-      return visitor(std::int32_t{});
-    case DType::u64:
-      return visitor(std::uint64_t{});
-    case DType::i64:
-      return visitor(std::int64_t{});
-    case DType::f16:
-      return visitor(Half{});
-    case DType::bf16:
-      return visitor(Brain{});
-    case DType::f32:
-      return visitor(float{});
-    case DType::f64:
-      return visitor(double{});
-    case DType::boolean:
-      return visitor(Bool{});
-  }
-  throw Error::invalid_argument("no such dtype: " + std::to_string(static_cast<int>(dtype)));
 }
 
 }  // namespace
@@ -158,8 +93,8 @@ void convert_elements(const std::byte* in, DType from, std::byte* out, DType to,
     std::memcpy(out, in, count * size_of(from));
     return;
   }
-  visit(from, [&](auto source) {
-    visit(to, [&](auto target) { convert<decltype(source), decltype(target)>(in, out, count); });
+  with_element(from, [&](auto source) {
+    with_element(to, [&](auto target) { convert<decltype(source), decltype(target)>(in, out, count); });
   });
 }
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
+#include <base/numbers/load.hpp>
 #include <bench/measure/digest.hpp>
 
 namespace penstock {
@@ -13,13 +13,6 @@ constexpr std::uint64_t kPrime1 = 0x9E3779B185EBCA87, kPrime2 = 0xC2B2AE3D27D4EB
                         kPrime4 = 0x85EBCA77C2B2AE63, kPrime5 = 0x27D4EB2F165667C5;
 
 static_assert(std::endian::native == std::endian::little);
-
-template <typename T>
-T load(const std::byte* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
 
 std::uint64_t round(std::uint64_t lane, std::uint64_t input) {
   return std::rotl(lane + input * kPrime2, 31) * kPrime1;

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
 
+#include <base/numbers/load.hpp>
 #include <formats/filters/blosc.hpp>
 #include <formats/filters/declared_size.hpp>
 #include <formats/filters/deflate.hpp>
@@ -110,8 +110,7 @@ std::uint32_t fletcher32(Bytes bytes) {
 Bytes check_fletcher32(Bytes stored) {
   if (stored.size() < kFletcherTrailer) throw Error::corrupt("block too short for its fletcher32 checksum");
   const Bytes plain = stored.first(stored.size() - kFletcherTrailer);
-  std::uint32_t kept = 0;
-  std::memcpy(&kept, stored.data() + plain.size(), kFletcherTrailer);
+  const auto kept = load<std::uint32_t>(stored, plain.size());
   const std::uint32_t sum = fletcher32(plain);
   // HDF5 before 1.6.3 stored the bytes of each half in the other order; the library accepts both, and so do we.
   const std::uint32_t swapped = (sum & 0x00FF00FF) << 8 | (sum >> 8 & 0x00FF00FF);
@@ -132,9 +131,7 @@ Bytes check_crc32c(Bytes stored, std::uint32_t expected) {
 template <typename Word>
 void swap_words(Bytes stored, std::span<std::byte> plain, Word (*swap)(Word)) {
   for (std::size_t at = 0; at + sizeof(Word) <= stored.size(); at += sizeof(Word)) {
-    Word word;
-    std::memcpy(&word, stored.data() + at, sizeof(Word));
-    word = swap(word);
+    const Word word = swap(load<Word>(stored, at));
     std::memcpy(plain.data() + at, &word, sizeof(Word));
   }
 }

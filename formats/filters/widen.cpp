@@ -3,8 +3,9 @@
 #include <cstring>
 #include <string>
 
+#include <base/numbers/load.hpp>
+#include <formats/element_types.hpp>
 #include <formats/filters/widen.hpp>
-#include <formats/half_floats.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
@@ -15,48 +16,18 @@ static_assert(std::endian::native == std::endian::little, "stored elements are l
 enum class Kind : std::uint8_t { unsigned_integer, signed_integer, floating, boolean };
 
 Kind kind_of(DType dtype) {
-  switch (dtype) {
-    case DType::u8:
-    case DType::u16:
-    case DType::u32:
-    case DType::u64:
-      return Kind::unsigned_integer;
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64:
-      return Kind::signed_integer;
-    case DType::boolean:
-      return Kind::boolean;
-    default:
-      return Kind::floating;
-  }
-}
-
-struct Half {
-  std::uint16_t bits;
-};
-struct Brain {
-  std::uint16_t bits;
-};
-
-template <typename From>
-auto number(From element) {
-  return element;
-}
-float number(Half half) {
-  return float_of_half(half.bits);
-}
-float number(Brain brain) {
-  return float_of_brain(brain.bits);
+  return with_element(dtype, [](auto element) {
+    using Element = decltype(element);
+    if (std::is_same_v<Element, BoolElement>) return Kind::boolean;
+    if (!std::is_integral_v<Element>) return Kind::floating;
+    return std::is_signed_v<Element> ? Kind::signed_integer : Kind::unsigned_integer;
+  });
 }
 
 template <typename From, typename To>
 void widen_each(std::span<const std::byte> stored, std::byte* wide) {
   for (std::size_t i = 0; i < stored.size() / sizeof(From); ++i) {
-    From element;
-    std::memcpy(&element, stored.data() + i * sizeof(From), sizeof(From));
-    const To made = static_cast<To>(number(element));
+    const To made = static_cast<To>(number_of(load<From>(stored, i * sizeof(From))));
     std::memcpy(wide + i * sizeof(To), &made, sizeof(To));
   }
 }
@@ -114,26 +85,7 @@ void widen(std::span<const std::byte> stored, std::span<std::byte> wide, std::ui
   if (stored.size() % size_of(from) != 0 || wide.size() != stored.size() * growth)
     throw Error::corrupt("block of " + std::to_string(stored.size()) + " bytes does not hold whole " +
                          std::string(name(from)));
-  switch (from) {
-    case DType::u8:
-      return widen_from<std::uint8_t>(stored, wide.data(), to);
-    case DType::i8:
-      return widen_from<std::int8_t>(stored, wide.data(), to);
-    case DType::u16:
-      return widen_from<std::uint16_t>(stored, wide.data(), to);
-    case DType::i16:
-      return widen_from<std::int16_t>(stored, wide.data(), to);
-    case DType::u32:
-      return widen_from<std::uint32_t>(stored, wide.data(), to);
-    case DType::i32:
-      return widen_from<std::int32_t>(stored, wide.data(), to);
-    case DType::f16:
-      return widen_from<Half>(stored, wide.data(), to);
-    case DType::bf16:
-      return widen_from<Brain>(stored, wide.data(), to);
-    default:
-      return widen_from<float>(stored, wide.data(), to);
-  }
+  with_element(from, [&](auto element) { widen_from<decltype(element)>(stored, wide.data(), to); });
 }
 
 }  // namespace penstock

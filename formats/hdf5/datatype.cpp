@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include <formats/hdf5/datatype.hpp>
 
@@ -18,18 +19,11 @@ Hdf5Type number(DType dtype, bool swapped) {
 }
 
 std::optional<DType> integer(std::uint64_t bytes, bool is_signed) {
-  switch (bytes) {
-    case 1:
-      return is_signed ? DType::i8 : DType::u8;
-    case 2:
-      return is_signed ? DType::i16 : DType::u16;
-    case 4:
-      return is_signed ? DType::i32 : DType::u32;
-    case 8:
-      return is_signed ? DType::i64 : DType::u64;
-    default:
-      return std::nullopt;
-  }
+  constexpr std::array kSigned{DType::i8, DType::i16, DType::i32, DType::i64},
+      kUnsigned{DType::u8, DType::u16, DType::u32, DType::u64};
+  const auto place = static_cast<std::size_t>(std::countr_zero(bytes));
+  if (!std::has_single_bit(bytes) || place >= kSigned.size()) return std::nullopt;
+  return is_signed ? kSigned[place] : kUnsigned[place];
 }
 
 Hdf5Type read_integer(Hdf5Cursor& cursor, std::uint32_t bits, std::uint64_t size, bool is_signed) {

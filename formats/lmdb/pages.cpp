@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include <base/numbers/load.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/lmdb/pages.hpp>
 #include <formats/places/places.hpp>
@@ -33,13 +33,6 @@ constexpr std::uint64_t kEntriesPerProgress = 65536;
 enum PageFlag : std::uint16_t { kBranch = 0x01, kLeaf = 0x02, kMeta = 0x08, kFixedLeaf = 0x20, kSubPage = 0x40 };
 enum NodeFlag : std::uint16_t { kBigData = 0x01, kSubDatabase = 0x02, kDuplicates = 0x04 };
 enum DatabaseFlag : std::uint16_t { kReverseKey = 0x02, kDupSort = 0x04, kIntegerKey = 0x08 };
-
-template <typename T>
-T load(std::span<const std::byte> bytes, std::size_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
 
 }  // namespace
 

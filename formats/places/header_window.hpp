@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <base/numbers/load.hpp>
 #include <formats/io/byte_source.hpp>
 #include <penstock/error.hpp>
 
@@ -22,9 +22,7 @@ template <typename T>
 T little_endian(std::span<const std::byte> bytes, std::size_t at) {
   static_assert(std::is_trivially_copyable_v<T> && std::endian::native == std::endian::little);
   if (at > bytes.size() || sizeof(T) > bytes.size() - at) throw Error::corrupt("ends inside a number");
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof(T));
-  return value;
+  return load<T>(bytes, at);
 }
 
 /// One thread at a time.

@@ -29,7 +29,7 @@ MOST_FILES, MOST_PUBLIC = 40, 45
 ORDER = {
     "base": ["numbers", "processor", ".", "waits", "./parallel_for"],
     "formats": [
-        "io", "./encodings ./extent ./half_floats ./mosaic ./open_options ./schema", "filters", "places",
+        "io", "./encodings ./extent ./element_types ./mosaic ./open_options ./schema", "filters", "places",
         "index", "text", "lists", ".", "streams", "./format ./writer", "folder", "tar", "lmdb", "sidecar", "packed", "zip",
         "npy", "tfrecord", "megatron", "mds", "hdf5", "labels", "views", "./layout_line ./open",
     ],

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include <base/numbers/load.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las_header.hpp>
 
@@ -12,13 +13,6 @@ namespace {
 constexpr std::size_t kVlrHeader = 54;
 constexpr std::uint32_t kRecordedVersion = 1;
 constexpr std::size_t kRecordedHead = 16;  // version, 0, head_bytes
-
-template <class T>
-T load(std::span<const std::byte> bytes, std::uint64_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 // One variable length record: 2 reserved, user id (16), record id u16, length u16, description (32).
 struct Vlr {

@@ -1,6 +1,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include <base/numbers/load.hpp>
+#include <formats/element_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las_points.hpp>
 
@@ -16,13 +18,6 @@ void for_each_record(const LasRecords& records, Each each) {
   } else {
     for (std::uint64_t i = 0; i < records.count; ++i) each(i, records.first + records.at[i]);
   }
-}
-
-template <class Stored>
-Stored load(const std::byte* at) {
-  Stored value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
 }
 
 template <class Delivered>
@@ -64,30 +59,13 @@ void las_coordinates(const LasHeader& header, const LasRecords& records, float* 
 }
 
 void las_attribute(const LasAttribute& attribute, const LasRecords& records, std::byte* out) {
-  switch (attribute.stored) {
-    case DType::u8:
-      return copy_values<std::uint8_t>(attribute, records, out);
-    case DType::i8:
-      return copy_values<std::int8_t>(attribute, records, out);
-    case DType::u16:
-      return copy_values<std::uint16_t>(attribute, records, out);
-    case DType::i16:
-      return copy_values<std::int16_t>(attribute, records, out);
-    case DType::u32:
-      return copy_values<std::uint32_t>(attribute, records, out);
-    case DType::i32:
-      return copy_values<std::int32_t>(attribute, records, out);
-    case DType::u64:
-      return copy_values<std::uint64_t>(attribute, records, out);
-    case DType::i64:
-      return copy_values<std::int64_t>(attribute, records, out);
-    case DType::f32:
-      return copy_values<float>(attribute, records, out);
-    case DType::f64:
-      return copy_values<double>(attribute, records, out);
-    default:
+  with_element(attribute.stored, [&](auto element) {
+    if constexpr (std::is_arithmetic_v<decltype(element)>) {
+      copy_values<decltype(element)>(attribute, records, out);
+    } else {
       throw Error::invalid_argument("las: no such dtype in a record");
-  }
+    }
+  });
 }
 
 }  // namespace penstock

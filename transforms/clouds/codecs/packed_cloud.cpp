@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include <base/numbers/load.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
 
@@ -14,13 +15,6 @@ constexpr std::size_t kFixedBytes = 56;
 constexpr std::size_t kAlignment = 16;
 constexpr std::size_t kPlaceBytes = 3 * sizeof(float);
 constexpr std::uint64_t kPrefix = 4096;  ///< more than a header with dozens of attributes
-
-template <typename Number>
-Number load(std::span<const std::byte> bytes, std::size_t at) {
-  Number number;
-  std::memcpy(&number, bytes.data() + at, sizeof(number));
-  return number;
-}
 
 template <typename Number>
 void store(std::vector<std::byte>& bytes, std::size_t at, Number number) {

@@ -2,7 +2,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
+#include <formats/element_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/table.hpp>
 
@@ -20,30 +22,13 @@ T load(const std::byte* at, bool swapped) {
 }
 
 double number_at(const std::byte* at, DType dtype, bool swapped) {
-  switch (dtype) {
-    case DType::u8:
-      return load<std::uint8_t>(at, swapped);
-    case DType::i8:
-      return load<std::int8_t>(at, swapped);
-    case DType::u16:
-      return load<std::uint16_t>(at, swapped);
-    case DType::i16:
-      return load<std::int16_t>(at, swapped);
-    case DType::u32:
-      return load<std::uint32_t>(at, swapped);
-    case DType::i32:
-      return load<std::int32_t>(at, swapped);
-    case DType::u64:
-      return static_cast<double>(load<std::uint64_t>(at, swapped));
-    case DType::i64:
-      return static_cast<double>(load<std::int64_t>(at, swapped));
-    case DType::f32:
-      return load<float>(at, swapped);
-    case DType::f64:
-      return load<double>(at, swapped);
-    default:
+  return with_element(dtype, [at, swapped](auto element) -> double {
+    if constexpr (std::is_arithmetic_v<decltype(element)>) {
+      return static_cast<double>(load<decltype(element)>(at, swapped));
+    } else {
       throw Error::invalid_argument("points have no coordinates of this type");
-  }
+    }
+  });
 }
 
 /// The records of a choice, one after the other.

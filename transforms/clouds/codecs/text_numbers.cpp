@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <formats/element_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/text_numbers.hpp>
 
@@ -146,28 +147,10 @@ bool is_number(std::string_view word) {
 }
 
 void store_number(const TextReader& reader, std::string_view word, DType dtype, std::byte* to) {
-  switch (dtype) {
-    case DType::u8:
-      return store<std::uint8_t>(reader, word, to);
-    case DType::i8:
-      return store<std::int8_t>(reader, word, to);
-    case DType::u16:
-      return store<std::uint16_t>(reader, word, to);
-    case DType::i16:
-      return store<std::int16_t>(reader, word, to);
-    case DType::u32:
-      return store<std::uint32_t>(reader, word, to);
-    case DType::i32:
-      return store<std::int32_t>(reader, word, to);
-    case DType::u64:
-      return store<std::uint64_t>(reader, word, to);
-    case DType::i64:
-      return store<std::int64_t>(reader, word, to);
-    case DType::f32:
-      return store<float>(reader, word, to);
-    default:
-      return store<double>(reader, word, to);
-  }
+  with_element(dtype, [&](auto element) {
+    using Number = std::conditional_t<std::is_arithmetic_v<decltype(element)>, decltype(element), double>;
+    store<Number>(reader, word, to);
+  });
 }
 
 }  // namespace penstock

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
 
+#include <base/numbers/load.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/laz/arithmetic_decoder.hpp>
 #include <transforms/clouds/laz/format.hpp>
@@ -13,13 +13,6 @@ namespace {
 constexpr std::size_t kFixedPart = 34, kItemPart = 6;
 constexpr std::uint64_t kMostPointsPerByte = 2048;
 constexpr std::uint32_t kVariable = 0xFFFFFFFF;
-
-template <class T>
-T load(std::span<const std::byte> bytes, std::uint64_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 struct ItemRule {
   LazItem::Kind kind;

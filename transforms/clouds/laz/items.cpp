@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include <base/numbers/load.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/laz/items.hpp>
 
@@ -16,13 +17,6 @@ std::int32_t times(std::int32_t factor, std::int32_t step) {
 
 void advance(std::uint64_t& time, std::int32_t step) {
   time += static_cast<std::uint64_t>(std::int64_t{step});
-}
-
-template <class T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
 }
 
 template <class T>
