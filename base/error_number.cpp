@@ -1,76 +1,25 @@
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
+#include <utility>
 
 #include <base/error_number.hpp>
 
 namespace penstock {
 
 std::string error_number_name(int number) {
-  switch (number) {  // strerrorname_np() is there from glibc 2.32 on
-    case EPERM:
-      return "EPERM";
-    case ENOENT:
-      return "ENOENT";
-    case EINTR:
-      return "EINTR";
-    case EIO:
-      return "EIO";
-    case ENXIO:
-      return "ENXIO";
-    case EBADF:
-      return "EBADF";
-    case EAGAIN:
-      return "EAGAIN";
-    case ENOMEM:
-      return "ENOMEM";
-    case EACCES:
-      return "EACCES";
-    case EFAULT:
-      return "EFAULT";
-    case EBUSY:
-      return "EBUSY";
-    case EEXIST:
-      return "EEXIST";
-    case EXDEV:
-      return "EXDEV";
-    case ENODEV:
-      return "ENODEV";
-    case ENOTDIR:
-      return "ENOTDIR";
-    case EISDIR:
-      return "EISDIR";
-    case EINVAL:
-      return "EINVAL";
-    case ENFILE:
-      return "ENFILE";
-    case EMFILE:
-      return "EMFILE";
-    case ENOTTY:
-      return "ENOTTY";
-    case EFBIG:
-      return "EFBIG";
-    case ENOSPC:
-      return "ENOSPC";
-    case ESPIPE:
-      return "ESPIPE";
-    case EROFS:
-      return "EROFS";
-    case ENOSYS:
-      return "ENOSYS";
-    case EOVERFLOW:
-      return "EOVERFLOW";
-    case EOPNOTSUPP:
-      return "EOPNOTSUPP";
-    case ETIMEDOUT:
-      return "ETIMEDOUT";
-    case ECANCELED:
-      return "ECANCELED";
-    case ESTALE:
-      return "ESTALE";
-    case EDQUOT:
-      return "EDQUOT";
-    default:
-      return std::to_string(number);
-  }
+  // strerrorname_np() is there from glibc 2.32 on
+  static constexpr std::pair<int, const char*> kNames[] = {
+      {EPERM, "EPERM"},         {ENOENT, "ENOENT"},       {EINTR, "EINTR"},           {EIO, "EIO"},
+      {ENXIO, "ENXIO"},         {EBADF, "EBADF"},         {EAGAIN, "EAGAIN"},         {ENOMEM, "ENOMEM"},
+      {EACCES, "EACCES"},       {EFAULT, "EFAULT"},       {EBUSY, "EBUSY"},           {EEXIST, "EEXIST"},
+      {EXDEV, "EXDEV"},         {ENODEV, "ENODEV"},       {ENOTDIR, "ENOTDIR"},       {EISDIR, "EISDIR"},
+      {EINVAL, "EINVAL"},       {ENFILE, "ENFILE"},       {EMFILE, "EMFILE"},         {ENOTTY, "ENOTTY"},
+      {EFBIG, "EFBIG"},         {ENOSPC, "ENOSPC"},       {ESPIPE, "ESPIPE"},         {EROFS, "EROFS"},
+      {ENOSYS, "ENOSYS"},       {EOVERFLOW, "EOVERFLOW"}, {EOPNOTSUPP, "EOPNOTSUPP"}, {ETIMEDOUT, "ETIMEDOUT"},
+      {ECANCELED, "ECANCELED"}, {ESTALE, "ESTALE"},       {EDQUOT, "EDQUOT"}};
+  const auto* known = std::ranges::find(kNames, number, &std::pair<int, const char*>::first);
+  return known != std::end(kNames) ? known->second : std::to_string(number);
 }
 
 }  // namespace penstock

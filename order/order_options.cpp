@@ -3,27 +3,13 @@
 namespace penstock {
 
 std::string_view name(Last last) {
-  switch (last) {
-    case Last::keep:
-      return "keep";
-    case Last::drop:
-      return "drop";
-    case Last::pad:
-      return "pad";
-  }
-  return "";
+  constexpr std::string_view kNames[]{"keep", "drop", "pad"};
+  return kNames[static_cast<std::size_t>(last)];
 }
 
 std::string_view name(Missing missing) {
-  switch (missing) {
-    case Missing::raise:
-      return "raise";
-    case Missing::exclude:
-      return "exclude";
-    case Missing::empty:
-      return "empty";
-  }
-  return "";
+  constexpr std::string_view kNames[]{"raise", "exclude", "empty"};
+  return kNames[static_cast<std::size_t>(missing)];
 }
 
 }  // namespace penstock

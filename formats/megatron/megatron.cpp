@@ -11,7 +11,6 @@
 #include <formats/index/probe_stamp.hpp>
 #include <formats/index/row_key.hpp>
 #include <formats/io/file_bytes.hpp>
-#include <formats/io/folder_entries.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/megatron/megatron.hpp>
 #include <formats/places/header_window.hpp>
@@ -39,22 +38,9 @@ bool begins_as_token_index(const fs::path& path) {
 }
 
 std::optional<DType> token_dtype(std::uint8_t code) {
-  switch (code) {
-    case 1:
-      return DType::u8;
-    case 2:
-      return DType::i8;
-    case 3:
-      return DType::i16;
-    case 4:
-      return DType::i32;
-    case 5:
-      return DType::i64;
-    case 8:
-      return DType::u16;
-    default:
-      return std::nullopt;
-  }
+  constexpr std::array<std::optional<DType>, 9> kByCode{
+      std::nullopt, DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, std::nullopt, std::nullopt, DType::u16};
+  return code < kByCode.size() ? kByCode[code] : std::nullopt;
 }
 
 // The three tables of an .idx file, checked for lengths; what they say is checked where it is read.

@@ -3,27 +3,13 @@
 namespace penstock {
 
 std::string_view name(OnError policy) {
-  switch (policy) {
-    case OnError::raise:
-      return "raise";
-    case OnError::replace:
-      return "replace";
-    case OnError::mark:
-      return "mark";
-  }
-  return "";
+  constexpr std::string_view kNames[]{"raise", "replace", "mark"};
+  return kNames[static_cast<std::size_t>(policy)];
 }
 
 std::string_view name(FinishOn place) {
-  switch (place) {
-    case FinishOn::automatic:
-      return "auto";
-    case FinishOn::host:
-      return "host";
-    case FinishOn::device:
-      return "device";
-  }
-  return "";
+  constexpr std::string_view kNames[]{"auto", "host", "device"};
+  return kNames[static_cast<std::size_t>(place)];
 }
 
 }  // namespace penstock

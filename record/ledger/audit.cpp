@@ -2,7 +2,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include <base/printable.hpp>
@@ -292,15 +291,8 @@ LedgerAudit audit_ledger(const std::filesystem::path& folder, const Dataset* dat
 }
 
 std::string_view name(AuditedEpoch::Verdict verdict) {
-  switch (verdict) {
-    case AuditedEpoch::Verdict::proved:
-      return "proved";
-    case AuditedEpoch::Verdict::unfinished:
-      return "unfinished";
-    case AuditedEpoch::Verdict::faulty:
-      return "faulty";
-  }
-  return "";
+  constexpr std::string_view kNames[]{"proved", "unfinished", "faulty"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 }  // namespace penstock

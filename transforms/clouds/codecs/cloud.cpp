@@ -1,5 +1,4 @@
 #include <penstock/error.hpp>
-#include <penstock/points.hpp>
 #include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/decoders.hpp>
 
@@ -13,17 +12,8 @@ Layout layout_of(std::uint64_t points) {
 }  // namespace
 
 std::string_view name(PointOrder order) {
-  switch (order) {
-    case PointOrder::random:
-      return "random";
-    case PointOrder::stratified:
-      return "stratified";
-    case PointOrder::farthest:
-      return "farthest";
-    case PointOrder::stored:
-      break;
-  }
-  return "stored";
+  constexpr std::string_view kNames[]{"stored", "random", "stratified", "farthest"};
+  return kNames[static_cast<std::size_t>(order)];
 }
 
 std::size_t attribute_number(const CloudHeader& cloud, std::string_view name) {
