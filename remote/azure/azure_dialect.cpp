@@ -1,19 +1,12 @@
 #include <cstdio>
-#include <memory>
 #include <optional>
 #include <random>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <base/printable.hpp>
 #include <penstock/error.hpp>
 #include <remote/azure/azure_address.hpp>
 #include <remote/azure/azure_dialect.hpp>
-#include <remote/azure/azure_requests.hpp>
 #include <remote/http/header_values.hpp>
-#include <remote/http/transport.hpp>
 #include <remote/sign/digest.hpp>
 #include <remote/text/xml.hpp>
 #include <remote/writes/part_store.hpp>
@@ -171,10 +164,8 @@ std::unique_ptr<ObjectUpload> AzureDialect::upload(Transport& transport, const s
 }
 
 void AzureDialect::remove(Transport& transport, const std::string& address) {
-  const HttpResponse answer = transport.send(
-      {.dialect = *this, .address = address, .prepare = [&] { return request(HttpMethod::remove, address, false); }});
-  const Meaning what = meaning(answer);
-  if (what != Meaning::done && what != Meaning::absent) throw refusal(*this, address, answer);
+  const auto prepare = [&] { return request(HttpMethod::remove, address, false); };
+  is_there(*this, address, transport.send({.dialect = *this, .address = address, .prepare = prepare}));
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <string>
+#include <iterator>
+#include <utility>
 
 #include <base/printable.hpp>
 #include <remote/http/dialect.hpp>
@@ -27,50 +28,28 @@ std::string_view element(std::string_view body, std::string_view name) {
 
 // Of RFC 9110, section 15, those that one meets.
 std::string_view phrase_of(int status) {
-  switch (status) {
-    case 301:
-      return "Moved Permanently";
-    case 302:
-      return "Found";
-    case 307:
-      return "Temporary Redirect";
-    case 308:
-      return "Permanent Redirect";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 409:
-      return "Conflict";
-    case 410:
-      return "Gone";
-    case 412:
-      return "Precondition Failed";
-    case 416:
-      return "Range Not Satisfiable";
-    case 429:
-      return "Too Many Requests";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return {};
-  }
+  static constexpr std::pair<int, std::string_view> kPhrases[] = {{301, "Moved Permanently"},
+                                                                  {302, "Found"},
+                                                                  {307, "Temporary Redirect"},
+                                                                  {308, "Permanent Redirect"},
+                                                                  {400, "Bad Request"},
+                                                                  {401, "Unauthorized"},
+                                                                  {403, "Forbidden"},
+                                                                  {404, "Not Found"},
+                                                                  {405, "Method Not Allowed"},
+                                                                  {408, "Request Timeout"},
+                                                                  {409, "Conflict"},
+                                                                  {410, "Gone"},
+                                                                  {412, "Precondition Failed"},
+                                                                  {416, "Range Not Satisfiable"},
+                                                                  {429, "Too Many Requests"},
+                                                                  {500, "Internal Server Error"},
+                                                                  {501, "Not Implemented"},
+                                                                  {502, "Bad Gateway"},
+                                                                  {503, "Service Unavailable"},
+                                                                  {504, "Gateway Timeout"}};
+  const auto* known = std::ranges::find(kPhrases, status, &std::pair<int, std::string_view>::first);
+  return known != std::end(kPhrases) ? known->second : std::string_view{};
 }
 
 }  // namespace
@@ -153,6 +132,12 @@ std::string said_by_server(const Dialect& dialect, const HttpResponse& response)
 
 Error refusal(const Dialect& dialect, const std::string& address, const HttpResponse& response) {
   return Error(ErrorKind::io, said_by_server(dialect, response), {.dataset = address});
+}
+
+bool is_there(const Dialect& dialect, const std::string& address, const HttpResponse& response) {
+  const Meaning what = dialect.meaning(response);
+  if (what != Meaning::done && what != Meaning::absent) throw refusal(dialect, address, response);
+  return what == Meaning::done;
 }
 
 }  // namespace penstock

@@ -89,4 +89,7 @@ std::string said_by_server(const Dialect& dialect, const HttpResponse& response)
 /// What an answer that ends a request is: names the address, the status, and the server's reason.
 Error refusal(const Dialect& dialect, const std::string& address, const HttpResponse& response);
 
+/// True of Meaning::done, false of Meaning::absent. Throws refusal() of all else.
+bool is_there(const Dialect& dialect, const std::string& address, const HttpResponse& response);
+
 }  // namespace penstock

@@ -1,18 +1,12 @@
-#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <base/caught.hpp>
 #include <base/printable.hpp>
 #include <penstock/error.hpp>
 #include <remote/http/header_values.hpp>
-#include <remote/http/transport.hpp>
-#include <remote/s3/bucket_address.hpp>
 #include <remote/s3/bucket_dialect.hpp>
-#include <remote/s3/bucket_requests.hpp>
 #include <remote/s3/store_error.hpp>
 #include <remote/sign/digest.hpp>
 #include <remote/text/times.hpp>
@@ -111,10 +105,7 @@ HttpResponse BucketParts::send(HttpMethod method, const Query& query, std::span<
 std::optional<ObjectInfo> BucketParts::find() {
   const HttpResponse answer =
       transport_.send({.dialect = dialect_, .address = address_, .prepare = [&] { return dialect_.find(address_); }});
-  const Meaning what = dialect_.meaning(answer);
-  if (what == Meaning::absent) return std::nullopt;
-  if (what != Meaning::done) throw refusal(dialect_, address_, answer);
-  return dialect_.info(answer);
+  return is_there(dialect_, address_, answer) ? std::optional(dialect_.info(answer)) : std::nullopt;
 }
 
 Error BucketParts::exists() const {
@@ -263,11 +254,8 @@ std::unique_ptr<ObjectUpload> BucketDialect::upload(Transport& transport, const 
 
 void BucketDialect::remove(Transport& transport, const std::string& address) {
   const BucketAddress parts = object_address(service().scheme(), address);
-  const HttpResponse answer = transport.send({.dialect = *this, .address = address, .prepare = [&] {
-                                                return request(HttpMethod::remove, parts.bucket, parts.key);
-                                              }});
-  const Meaning what = meaning(answer);
-  if (what != Meaning::done && what != Meaning::absent) throw refusal(*this, address, answer);
+  const auto prepare = [&] { return request(HttpMethod::remove, parts.bucket, parts.key); };
+  is_there(*this, address, transport.send({.dialect = *this, .address = address, .prepare = prepare}));
 }
 
 }  // namespace penstock

@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <chrono>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <penstock/error.hpp>
@@ -19,19 +16,8 @@ constexpr std::size_t kMostPrepared = 4096;
 constexpr std::size_t kMostAskedForReasons = 1000;
 
 std::string_view name_of_method(HttpMethod method) {
-  switch (method) {
-    case HttpMethod::get:
-      return "GET";
-    case HttpMethod::head:
-      return "HEAD";
-    case HttpMethod::put:
-      return "PUT";
-    case HttpMethod::post:
-      return "POST";
-    case HttpMethod::remove:
-      return "DELETE";
-  }
-  return "GET";
+  constexpr std::string_view kNames[]{"GET", "HEAD", "PUT", "POST", "DELETE"};
+  return kNames[static_cast<std::size_t>(method)];
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <string>
 
+#include <base/printable.hpp>
 #include <remote/sign/percent.hpp>
 
 namespace penstock {
@@ -67,9 +67,7 @@ std::string canonical_query(const Query& query) {
   encoded.reserve(query.size());
   for (const auto& [name, value] : query) encoded.emplace_back(percent_encoded(name), percent_encoded(value));
   std::ranges::sort(encoded);
-  std::string text;
-  for (const auto& [name, value] : encoded) text += (text.empty() ? "" : "&") + name + "=" + value;
-  return text;
+  return joined_text(encoded, "&", [](const auto& pair) { return pair.first + "=" + pair.second; });
 }
 
 }  // namespace penstock

@@ -1,18 +1,14 @@
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include <base/printable.hpp>
 #include <penstock/error.hpp>
 #include <remote/azure/azure_dialect.hpp>
 #include <remote/credentials/key_requests.hpp>
 #include <remote/gcs/google_service.hpp>
-#include <remote/http/dialect.hpp>
 #include <remote/http/engine/trust.hpp>
 #include <remote/http/header_values.hpp>
-#include <remote/http/transport.hpp>
 #include <remote/s3/aws_service.hpp>
 #include <remote/s3/bucket_dialect.hpp>
 #include <remote/store/remote_store.hpp>
@@ -109,14 +105,7 @@ std::optional<ObjectInfo> RemoteStore::find(const std::string& given) {
       return empty;
     }
   }
-  switch (dialect.meaning(response)) {
-    case Meaning::done:
-      break;
-    case Meaning::absent:
-      return std::nullopt;
-    default:
-      throw refusal(dialect, address, response);
-  }
+  if (!is_there(dialect, address, response)) return std::nullopt;
   if (!tells_size(response)) throw Error::unsupported("the server does not tell how long it is", {.dataset = address});
   return dialect.info(response);
 }
@@ -130,14 +119,7 @@ std::optional<std::vector<std::byte>> RemoteStore::read_whole(const std::string&
                                                        .address = address,
                                                        .prepare = [&] { return dialect.read_whole(address); },
                                                        .most_bytes = std::max(most, kRoomForReasons)});
-  switch (dialect.meaning(response)) {
-    case Meaning::done:
-      break;
-    case Meaning::absent:
-      return std::nullopt;
-    default:
-      throw refusal(dialect, address, response);
-  }
+  if (!is_there(dialect, address, response)) return std::nullopt;
   if (response.body.size() > most)
     throw Error::resource("has more than " + with_commas(most) + " bytes", {.dataset = address});
   const std::string_view encoding = response.header("content-encoding");
