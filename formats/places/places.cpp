@@ -114,11 +114,6 @@ std::uint64_t size_of_file(const fs::path& place) {
   return size;
 }
 
-FileIdentity identity_of_place(const fs::path& place) {
-  if (const auto object = object_at(place)) return identity_of(*object);
-  return identity_of(place);
-}
-
 void visit_place(const fs::path& folder, const std::function<bool(const char* name)>& visit) {
   if (!is_address(folder)) return visit_names(folder, visit);
   asking([&](SeenPlaces& seen) {

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include <formats/io/byte_source.hpp>
@@ -25,8 +24,6 @@ bool is_file(const std::filesystem::path& place);
 bool is_folder(const std::filesystem::path& place);
 /// Throws Error: io, where it is no file.
 std::uint64_t size_of_file(const std::filesystem::path& place);
-/// Throws Error: io.
-FileIdentity identity_of_place(const std::filesystem::path& place);
 /// As visit_names(). Throws Error also: unsupported, of web servers.
 void visit_place(const std::filesystem::path& folder, const std::function<bool(const char* name)>& visit);
 

@@ -31,10 +31,9 @@ struct SigningRequest {
   std::string_view path;     ///< encoded, as sent
   std::string_view query;    ///< canonical_query(), as sent
   SignedHeaders headers;     ///< besides host, x-amz-date and x-amz-security-token
-  std::string payload_hash;  ///< sha256's digits, or kUnsignedPayload
+  std::string payload_hash;  ///< sha256's digits
 };
 
-inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 /// SHA-256 of nothing.
 inline constexpr std::string_view kNoPayload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 

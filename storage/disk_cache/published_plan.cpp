@@ -158,18 +158,6 @@ void PublishedPlan::set(std::size_t object, std::uint64_t block, std::uint64_t s
   guarded_since([&] { std::atomic_ref(*entry).store(told(step), std::memory_order_relaxed); });
 }
 
-bool PublishedPlan::is_ahead(std::size_t object, std::uint64_t block) const noexcept {
-  const std::uint32_t* const entry = place(object, block);
-  volatile bool ahead = false;
-  if (entry == nullptr) return false;
-  guarded_since([&] {
-    const std::uint32_t found = relaxed(entry);
-    const auto now = static_cast<std::uint32_t>(relaxed(&page_of(map_)->now) >> shift_);
-    ahead = found != 0 && static_cast<std::int32_t>(found - now) >= 0;
-  });
-  return ahead;
-}
-
 void PublishedPlan::set_earlier(std::size_t object, std::uint64_t block, std::uint64_t step) noexcept {
   std::uint32_t* const entry = place(object, block);
   const std::uint32_t sooner = told(step);

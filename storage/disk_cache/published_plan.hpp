@@ -42,8 +42,6 @@ class PublishedPlan {
 
   /// `object`: as they were given. kNever: not as far as is known.
   void set(std::size_t object, std::uint64_t block, std::uint64_t step) noexcept;
-  /// It is told that the block is wanted at a step, which does not lie behind.
-  bool is_ahead(std::size_t object, std::uint64_t block) const noexcept;
   /// The same as set(), where that is sooner than what is told, or nothing is told.
   void set_earlier(std::size_t object, std::uint64_t block, std::uint64_t step) noexcept;
   void now(std::uint64_t step, double steps_per_second) noexcept;
