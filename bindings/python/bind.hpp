@@ -1,8 +1,10 @@
 // Declares the functions that bind the parts of the module, one for each concept.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 // All casters, before any file of the module casts: one that is compiled without one of them would make another
 // function of the same name, and the linker takes either.
@@ -41,6 +43,24 @@ nb::str text(std::string_view bytes);
 std::string bytes_of(const nb::str& text);
 /// What repr() says of it, on one line and not much of it: for messages.
 std::string shown(nb::handle value);
+
+/// A member of a dict. Its value is as text() makes it of strings, and as nanobind does of all else.
+struct Member {
+  template <typename Value>
+  Member(const char* its_name, const Value& of) : name(its_name) {
+    if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
+      value = text(of);
+    } else {
+      value = nb::cast(of);
+    }
+  }
+  const char* name;
+  nb::object value;
+};
+void add_members(nb::dict& dict, std::initializer_list<Member> members);  ///< behind those that it has
+nb::dict dict_of(std::initializer_list<Member> members);
+
+[[noreturn]] void raise_type_error(const std::string& message);
 /// Of the program's line that led here. Throws what the program's filter of warnings makes of it.
 void warn(const std::string& message, PyObject* category = PyExc_UserWarning);
 

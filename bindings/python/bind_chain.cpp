@@ -55,8 +55,8 @@ void add_value(Argument& argument, const nb::handle value) {
   } else if (nb::try_cast(value, number)) {
     argument.numbers.push_back(number);
   } else {
-    throw nb::type_error(
-        ("a value of type " + std::string(nb::type_name(value.type()).c_str()) + " is no argument of a step").c_str());
+    raise_type_error("a value of type " + std::string(nb::type_name(value.type()).c_str()) +
+                     " is no argument of a step");
   }
 }
 
@@ -82,7 +82,7 @@ Chain step_of(const StepTable& table, const nb::args& places, const nb::kwargs& 
   try {
     return table.read(given);
   } catch (const Misfit& misfit) {
-    throw nb::type_error((std::string(table.name) + "() " + misfit.cause()).c_str());
+    raise_type_error(std::string(table.name) + "() " + misfit.cause());
   }
 }
 
@@ -168,16 +168,16 @@ std::vector<double> offsets_of(nb::handle given) {
     double offset = 0;
     for (const nb::handle each : nb::iter(given)) {
       if (PyBool_Check(each.ptr()) != 0 || !nb::try_cast(each, offset)) {
-        throw nb::type_error(("offsets are numbers, not " + shown(each)).c_str());
+        raise_type_error("offsets are numbers, not " + shown(each));
       }
       offsets.push_back(offset);
     }
     return offsets;
   }
-  throw nb::type_error(("offsets takes a list, a number for each step of a row, such as range(-3, 1) for the three "
-                        "samples before a row's own and that one, not " +
-                        shown(given))
-                           .c_str());
+  raise_type_error(
+      "offsets takes a list, a number for each step of a row, such as range(-3, 1) for the three "
+      "samples before a row's own and that one, not " +
+      shown(given));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <nanobind/nanobind.h>
 
@@ -27,8 +26,7 @@ namespace penstock::python {
 namespace {
 
 std::string no_field(const Sample& self, const std::string& name) {
-  std::string there;
-  for (const std::string_view each : self.names()) there += (there.empty() ? "" : ", ") + std::string(each);
+  const std::string there = joined_text(self.names(), ", ");
   const std::string sample = "sample " + std::string(self.dataset.key(self.number));
   return sample + " has no field \"" + name + "\", it has " + (there.empty() ? "none" : there) +
          and_why_no_field(self.dataset, name, self.dataset.shard_of(self.number));
@@ -40,11 +38,7 @@ nb::bytes stored_bytes(const Sample& self, const std::string& name) {
   if (self.ahead != nullptr) {
     if (const auto value = self.ahead->value(*field)) return nb::bytes(value->data(), value->size());
   }
-  std::vector<std::byte> bytes;
-  {
-    const WithoutInterpreter released;
-    bytes = read_field(self.dataset, self.number, *field);
-  }
+  const auto bytes = without_interpreter([&] { return read_field(self.dataset, self.number, *field); });
   return nb::bytes(bytes.data(), bytes.size());
 }
 
@@ -149,11 +143,7 @@ void bind_sample(nb::module_& module) {
 }
 
 nb::bytes record_of(const Dataset& self) {
-  std::string record;
-  {
-    const WithoutInterpreter released;
-    record = to_record(self);
-  }
+  const std::string record = without_interpreter([&] { return to_record(self); });
   return nb::bytes(record.data(), record.size());
 }
 
@@ -219,19 +209,13 @@ Dataset open_telling(const std::function<Dataset(const OpenProgress&)>& opening,
     const std::string message = "waiting for another process, which makes the index (it holds " + lock.string() + ")";
     warn(message, PyExc_RuntimeWarning);
   };
-  std::optional<Dataset> dataset;
-  {
-    const WithoutInterpreter released;
-    dataset = opening(OpenProgress(indexing, waiting));
-  }
-  return *dataset;
+  return without_interpreter([&] { return opening(OpenProgress(indexing, waiting)); });
 }
 
 Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress, const OpenOptions& options) {
   if (nb::isinstance<Dataset>(path_or_dataset)) {
     if (options != OpenOptions())
-      throw nb::type_error(
-          ("a penstock.Dataset is open already: leave out " + options_text(options).substr(2)).c_str());
+      raise_type_error("a penstock.Dataset is open already: leave out " + options_text(options).substr(2));
     return nb::cast<Dataset>(path_or_dataset);
   }
   std::filesystem::path path;

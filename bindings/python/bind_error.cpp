@@ -1,3 +1,4 @@
+#include <array>
 #include <exception>
 
 #include <nanobind/nanobind.h>
@@ -13,21 +14,8 @@ namespace {
 
 // As a program compares it; name() is for people.
 const char* kind_of(const Error& error) {
-  switch (error.kind()) {
-    case ErrorKind::invalid_argument:
-      return "invalid_argument";
-    case ErrorKind::io:
-      return "io";
-    case ErrorKind::corrupt:
-      return "corrupt";
-    case ErrorKind::unsupported:
-      return "unsupported";
-    case ErrorKind::shape:
-      return "shape";
-    case ErrorKind::resource:
-      return "resource";
-  }
-  return "";
+  static constexpr std::array kKinds{"invalid_argument", "io", "corrupt", "unsupported", "shape", "resource"};
+  return kKinds[static_cast<std::size_t>(error.kind())];
 }
 
 // Raises penstock.Error, which is a Python class so that users may subclass, pickle and catch it like any other.

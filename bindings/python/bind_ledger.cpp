@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <optional>
-#include <string>
 
 #include <nanobind/nanobind.h>
 
@@ -17,15 +16,12 @@ namespace {
 nb::tuple audit_of(const std::filesystem::path& ledger, const nb::object& dataset) {
   std::optional<Dataset> opened;
   if (!dataset.is_none()) opened = open_dataset(dataset);
-  std::string table, json;
-  {
-    const WithoutInterpreter released;
-    through_door({}, [&] {
+  const auto [json, table] = without_interpreter([&] {
+    return through_door({}, [&] {
       const LedgerAudit audit = audit_ledger(ledger, opened ? &*opened : nullptr);
-      table = to_text(audit);
-      json = to_json(audit);
+      return std::pair(to_json(audit), to_text(audit));
     });
-  }
+  });
   return nb::make_tuple(text(json), text(table));
 }
 

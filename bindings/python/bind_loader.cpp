@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
@@ -94,8 +93,8 @@ std::string device_of(const nb::object& given) {
     return nb::cast<std::string>(type.attr(attribute)) == text;
   };
   if (!is("__module__", "torch") || !is("__name__", "device")) {
-    throw nb::type_error(
-        ("penstock.Loader(): device is a str such as \"cuda:0\", a torch.device or None, not " + shown(given)).c_str());
+    raise_type_error("penstock.Loader(): device is a str such as \"cuda:0\", a torch.device or None, not " +
+                     shown(given));
   }
   return nb::str(given).c_str();
 }
@@ -169,14 +168,12 @@ nb::object stats_of(PythonLoader& self) {
 nb::list gains_of_loader(PythonLoader& self) {
   nb::list told;
   for (const Gain& gain : self.use([](Loader& loader) { return loader.gains(); })) {
-    nb::dict one;
-    one["knob"] = gain.knob;
-    one["value"] = gain.value;
-    one["samples_per_s"] = gain.samples_per_s;
-    one["ratio"] = gain.ratio;
-    one["limit"] = gain.limit;
-    one["text"] = gain.text;
-    told.append(one);
+    told.append(dict_of({{"knob", gain.knob},
+                         {"value", gain.value},
+                         {"samples_per_s", gain.samples_per_s},
+                         {"ratio", gain.ratio},
+                         {"limit", gain.limit},
+                         {"text", gain.text}}));
   }
   return told;
 }
@@ -195,11 +192,7 @@ nb::object trace(const nb::object& self, const nb::object& file, std::uint64_t m
 
 nb::dict end_trace(PythonLoader& self) {
   const TraceSummary summary = self.end_trace();
-  nb::dict told;
-  told["file"] = text(summary.file.string());
-  told["events"] = summary.events;
-  told["dropped"] = summary.dropped;
-  return told;
+  return dict_of({{"file", summary.file.string()}, {"events", summary.events}, {"dropped", summary.dropped}});
 }
 
 void bind_schedule(nb::module_& module) {
@@ -235,13 +228,12 @@ LoaderIterator iterate(const nb::object& self, const nb::object& convert) {
 
 nb::dict output_dict(const OutputOrigin& origin) {
   const OutputAccount& account = origin.account;
-  nb::dict told;
-  told["chain"] = text(account.chain);
-  told["field"] = text(account.field);
-  told["codec"] = text(account.codec);
-  told["file"] = text(origin.file);
-  told["offset"] = nb::cast(origin.offset);
-  told["length"] = origin.length;
+  nb::dict told = dict_of({{"chain", account.chain},
+                           {"field", account.field},
+                           {"codec", account.codec},
+                           {"file", origin.file},
+                           {"offset", origin.offset},
+                           {"length", origin.length}});
   if (account.stored) {
     told["dtype"] = text(name(account.stored->dtype));
     told["shape"] = nb::tuple(nb::cast(account.stored->shape));
@@ -269,20 +261,16 @@ void add_output(nb::dict& outputs, const OutputOrigin& origin) {
   step["key"] = text(origin.key);
   step["inside"] = origin.inside;
   if (!outputs.contains(name)) {
-    nb::dict window;
-    window["chain"] = text(origin.account.chain);
-    window["frames"] = nb::list();
-    outputs[name] = window;
+    outputs[name] = dict_of({{"chain", origin.account.chain}, {"frames", nb::list()}});
   }
   nb::cast<nb::list>(outputs[name]["frames"]).append(step);
 }
 
 nb::dict mix_dict(const MixAccount& mix) {
   const MixDraw& draw = mix.draw;
-  nb::dict told;
-  told["kind"] = draw.kind == Mix::Kind::mixup ? "mixup" : "cutmix";
-  told["lambda"] = draw.lambda;
-  told["partner"] = mix.partner;
+  nb::dict told = dict_of({{"kind", draw.kind == Mix::Kind::mixup ? "mixup" : "cutmix"},
+                           {"lambda", draw.lambda},
+                           {"partner", mix.partner}});
   if (draw.kind == Mix::Kind::cutmix)
     told["box"] = nb::make_tuple(draw.box.x, draw.box.y, draw.box.width, draw.box.height);
   return told;
@@ -290,12 +278,11 @@ nb::dict mix_dict(const MixAccount& mix) {
 
 nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, std::uint32_t row) {
   const RowAccount account = self.use([&](Loader& loader) { return loader.explain(loader.at(epoch, batch), row); });
-  nb::dict told;
-  told["key"] = text(account.key);
-  told["sample"] = account.sample;
-  told["seed"] = account.seed;
-  told["epoch"] = account.epoch;
-  told["occurrence"] = account.occurrence;
+  nb::dict told = dict_of({{"key", account.key},
+                           {"sample", account.sample},
+                           {"seed", account.seed},
+                           {"epoch", account.epoch},
+                           {"occurrence", account.occurrence}});
   if (!account.source.empty()) told["source"] = text(account.source);
   if (account.mix) told["mix"] = mix_dict(*account.mix);
   nb::dict outputs;

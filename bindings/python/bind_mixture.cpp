@@ -59,11 +59,10 @@ void set_weights(std::vector<MixtureSource>& sources, const nb::dict& weights, c
 
 std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::handle given) {
   const auto refuse = [](nb::handle value) {
-    throw nb::type_error(
-        ("schedule takes a list, [(position, {source: weight}), ...], whose positions are whole numbers "
-         "above 0, not " +
-         shown(value))
-            .c_str());
+    raise_type_error(
+        "schedule takes a list, [(position, {source: weight}), ...], whose positions are whole numbers "
+        "above 0, not " +
+        shown(value));
   };
   if (nb::isinstance<nb::str>(given) || nb::isinstance<nb::dict>(given) ||
       PyObject_HasAttrString(given.ptr(), "__iter__") == 0)
@@ -88,10 +87,10 @@ Mixture mixture_of_file(const nb::object& path, bool alone) {
     throw Error::invalid_argument("the file of a mixture says weights, stop and the like itself: give it alone");
   std::filesystem::path file;
   if (!nb::try_cast(path, file) || nb::isinstance<Dataset>(path)) {
-    throw nb::type_error(("mixture takes a dict of datasets by names, {\"web\": dataset, ...}, or the path of a "
-                          "mixture's file, not " +
-                          shown(path))
-                             .c_str());
+    raise_type_error(
+        "mixture takes a dict of datasets by names, {\"web\": dataset, ...}, or the path of a "
+        "mixture's file, not " +
+        shown(path));
   }
   if (std::error_code failure; std::filesystem::is_directory(file, failure))
     throw Error::invalid_argument("is a folder, and the file of a mixture is JSON: datasets stand in a dict by names",
@@ -116,9 +115,8 @@ Mixture mixture(const nb::object& given, const std::optional<nb::dict>& weights,
   std::vector<Dataset> opened;
   for (const auto& [name, dataset] : datasets) {
     if (!nb::isinstance<Dataset>(dataset) && !nb::isinstance<nb::str>(dataset) && !nb::hasattr(dataset, "__fspath__")) {
-      throw nb::type_error(("source \"" + std::string(nb::str(name).c_str()) +
-                            "\" of the mixture is a Dataset or the path of one, not " + shown(dataset))
-                               .c_str());
+      raise_type_error("source \"" + std::string(nb::str(name).c_str()) +
+                       "\" of the mixture is a Dataset or the path of one, not " + shown(dataset));
     }
     opened.push_back(open_dataset(dataset));
     all.push_back({.name = nb::str(name).c_str(), .dataset = opened.back()});

@@ -1,8 +1,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -40,8 +38,7 @@ class RowProgram {
   /// naming `output`.
   RowProgram(const std::string& output, const Chain& chain, std::size_t place, DType dtype, const Shape& shape,
              Kind kind);
-  RowProgram(const RowProgram&) = delete;
-  RowProgram& operator=(const RowProgram&) = delete;
+  RowProgram(RowProgram&&) = delete;
 
   const Output& output() const { return program_.outputs()[0]; }
   /// Of the row that comes out: of ragged ones with its items.

@@ -1,7 +1,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include <nanobind/nanobind.h>
 
@@ -15,17 +14,16 @@ namespace penstock::python {
 namespace {
 
 nb::dict stage_summary(const StageResult& result) {
-  nb::dict told;
-  told["opens"] = text(result.opens.native());
-  told["files"] = result.files;
-  told["bytes"] = result.bytes;
-  told["kept_files"] = result.kept_files;
-  told["kept_bytes"] = result.kept_bytes;
-  told["seconds"] = result.seconds;
-  told["mb_per_s"] = result.mb_per_s();
-  told["engine"] = result.engine == EngineKind::automatic ? nb::object(nb::none()) : text(name(result.engine));
-  told["engine_reason"] = text(result.engine_reason);
-  return told;
+  return dict_of(
+      {{"opens", result.opens.native()},
+       {"files", result.files},
+       {"bytes", result.bytes},
+       {"kept_files", result.kept_files},
+       {"kept_bytes", result.kept_bytes},
+       {"seconds", result.seconds},
+       {"mb_per_s", result.mb_per_s()},
+       {"engine", result.engine == EngineKind::automatic ? nb::object(nb::none()) : text(name(result.engine))},
+       {"engine_reason", result.engine_reason}});
 }
 
 nb::dict stage_dataset(nb::handle source, const std::filesystem::path& destination, unsigned workers,
@@ -34,18 +32,14 @@ nb::dict stage_dataset(nb::handle source, const std::filesystem::path& destinati
   StageOptions options{.workers = workers, .engine = engine_named(engine), .overwrite = overwrite};
   if (verify) options.verify = *verify ? StageVerify::always : StageVerify::never;
   const Dataset dataset = open_dataset(source);
-  StageResult result;
-  {
-    const WithoutInterpreter released;
-    result = stage(dataset, destination, options, [&progress](const StageProgress& now) {
-      check_signals();
-      if (progress.is_none() || now.waiting) return true;
-      const nb::gil_scoped_acquire held;
-      progress(now.bytes, now.total_bytes, now.copied_bytes);
-      return true;
-    });
-  }
-  return stage_summary(result);
+  const auto tell = [&progress](const StageProgress& now) {
+    check_signals();
+    if (progress.is_none() || now.waiting) return true;
+    const nb::gil_scoped_acquire held;
+    progress(now.bytes, now.total_bytes, now.copied_bytes);
+    return true;
+  };
+  return stage_summary(without_interpreter([&] { return stage(dataset, destination, options, tell); }));
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
+
+#include <formats/element_types.hpp>
 
 #include "bind.hpp"
 #include "dlpack.hpp"
@@ -18,28 +21,16 @@ namespace {
 
 dlpack::DataType dlpack_type(DType dtype) {
   using dlpack::TypeCode;
-  const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
-  switch (dtype) {
-    case DType::u8:
-    case DType::u16:
-    case DType::u32:
-    case DType::u64:
-      return {TypeCode::kUInt, bits, 1};
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64:
-      return {TypeCode::kInt, bits, 1};
-    case DType::f16:
-    case DType::f32:
-    case DType::f64:
-      return {TypeCode::kFloat, bits, 1};
-    case DType::bf16:
-      return {TypeCode::kBfloat, bits, 1};
-    case DType::boolean:
-      return {TypeCode::kBool, bits, 1};
-  }
-  return {};
+  return with_element(dtype, [](auto element) -> dlpack::DataType {
+    using Element = decltype(element);
+    const bool floating = std::is_floating_point_v<Element> || std::is_same_v<Element, HalfElement>;
+    const TypeCode code = std::is_same_v<Element, BoolElement>    ? TypeCode::kBool
+                          : std::is_same_v<Element, BrainElement> ? TypeCode::kBfloat
+                          : floating                              ? TypeCode::kFloat
+                          : std::is_signed_v<Element>             ? TypeCode::kInt
+                                                                  : TypeCode::kUInt;
+    return {code, 8 * sizeof element, 1};
+  });
 }
 
 dlpack::Device device_of(const Tensor& tensor) {

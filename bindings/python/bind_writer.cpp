@@ -1,4 +1,3 @@
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -25,8 +24,7 @@ class Fields {
       add(names_.back(), value);
     }
   }
-  Fields(const Fields&) = delete;
-  Fields& operator=(const Fields&) = delete;
+  Fields(Fields&&) = delete;
   ~Fields() {
     for (Py_buffer& buffer : buffers_) PyBuffer_Release(&buffer);
   }
@@ -70,12 +68,7 @@ void add(Writer& self, const nb::str& key, const nb::dict& fields) {
 }
 
 nb::dict finish(Writer& self, const nb::object& progress) {
-  ConvertResult result;
-  {
-    const WithoutInterpreter released;
-    result = self.finish(teller(progress));
-  }
-  return summary(result);
+  return summary(without_interpreter([&] { return self.finish(teller(progress)); }));
 }
 
 }  // namespace

@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
-
-#include <nanobind/nanobind.h>
 
 #include <base/printable.hpp>
 #include <formats/column.hpp>
 #include <formats/encodings.hpp>
 #include <formats/lists/sample_list.hpp>
 #include <loader/choices/values.hpp>
-#include <penstock/dataset.hpp>
 #include <penstock/error.hpp>
 #include <penstock/select.hpp>
 #include <penstock/views.hpp>
@@ -66,9 +61,8 @@ std::vector<std::string> texts_of(nb::handle value, const char* name, bool numbe
     } else if (numbers && PyIndex_Check(each.ptr()) != 0 && PyBool_Check(each.ptr()) == 0) {
       all.push_back(bytes_of(nb::str(nb::steal(PyNumber_Index(each.ptr())))));
     } else {
-      throw nb::type_error((std::string(name) + " takes texts" + (numbers ? " and whole numbers" : "") +
-                            ", not a value of type " + nb::type_name(each.type()).c_str())
-                               .c_str());
+      raise_type_error(std::string(name) + " takes texts" + (numbers ? " and whole numbers" : "") +
+                       ", not a value of type " + nb::type_name(each.type()).c_str());
     }
   };
   if (nb::isinstance<nb::str>(value) || (numbers && PyIndex_Check(value.ptr()) != 0)) {
@@ -86,11 +80,10 @@ std::pair<Number, Number> range_of(nb::handle value, const std::string& name) {
   constexpr Number kMost = std::numeric_limits<Number>::max();
   std::pair<Number, Number> range{0, kMost};
   const bool two = (nb::isinstance<nb::tuple>(value) || nb::isinstance<nb::list>(value)) && nb::len(value) == 2;
-  if (!two) throw nb::type_error((name + " takes (least, most), with None for no limit").c_str());
+  if (!two) raise_type_error(name + " takes (least, most), with None for no limit");
   const auto number = [&](nb::handle end, Number& place) {
     if (end.is_none()) return;
-    if (!nb::try_cast(end, place) || place < 0)
-      throw nb::type_error((name + " takes whole numbers from 0 on, or None").c_str());
+    if (!nb::try_cast(end, place) || place < 0) raise_type_error(name + " takes whole numbers from 0 on, or None");
   };
   const nb::object low = value[0], high = value[1];
   number(low, range.first);
@@ -106,9 +99,9 @@ std::pair<Number, Number> range_of(nb::handle value, const std::string& name) {
 template <typename Take>
 void for_each_named(nb::handle dict, const char* option, const Take& take) {
   if (!nb::isinstance<nb::dict>(dict))
-    throw nb::type_error((std::string(option) + " takes a dict, as {\"jpg\": (least, most)}").c_str());
+    raise_type_error(std::string(option) + " takes a dict, as {\"jpg\": (least, most)}");
   for (const auto& [name, value] : nb::borrow<nb::dict>(dict)) {
-    if (!nb::isinstance<nb::str>(name)) throw nb::type_error((std::string(option) + " names fields by texts").c_str());
+    if (!nb::isinstance<nb::str>(name)) raise_type_error(std::string(option) + " names fields by texts");
     take(bytes_of(nb::borrow<nb::str>(name)), value);
   }
 }
@@ -164,8 +157,7 @@ std::string name_of_function(nb::handle function) {
 }
 
 nb::object checked_function(nb::handle function, const char* option) {
-  if (PyCallable_Check(function.ptr()) == 0)
-    throw nb::type_error((std::string(option) + " takes a function of a Sample").c_str());
+  if (PyCallable_Check(function.ptr()) == 0) raise_type_error(std::string(option) + " takes a function of a Sample");
   return nb::borrow(function);
 }
 
@@ -229,18 +221,14 @@ Dataset filtered(const Dataset& self, nb::handle predicate, nb::handle keys, nb:
     });
   }
   take_sizes(options, self, sizes);
-  std::optional<Dataset> view;
-  {
-    const WithoutInterpreter released;
-    view.emplace(filter(self, options, [] { check_signals(); }));
-  }
-  if (!given(predicate)) return *view;
+  const Dataset view = without_interpreter([&] { return filter(self, options, [] { check_signals(); }); });
+  if (!given(predicate)) return view;
   const nb::object function = checked_function(predicate, "predicate");
   SampleListBuilder chosen;
-  Visitor(*view).run([&](const nb::object& sample) {
+  Visitor(view).run([&](const nb::object& sample) {
     if (is_true(function(sample))) chosen.add(nb::cast<Sample&>(sample).number);
   });
-  return choose(*view, std::move(chosen).finish(), "only where " + name_of_function(function));
+  return choose(view, std::move(chosen).finish(), "only where " + name_of_function(function));
 }
 
 Dataset selected(const Dataset& self, nb::handle indices) {
@@ -279,9 +267,8 @@ std::string group_in(const Dataset& dataset, const nb::object& pattern, bool gro
 std::uint64_t seed_of(nb::handle given, const char* name) {
   std::uint64_t seed = 0;
   if (PyBool_Check(given.ptr()) == 0 && nb::try_cast(given, seed)) return seed;
-  throw nb::type_error(
-      (std::string(name) + " is a seed, a whole number of 0 or more such as " + name + "=1, not " + shown(given))
-          .c_str());
+  raise_type_error(std::string(name) + " is a seed, a whole number of 0 or more such as " + name + "=1, not " +
+                   shown(given));
 }
 
 // A text that is no field's name, nor looks like one, is a regular expression.
@@ -298,7 +285,7 @@ nb::dict split_into(const Dataset& self, nb::handle parts, nb::handle by, nb::ha
   std::vector<SplitPart> shares;
   for_each_named(parts, "split", [&](const std::string& name, nb::handle share) {
     double number = 0;
-    if (!nb::try_cast(share, number)) throw nb::type_error(("the share of \"" + name + "\" is a number").c_str());
+    if (!nb::try_cast(share, number)) raise_type_error("the share of \"" + name + "\" is a number");
     shares.push_back({name, number});
   });
   SplitOptions options{.seed = seed_of(seed, "seed")};
@@ -317,11 +304,7 @@ nb::dict split_into(const Dataset& self, nb::handle parts, nb::handle by, nb::ha
     if (!nb::isinstance<nb::str>(stratify)) throw nb::type_error("stratify takes the name of a field");
     options.stratify = bytes_of(nb::borrow<nb::str>(stratify));
   }
-  std::vector<std::pair<std::string, Dataset>> views;
-  {
-    const WithoutInterpreter released;
-    views = split(self, shares, options, [] { check_signals(); });
-  }
+  auto views = without_interpreter([&] { return split(self, shares, options, [] { check_signals(); }); });
   nb::dict named;
   for (auto& [name, view] : views) named[text(name)] = nb::cast(std::move(view));
   return named;

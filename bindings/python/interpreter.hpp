@@ -19,8 +19,7 @@ class WithoutInterpreter {
   ~WithoutInterpreter();
   void end();  ///< takes the interpreter back now; may be called again
   bool ended() const { return thread_ == nullptr; }
-  WithoutInterpreter(const WithoutInterpreter&) = delete;
-  WithoutInterpreter& operator=(const WithoutInterpreter&) = delete;
+  WithoutInterpreter(WithoutInterpreter&&) = delete;
 
  private:
   PyThreadState* thread_;
@@ -29,6 +28,13 @@ class WithoutInterpreter {
 
 /// What a signal handler raised while a wait was under way that ended for it; once. Null: nothing.
 std::exception_ptr take_raised_meanwhile() noexcept;
+
+/// The result of work(), which runs without the interpreter.
+template <typename Work>
+auto without_interpreter(const Work& work) {
+  const WithoutInterpreter released;
+  return work();
+}
 
 /// For waits inside WithoutInterpreter, now and then: runs Python's signal handlers, and throws what they raise
 /// (KeyboardInterrupt); throws Error: resource, when the program is ending.

@@ -22,6 +22,20 @@ std::string shown(nb::handle value) {
   return one_line(bytes_of(nb::str(nb::repr(value))).substr(0, kShown));
 }
 
+void add_members(nb::dict& dict, std::initializer_list<Member> members) {
+  for (const Member& member : members) dict[member.name] = member.value;
+}
+
+nb::dict dict_of(std::initializer_list<Member> members) {
+  nb::dict dict;
+  add_members(dict, members);
+  return dict;
+}
+
+void raise_type_error(const std::string& message) {
+  throw nb::type_error(message.c_str());
+}
+
 void warn(const std::string& message, PyObject* category) {
   nb::module_::import_("penstock._warn").attr("warn")(text(message), nb::handle(category));
 }

@@ -11,8 +11,7 @@ class ProfilerMark {
  public:
   ProfilerMark();
   ~ProfilerMark();
-  ProfilerMark(const ProfilerMark&) = delete;
-  ProfilerMark& operator=(const ProfilerMark&) = delete;
+  ProfilerMark(ProfilerMark&&) = delete;
 
  private:
   nanobind::object mark_;

@@ -7,7 +7,6 @@
 
 #include "bind.hpp"
 #include "dataset_views.hpp"
-#include "interpreter.hpp"
 #include "options/loader_options.hpp"
 
 namespace penstock::python {

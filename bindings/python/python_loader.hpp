@@ -29,8 +29,7 @@ class PythonLoader {
   /// does.
   PythonLoader(Dataset dataset, LoaderOptions options, std::string note, std::shared_ptr<PythonStep> step);
   ~PythonLoader();
-  PythonLoader(const PythonLoader&) = delete;
-  PythonLoader& operator=(const PythonLoader&) = delete;
+  PythonLoader(PythonLoader&&) = delete;
 
   /// Begins a `for`, and tells which: the next epoch where the one under way was left early, else the one that stands.
   /// Only the latest `for` gets batches.

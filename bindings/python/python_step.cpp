@@ -1,7 +1,5 @@
 #include "python_step.hpp"
 
-#include <utility>
-
 #include <loader/batch/batch_record.hpp>
 #include <loader/batch/batch_stage.hpp>
 
@@ -20,8 +18,7 @@ class ThreadRecord {
     PyEval_RestoreThread(saved_);
     PyGILState_Release(state_);
   }
-  ThreadRecord(const ThreadRecord&) = delete;
-  ThreadRecord& operator=(const ThreadRecord&) = delete;
+  ThreadRecord(ThreadRecord&&) = delete;
 
  private:
   PyGILState_STATE state_;
@@ -39,8 +36,7 @@ class Running {
  public:
   explicit Running(const PythonStep* step) : before_(std::exchange(running, step)) {}
   ~Running() { running = before_; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  Running(Running&&) = delete;
 
  private:
   const PythonStep* before_;
@@ -51,8 +47,7 @@ class PutAside {
  public:
   PutAside() { PyErr_Fetch(&type_, &value_, &trace_); }
   ~PutAside() { PyErr_Restore(type_, value_, trace_); }
-  PutAside(const PutAside&) = delete;
-  PutAside& operator=(const PutAside&) = delete;
+  PutAside(PutAside&&) = delete;
 
  private:
   PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;

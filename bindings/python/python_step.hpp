@@ -1,7 +1,6 @@
 // Runs a program's Python function on each batch, in the loader's own thread for it.
 #pragma once
 
-#include <memory>
 #include <utility>
 
 #include <nanobind/nanobind.h>

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include <penstock/error.hpp>
-#include <penstock/stats.hpp>
 #include <record/time/rates.hpp>
 #include <record/watch/figures.hpp>
 #include <record/watch/openmetrics.hpp>
@@ -23,12 +22,10 @@ double seconds(std::chrono::nanoseconds time) {
 nb::dict stages(const Stats& stats) {
   nb::dict all;
   for (const StageStats& stage : stats.stages) {
-    nb::dict one;
-    one["threads"] = stage.threads;
-    one["busy_s"] = seconds(stage.busy);
-    one["input_wait_s"] = seconds(stage.input_wait);
-    one["room_wait_s"] = seconds(stage.room_wait);
-    all[text(stage.name)] = one;
+    all[text(stage.name)] = dict_of({{"threads", stage.threads},
+                                     {"busy_s", seconds(stage.busy)},
+                                     {"input_wait_s", seconds(stage.input_wait)},
+                                     {"room_wait_s", seconds(stage.room_wait)}});
   }
   return all;
 }
@@ -56,9 +53,8 @@ nb::dict counters_of(std::string_view group, const Counts& counts) {
 }
 
 nb::dict cache(const Stats& stats) {
-  nb::dict all;
-  all["kind"] = text(name(stats.cache_kind));
-  all["scope"] = text(name(stats.cache.members != 0 ? CacheScope::node : CacheScope::process));
+  nb::dict all = dict_of({{"kind", name(stats.cache_kind)},
+                          {"scope", name(stats.cache.members != 0 ? CacheScope::node : CacheScope::process)}});
   set_counters(all, "cache", stats);
   return all;
 }
@@ -88,10 +84,8 @@ nb::dict percentiles(const Stats& stats) {
 nb::dict outputs(const Stats& stats) {
   nb::dict all;
   for (const OutputStats& output : stats.outputs) {
-    nb::dict one;
-    one["decode_s"] = seconds(output.decode);
-    one["transform_s"] = seconds(output.transform);
-    all[text(output.name)] = one;
+    all[text(output.name)] =
+        dict_of({{"decode_s", seconds(output.decode)}, {"transform_s", seconds(output.transform)}});
   }
   return all;
 }
@@ -99,16 +93,14 @@ nb::dict outputs(const Stats& stats) {
 nb::list slowest(const Stats& stats) {
   nb::list all;
   for (const SlowSample& sample : stats.slowest) {
-    nb::dict one;
-    one["key"] = text(sample.key);
-    one["output"] = text(sample.output);
-    one["sample"] = sample.sample;
-    one["epoch"] = sample.epoch;
-    one["bytes"] = sample.bytes;
-    one["read_s"] = seconds(sample.read);
-    one["decode_s"] = seconds(sample.decode);
-    one["transform_s"] = seconds(sample.transform);
-    all.append(one);
+    all.append(dict_of({{"key", sample.key},
+                        {"output", sample.output},
+                        {"sample", sample.sample},
+                        {"epoch", sample.epoch},
+                        {"bytes", sample.bytes},
+                        {"read_s", seconds(sample.read)},
+                        {"decode_s", seconds(sample.decode)},
+                        {"transform_s", seconds(sample.transform)}}));
   }
   return all;
 }
@@ -116,33 +108,27 @@ nb::list slowest(const Stats& stats) {
 nb::list levels(const Stats& stats) {
   nb::list all;
   for (const Levels& level : stats.levels) {
-    nb::dict one;
-    one["ago_s"] = seconds(stats.levels.back().at - level.at);
-    one["ready"] = level.ready;
-    one["free_slabs"] = level.free_slabs;
-    one["tasks"] = level.tasks;
-    one["reading_bytes"] = level.reading;
-    all.append(one);
+    all.append(dict_of({{"ago_s", seconds(stats.levels.back().at - level.at)},
+                        {"ready", level.ready},
+                        {"free_slabs", level.free_slabs},
+                        {"tasks", level.tasks},
+                        {"reading_bytes", level.reading}}));
   }
   return all;
 }
 
 nb::dict to_python(const StepTime& step) {
-  nb::dict by_stage;
-  by_stage["plan"] = seconds(step.plan);
-  by_stage["read"] = seconds(step.read);
-  by_stage["decode"] = seconds(step.decode);
-  by_stage["transform"] = seconds(step.transform);
-  by_stage["deliver"] = seconds(step.deliver);
-  by_stage["custom_transform"] = seconds(step.custom_transform);
-  by_stage["copy"] = seconds(step.copy);
-  nb::dict times;
-  times["data_wait_s"] = seconds(step.data_wait());
-  times["data_wait_by_stage_s"] = by_stage;
-  times["compute_s"] = seconds(step.compute);
-  times["other_s"] = seconds(step.other);
-  times["batches"] = step.batches;
-  return times;
+  return dict_of({{"data_wait_s", seconds(step.data_wait())},
+                  {"data_wait_by_stage_s", dict_of({{"plan", seconds(step.plan)},
+                                                    {"read", seconds(step.read)},
+                                                    {"decode", seconds(step.decode)},
+                                                    {"transform", seconds(step.transform)},
+                                                    {"deliver", seconds(step.deliver)},
+                                                    {"custom_transform", seconds(step.custom_transform)},
+                                                    {"copy", seconds(step.copy)}})},
+                  {"compute_s", seconds(step.compute)},
+                  {"other_s", seconds(step.other)},
+                  {"batches", step.batches}});
 }
 
 nb::bytes bytes_of(const Figures& figures) {
@@ -160,13 +146,11 @@ Figures figures_in(const nb::bytes& bytes) {
 
 nb::dict verdict(const Stats& stats) {
   const Verdict said = verdict_of(stats);
-  nb::dict all;
-  all["binds"] = text(name(said.binds));
-  all["stage"] = text(said.stage);
-  all["output"] = text(said.output);
-  all["data_wait"] = said.data_wait;
-  all["text"] = text(said.text);
-  return all;
+  return dict_of({{"binds", name(said.binds)},
+                  {"stage", said.stage},
+                  {"output", said.output},
+                  {"data_wait", said.data_wait},
+                  {"text", said.text}});
 }
 
 }  // namespace
@@ -174,27 +158,23 @@ nb::dict verdict(const Stats& stats) {
 nb::list bad_samples(const std::vector<BadSample>& bad) {
   nb::list all;
   for (const BadSample& sample : bad) {
-    nb::dict one;
-    one["key"] = text(sample.key);
-    one["field"] = text(sample.field);
-    one["cause"] = text(sample.cause);
-    one["sample"] = sample.sample;
-    one["epoch"] = sample.epoch;
-    all.append(one);
+    all.append(dict_of({{"key", sample.key},
+                        {"field", sample.field},
+                        {"cause", sample.cause},
+                        {"sample", sample.sample},
+                        {"epoch", sample.epoch}}));
   }
   return all;
 }
 
 nb::dict to_python(const Distribution& values, double unit) {
   const auto at = [&](double share) { return static_cast<double>(values.quantile(share)) * unit; };
-  nb::dict all;
-  all["count"] = values.count;
-  all["mean"] = values.mean() * unit;
-  all["p50"] = at(0.5);
-  all["p90"] = at(0.9);
-  all["p99"] = at(0.99);
-  all["max"] = static_cast<double>(values.max) * unit;
-  return all;
+  return dict_of({{"count", values.count},
+                  {"mean", values.mean() * unit},
+                  {"p50", at(0.5)},
+                  {"p90", at(0.9)},
+                  {"p99", at(0.99)},
+                  {"max", static_cast<double>(values.max) * unit}});
 }
 
 nb::object to_python(const Steps& steps, const nb::object& schedule) {
@@ -207,26 +187,26 @@ nb::object to_python(const Steps& steps, const nb::object& schedule) {
 nb::object to_python(const Stats& stats) {
   nb::dict all;
   set_counters(all, "", stats);
-  all["data_wait_by_stage_s"] = waits(stats);
-  all["verdict"] = verdict(stats);
-  all["stages"] = stages(stats);
-  all["outputs"] = outputs(stats);
-  all["percentiles"] = percentiles(stats);
-  all["slowest"] = slowest(stats);
-  all["levels"] = levels(stats);
-  all["engine"] = text(name(stats.engine));
-  all["engine_reason"] = text(stats.engine_reason);
-  all["reads"] = counters_of("reads", stats);
+  add_members(all, {{"data_wait_by_stage_s", waits(stats)},
+                    {"verdict", verdict(stats)},
+                    {"stages", stages(stats)},
+                    {"outputs", outputs(stats)},
+                    {"percentiles", percentiles(stats)},
+                    {"slowest", slowest(stats)},
+                    {"levels", levels(stats)},
+                    {"engine", name(stats.engine)},
+                    {"engine_reason", stats.engine_reason},
+                    {"reads", counters_of("reads", stats)}});
   if (reads_store(stats)) all["store"] = store(stats);
   if (has_node_cache(stats)) all["disk_cache"] = node_cache(stats);
-  all["cache"] = cache(stats);
-  all["staging"] = text(stats.staging);
-  all["device"] = text(stats.device);
-  all["gpu_direct"] = text(stats.gpu_direct);
-  all["gpu_jpeg"] = text(stats.gpu_jpeg);
-  all["checksums"] = text(name(stats.checksums));
-  all["bad"] = bad_samples(stats.bad);
-  all["notes"] = text(stats.notes);
+  add_members(all, {{"cache", cache(stats)},
+                    {"staging", stats.staging},
+                    {"device", stats.device},
+                    {"gpu_direct", stats.gpu_direct},
+                    {"gpu_jpeg", stats.gpu_jpeg},
+                    {"checksums", name(stats.checksums)},
+                    {"bad", bad_samples(stats.bad)},
+                    {"notes", stats.notes}});
   std::ostringstream table;
   table << stats;
   return nb::module_::import_("penstock._stats").attr("Stats")(all, text(table.str()), bytes_of(figures_of(stats)));

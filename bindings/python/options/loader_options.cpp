@@ -4,14 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <span>
-#include <string>
-#include <utility>
 
 #include <nanobind/ndarray.h>
 
 #include <base/printable.hpp>
 #include <loader/options/distributed_env.hpp>
-#include <loader/options/option_table.hpp>
 #include <penstock/error.hpp>
 #include <penstock/sampling.hpp>
 

@@ -4,7 +4,6 @@
 #include <deque>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 
