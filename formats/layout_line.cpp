@@ -23,9 +23,7 @@ std::string in_attributes(const Dataset& dataset, const char* name) {
     const auto json = attributes_of(dataset.shard(shard).index);
     if (json.contains(name) && json[name].is_string()) values.insert(one_line(json[name].get<std::string>()));
   }
-  std::string text;
-  for (const std::string& value : values) text += (text.empty() ? "" : ", ") + value;
-  return text;
+  return joined_text(values, ", ");
 }
 
 std::string key_rule(const Dataset& dataset) {

@@ -103,9 +103,7 @@ bool is_own(const fs::path& path) {
 }
 
 std::string names_of_formats() {
-  std::string names;
-  for (const Format& format : formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
-  return names;
+  return joined_text(formats(), ", ", &Format::name);
 }
 
 // The source in Python that reads rows of such a file; empty for other files.

@@ -11,9 +11,7 @@ namespace penstock {
 namespace {
 
 std::string list_text(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + nlohmann::json(text).dump();
-  return "[" + list + "]";
+  return "[" + joined_text(texts, ", ", [](const std::string& text) { return nlohmann::json(text).dump(); }) + "]";
 }
 
 std::string value_of(const OpenOption& option, const OpenOptions& options) {
@@ -31,8 +29,7 @@ const OpenOption* option_named(std::string_view name) {
 void set_open_option(OpenOptions& options, std::string_view name, std::string_view value) {
   const OpenOption* const option = option_named(name);
   if (option == kOpenOptions.end()) {
-    std::string names;
-    for (const OpenOption& known : kOpenOptions) names += (names.empty() ? "" : ", ") + std::string(known.name);
+    const std::string names = joined_text(kOpenOptions, ", ", &OpenOption::name);
     throw Error::invalid_argument("open() has no option " + double_quoted(name) + "; its options are " + names);
   }
   if (option->text != nullptr) {

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <string>
 #include <unordered_map>
 
 #include <base/numbers/decimal.hpp>
@@ -179,8 +178,7 @@ void require_fields(const Dataset& dataset, const Mixture& mixture, const Progra
         return source.dataset.field(dataset.fields()[field].name).has_value();
       });
       if (served || mixture.never_comes(source)) continue;
-      std::string has;
-      for (const FieldSchema& field : source.dataset.fields()) has += (has.empty() ? "" : ", ") + field.name;
+      std::string has = joined_text(source.dataset.fields(), ", ", &FieldSchema::name);
       for (const std::uint32_t field : output.sources)
         has += and_why_no_field(source.dataset, dataset.fields()[field].name);
       throw Error::invalid_argument("source " + double_quoted(source.name) +

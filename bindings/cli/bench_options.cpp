@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <bench/measure/units.hpp>
+#include <base/printable.hpp>
 #include <device/device.hpp>
 
 #include "command.hpp"
@@ -16,9 +16,7 @@ namespace penstock::cli {
 
 void BenchOptions::declare(CLI::App& command) {
   std::vector<std::string> tasks(task_names().begin(), task_names().end());
-  std::string accelerators;
-  for (const EmulatedAccelerator& accelerator : emulated_accelerators())
-    accelerators += (accelerators.empty() ? "" : ", ") + std::string(accelerator.name);
+  const std::string accelerators = joined_text(emulated_accelerators(), ", ", &EmulatedAccelerator::name);
   command.add_option("--task", task, "What is done with the samples; guessed from the fields when not given")
       ->check(CLI::IsMember(tasks));
   command.add_option("--workers", workers, "Decoding threads, a list such as 1,2,4; usable cores when not given")

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
 #include <formats/extent.hpp>
 #include <penstock/dataset.hpp>
@@ -40,8 +41,7 @@ std::pair<std::uint64_t, std::uint32_t> find_value(const Dataset& dataset, std::
   const ErrorContext context{.dataset = dataset.path().string()};
   if (field_known) throw Error::invalid_argument("there is no value " + name, context);
   const std::string why = and_why_no_field(dataset, value.substr(value.find('.') + 1));
-  std::string fields;
-  for (const FieldSchema& field : dataset.fields()) fields += (fields.empty() ? "" : ", ") + field.name;
+  const std::string fields = joined_text(dataset.fields(), ", ", &FieldSchema::name);
   throw Error::invalid_argument("there is no value " + name + "; its end must be one of the fields " + fields + why,
                                 context);
 }

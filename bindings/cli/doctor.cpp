@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <base/caught.hpp>
 #include <base/machine.hpp>
+#include <base/printable.hpp>
 #include <bench/measure/units.hpp>
 #include <device/cuda/cuda.hpp>
 #include <device/cuda/cufile.hpp>
@@ -46,8 +46,7 @@ std::string memory_text(const Machine& machine) {
 
 std::string gpu_text() {
   const CudaFacts facts = cuda_facts();
-  std::string text;
-  for (const std::string& device : facts.devices) text += (text.empty() ? "" : "; ") + device;
+  std::string text = joined_text(facts.devices, "; ");
   if (text.empty()) text = "none used: " + facts.problem;
   text += facts.toolkit.empty() ? "" : "; built with CUDA " + facts.toolkit;
   return text + (facts.driver.empty() ? "" : ", driver for CUDA " + facts.driver);
@@ -69,9 +68,7 @@ std::string disk_text(const std::filesystem::path& path) {
 }
 
 std::string libraries_text(const Machine& machine) {
-  std::string text;
-  for (const auto& [library, version] : machine.libraries) text += (text.empty() ? "" : ", ") + library + " " + version;
-  return text;
+  return joined_text(machine.libraries, ", ", [](const auto& library) { return library.first + " " + library.second; });
 }
 
 std::string indexes_text() {
@@ -81,10 +78,9 @@ std::string indexes_text() {
 }
 
 std::string format_names() {
-  std::string text;
-  for (const Format& format : formats())
-    text += (text.empty() ? "" : ", ") + std::string(format.name) + (format.write == nullptr ? " (read only)" : "");
-  return text;
+  return joined_text(formats(), ", ", [](const Format& format) {
+    return std::string(format.name) + (format.write == nullptr ? " (read only)" : "");
+  });
 }
 
 std::string stores_text() {

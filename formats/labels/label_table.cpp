@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include <base/printable.hpp>
 #include <formats/io/file_bytes.hpp>
 #include <formats/labels/label_table.hpp>
 #include <formats/places/places.hpp>
@@ -148,12 +149,6 @@ class Csv {
   std::size_t record_ = 0;
 };
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 // The first column with one of the `known` names, in any case.
 std::optional<std::size_t> column_among(const std::vector<std::string>& header,
                                         std::initializer_list<std::string_view> known) {
@@ -169,14 +164,14 @@ std::size_t value_column(const std::vector<std::string>& header, std::size_t key
   if (!wanted.empty()) {
     const auto found = std::find(header.begin(), header.end(), wanted);
     if (found == header.end()) {
-      throw Error::invalid_argument("has no column \"" + wanted + "\"; it has " + joined(header));
+      throw Error::invalid_argument("has no column \"" + wanted + "\"; it has " + joined_text(header, ", "));
     }
     return static_cast<std::size_t>(found - header.begin());
   }
   if (header.size() == 2) return 1 - key;
   const auto usual = column_among(header, {"label", "class", "cls", "target", "category"});
   if (usual && *usual != key) return *usual;
-  throw Error::invalid_argument("say which column holds the labels (FILE:COLUMN); it has " + joined(header));
+  throw Error::invalid_argument("say which column holds the labels (FILE:COLUMN); it has " + joined_text(header, ", "));
 }
 
 LabelTable read_csv(std::string_view text, const std::string& wanted) {

@@ -20,9 +20,7 @@ constexpr std::array kColumns{"epoch", "samples",    "delivered", "missing", "tw
 using AuditRow = std::array<std::string, kColumns.size()>;
 
 std::string ranks_of(const AuditedEpoch& epoch) {
-  std::string text;
-  for (const std::uint32_t world : epoch.worlds) text += (text.empty() ? "" : ", ") + std::to_string(world);
-  return text;
+  return joined_text(epoch.worlds, ", ", [](std::uint32_t world) { return std::to_string(world); });
 }
 
 AuditRow row_of(const AuditedEpoch& epoch) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include <base/printable.hpp>
 #include <formats/encodings.hpp>
 #include <formats/field_types.hpp>
-#include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/program/compile.hpp>
@@ -252,8 +252,7 @@ void find_sources(OutputRequest& request) {
     request.sources = request.leader->output().sources;
     return;
   }
-  std::string known;
-  for (const FieldSchema& schema : fields) known += (known.empty() ? "" : ", ") + schema.name;
+  const std::string known = joined_text(fields, ", ", &FieldSchema::name);
   const auto& why_absent = request.catalog->why_absent;
   std::string advice = why_absent ? why_absent(wanted.front()) : "";
   if (advice.empty() && request.chain.sources.empty()) advice = "field(\"NAME\") | ... reads another one";

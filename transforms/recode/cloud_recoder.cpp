@@ -3,10 +3,10 @@
 #include <charconv>
 #include <optional>
 
+#include <base/printable.hpp>
 #include <formats/io/hash.hpp>
 #include <penstock/error.hpp>
 #include <penstock/points.hpp>
-#include <penstock/recoding.hpp>
 #include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
 #include <transforms/clouds/samplers/point_order.hpp>
@@ -100,9 +100,7 @@ std::string order_text(const CloudRecoding& recoding) {
 }
 
 std::string attributes_text(const CloudRecoding& recoding) {
-  std::string text;
-  for (const std::string& name : recoding.attributes) text += (text.empty() ? "" : ",") + name;
-  return text.empty() ? "none" : text;
+  return recoding.attributes.empty() ? "none" : joined_text(recoding.attributes, ",");
 }
 
 struct CloudRecoder::State {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include <base/printable.hpp>
 #include <penstock/error.hpp>
 #include <penstock/image.hpp>
-#include <penstock/recoding.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/image/codecs/channels.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
@@ -101,8 +101,7 @@ PixelRecoding pixel_recoding(std::string_view text) {
 
 std::string decode_text(const PixelRecoding& recoding) {
   if (!recoding.decodes) return {};
-  std::string text;
-  for (const std::string& field : recoding.fields) text += (text.empty() ? "" : ",") + field;
+  std::string text = joined_text(recoding.fields, ",");
   if (!text.empty()) text += "=";
   if (recoding.fits) return text + size_text(recoding);
   text += kSame;
