@@ -17,7 +17,8 @@ struct Decode {
   bool upright = false;  ///< turned as the EXIF block says
   bool ragged = false;   ///< rows have sizes of their own
   static const StepTable& table();
-  static constexpr Traits kTraits{.domain = Domain::image, .draws = false, .before_device = true};
+  static constexpr Traits kTraits{
+      .domain = Domain::image, .draws = false, .before_device = true, .leaves_places = true};
 };
 }  // namespace penstock::step
 
@@ -222,6 +223,7 @@ struct ColorJitter {
   Range hue;
   double probability = 1;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void draw(StepDraw& draw) const;  ///< whether (unless always), order (below 4, 3, 2), then each factor that there is
 };
 }  // namespace penstock::step
@@ -243,7 +245,7 @@ namespace penstock::step {
 struct Grayscale {
   std::int64_t channels = 1;  ///< 1 or 3
   static const StepTable& table();
-  static constexpr Traits kTraits{.draws = false};
+  static constexpr Traits kTraits{.draws = false, .leaves_places = true};
   void check() const;
   void draw(StepDraw& draw) const;
   std::int64_t channels_after(std::int64_t before) const { return channels == 1 ? 1 : before; }
@@ -251,39 +253,46 @@ struct Grayscale {
 struct RandomGrayscale {
   double probability = 0.1;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void draw(StepDraw& draw) const;
 };
 struct RandomInvert {
   double probability = 0.5;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void draw(StepDraw& draw) const;
 };
 struct RandomPosterize {
   std::int64_t bits;
   double probability = 0.5;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void draw(StepDraw& draw) const;
 };
 struct RandomSolarize {
   double threshold;
   double probability = 0.5;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void draw(StepDraw& draw) const;
 };
 struct RandomSharpness {
   double factor;
   double probability = 0.5;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void draw(StepDraw& draw) const;
 };
 struct RandomAutocontrast {
   double probability = 0.5;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void draw(StepDraw& draw) const;
 };
 struct RandomEqualize {
   double probability = 0.5;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void draw(StepDraw& draw) const;
 };
 }  // namespace penstock::step
@@ -310,6 +319,7 @@ struct GaussianBlur {
   Range sigma{0.1, 2.0};
   double probability = 1;
   static const StepTable& table();
+  static constexpr Traits kTraits{.leaves_places = true};
   void check() const;
   void draw(StepDraw& draw) const;  ///< whether (unless always), deviation
 };
@@ -358,12 +368,13 @@ namespace penstock::step {
 struct Normalize {
   std::vector<float> mean, stddev;
   static const StepTable& table();
-  static constexpr Traits kTraits{.domain = Domain::image, .draws = false};
+  static constexpr Traits kTraits{.domain = Domain::image, .draws = false, .leaves_places = true, .scales = true};
   void check() const;
 };
 struct ChannelsLast {
   static const StepTable& table();
-  static constexpr Traits kTraits{.domain = Domain::image, .draws = false};
+  static constexpr Traits kTraits{
+      .domain = Domain::image, .draws = false, .leaves_places = true, .channels_last = true};
 };
 }  // namespace penstock::step
 
@@ -387,7 +398,7 @@ struct RandomErasing {
   Range ratio{0.3, 3.3};            ///< height / width, log-uniform
   std::vector<double> value = {0};  ///< one number, or one for each channel; empty: normally distributed ones
   static const StepTable& table();
-  static constexpr Traits kTraits{.domain = Domain::image};
+  static constexpr Traits kTraits{.domain = Domain::image, .leaves_places = true};
   /// The box in an output of `size` pixels, smaller than that in both directions; nothing where none is erased.
   /// Source: torchvision 0.20, transforms/v2/_augment.py, RandomErasing. Draws: whether to erase; then as draw_box().
   std::optional<Region> box(Size size, Random& random) const;

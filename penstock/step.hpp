@@ -53,11 +53,30 @@ struct WindowSpec;  // penstock/steps.hpp
 /// What a step is for. A chain has steps of one domain, and of `any`.
 enum class Domain : std::uint8_t { any, image, array, points };
 
-/// What is known of a kind of step beside its parameters: static member kTraits of its struct.
+/// Padding at the end of rows of items.
+struct ItemPadding {
+  std::int64_t length = 0;       ///< of every row; 0: of the longest row of the batch
+  std::int64_t multiple_of = 1;  ///< without a length, the longest is rounded up to a multiple
+  double value = 0;              ///< of the items that are added
+};
+
+/// Properties of a step, which other code asks instead of the step's name. The struct of a step has them as a static
+/// member kTraits, or as a function traits() if some depend on the parameters.
 struct Traits {
   Domain domain = Domain::any;
   bool draws = true;           ///< something, so that rows may differ from epoch to epoch
   bool before_device = false;  ///< may stand before the steps that a device does
+  bool converts = false;       ///< changes only the dtype
+  // Of images.
+  bool leaves_places = false;  ///< no pixel moves, so that followers have nothing to follow
+  bool scales = false;         ///< divides uint8 pixels by 255
+  bool channels_last = false;  ///< gives (H, W, C)
+  // Of items.
+  bool lists_items = false;   ///< decodes rows of items that have several numbers each
+  bool drops_items = false;   ///< and its followers drop theirs
+  bool counts_items = false;  ///< gives the number of items of the leader's rows
+  bool marks_items = false;   ///< marks the items of the leader's rows, and not their padding
+  std::optional<ItemPadding> padding = std::nullopt;
 };
 
 /// A value of one of the structs in namespace step. Everything that depends on which one it is stands in that struct's
@@ -78,6 +97,7 @@ class Step {
     return as<Kind>() != nullptr;
   }
   const StepTable& table() const { return *table_; }
+  Traits traits() const;
 
  private:
   const StepTable* table_;

@@ -26,7 +26,7 @@ struct Elements {                             ///< of an array
   std::optional<Shape> shape = std::nullopt;  ///< ragged: of an item; nothing: that of the first value with an item
   static const StepTable& table();
   void check() const;
-  static constexpr Traits kTraits{.domain = Domain::array, .draws = false};
+  Traits traits() const { return {.domain = Domain::array, .draws = false, .lists_items = ragged && shape != Shape{}}; }
 };
 struct Window {
   std::int64_t rows;
@@ -48,7 +48,9 @@ struct Boxes {
   double min_size = 0;        ///< of width and height, in pixels of the output
   double min_area = 0;        ///< in pixels of the output
   double min_visibility = 0;  ///< of the area, by what the box would have if nothing were clipped
+  bool drops() const { return min_size > 0 || min_area > 0 || min_visibility > 0; }
   static const StepTable& table();
+  Traits traits() const { return {.drops_items = drops()}; }
 };
 struct Keypoints {  ///< (n, 2) x y
   static const StepTable& table();
@@ -57,7 +59,7 @@ struct Cast {
   DType dtype;
   bool of_array = false;  ///< written as array::cast(): text is no cloud of points then
   static const StepTable& table();
-  static constexpr Traits kTraits{.draws = false};
+  static constexpr Traits kTraits{.draws = false, .converts = true};
 };
 /// A cast as image::, array:: and points:: name it.
 template <Domain Of>
@@ -147,16 +149,16 @@ struct PadItems {
   double value = 0;
   Longer longer = Longer::raise;
   static const StepTable& table();
-  static constexpr Traits kTraits{.draws = false};
+  Traits traits() const { return {.draws = false, .padding = ItemPadding{length, multiple_of, value}}; }
   void check() const;
 };
 struct ValidMask {
   static const StepTable& table();
-  static constexpr Traits kTraits{.draws = false};
+  static constexpr Traits kTraits{.draws = false, .marks_items = true};
 };
 struct Lengths {
   static const StepTable& table();
-  static constexpr Traits kTraits{.draws = false};
+  static constexpr Traits kTraits{.draws = false, .counts_items = true};
 };
 }  // namespace step
 

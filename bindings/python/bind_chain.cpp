@@ -1,7 +1,11 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -161,6 +165,39 @@ void bind_steps(nb::module_& module) {
   }
 }
 
+// The traits of a step, for Python's part of a loader. Chains leave Python as text only in pickles.
+void bind_chain_step(nb::module_& module) {
+  constexpr std::array<const char*, 4> kDomains{"any", "image", "array", "points"};
+  nb::class_<Step> step(module, "ChainStep", "A step of a chain, and its traits.");
+  step.def("__repr__", [](const Step& self) { return text(to_string(self)); });
+  step.def_prop_ro("domain",
+                   [=](const Step& self) { return kDomains.at(static_cast<std::size_t>(self.traits().domain)); });
+  const std::pair<const char*, bool Traits::*> flags[] = {
+      {"converts", &Traits::converts},
+      {"leaves_places", &Traits::leaves_places},
+      {"scales", &Traits::scales},
+      {"channels_last", &Traits::channels_last},
+      {"lists_items", &Traits::lists_items},
+      {"drops_items", &Traits::drops_items},
+      {"counts_items", &Traits::counts_items},
+      {"marks_items", &Traits::marks_items},
+  };
+  for (const auto& [name, flag] : flags) {
+    step.def_prop_ro(name, [flag](const Step& self) { return self.traits().*flag; });
+  }
+  step.def_prop_ro(
+      "padding",
+      [](const Step& self) -> std::optional<std::tuple<std::int64_t, std::int64_t, double>> {
+        const std::optional<ItemPadding> padding = self.traits().padding;
+        if (!padding) return std::nullopt;
+        return std::tuple(padding->length, padding->multiple_of, padding->value);
+      },
+      "Length, multiple_of and value of pad(); None of other steps.");
+  module.def(
+      "steps_of", [](const Chain* chain) { return chain == nullptr ? std::vector<Step>() : chain->steps; },
+      nb::arg("chain").none(), "The steps of a chain; None has none.");
+}
+
 std::vector<double> offsets_of(nb::handle given) {
   std::vector<double> offsets;
   const bool listed = !nb::isinstance<nb::str>(given) && PyObject_HasAttrString(given.ptr(), "__iter__") != 0;
@@ -223,6 +260,7 @@ void bind_chain(nb::module_& module) {
              "Applies the geometry drawn for another output: masks (nearest), boxes() and keypoints() move with\n"
              "their image.");
   bind_steps(module);
+  bind_chain_step(module);
 }
 
 }  // namespace penstock::python

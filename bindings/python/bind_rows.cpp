@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -142,14 +141,6 @@ void bind_rows(nb::module_& module) {
            nb::arg("key"),
            nb::sig("def run(self, value: typing.Any, row: typing.Any, seed: int, epoch: int, draws: int, key: str) -> "
                    "None"));
-  module.def(
-      "pad_of",
-      [](const Chain& chain) -> std::optional<std::tuple<std::int64_t, std::int64_t, double>> {
-        const auto* pad = chain.steps.empty() ? nullptr : chain.steps.back().as<step::PadItems>();
-        if (pad == nullptr) return std::nullopt;
-        return std::tuple(pad->length, pad->multiple_of, pad->value);
-      },
-      nb::arg("chain"), "Length, multiple_of and value of the pad() that ends a chain; None where none does.");
   module.def(
       "ragged_of",
       [](const Value& values, const Value& offsets, const std::string& dtype) {

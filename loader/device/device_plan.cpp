@@ -37,7 +37,7 @@ bool is_layout(const Step& step) {
 }
 
 bool is_of_points(const Step& step) {
-  return step.table().traits().domain == Domain::points;
+  return step.traits().domain == Domain::points;
 }
 
 bool makes_points(const Chain& chain) {
@@ -121,7 +121,7 @@ std::optional<std::size_t> steps_before_numbers(const Chain& chain) {
   if (cast == nullptr && find_step<step::Normalize>(chain) == nullptr) return {};
   if (cast != nullptr && cast->dtype != DType::f32 && cast->dtype != DType::f16 && cast->dtype != DType::bf16)
     return {};
-  const auto is_pixels = [](const Step& step) { return step.table().traits().before_device; };
+  const auto is_pixels = [](const Step& step) { return step.traits().before_device; };
   if (first == chain.steps.begin() || !std::all_of(chain.steps.begin(), first, is_pixels)) return {};
   return static_cast<std::size_t>(first - chain.steps.begin());
 }

@@ -12,6 +12,7 @@
 #include <penstock/chain.hpp>
 #include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
+#include <transforms/image/steps/pixel_step.hpp>
 
 namespace penstock::test::step_tables_test {
 namespace {
@@ -189,6 +190,65 @@ TEST_CASE("every way of writing a step that was ever accepted is read, and print
       {"label(7)", "label(7)"},
       {"cast(int64)", "cast(int64)"}};
   for (const auto& [given, text] : known) CHECK(to_string(parse_chain(given)) == text);
+}
+
+// The step with the parameters that it requires.
+Step required_step(const StepTable& table) {
+  StepArguments given(table.name, arguments(table, "", {}), StepArguments::From::values);
+  return table.read(given).steps.at(0);
+}
+
+// Whether a pixel of any of 200 samples moves.
+bool moves_pixels(const StepTable& table) {
+  bool moved = false;
+  for (std::uint64_t sample = 0; sample < 200; ++sample) {
+    Placement placement;
+    placement.begin({.width = 40, .height = 30});
+    StepDraw draw{.placement = placement, .random = Random(1, 0, sample, 0), .told = nullptr};
+    table.pixels()->draw(required_step(table), draw);
+    placement.finish();
+    double x = 10, y = 7;
+    placement.map_point(x, y);
+    moved |= x != 10 || y != 7;
+  }
+  return moved;
+}
+
+TEST_CASE("the trait of a step on pixels tells whether it moves any") {
+  for (const StepTable* table : step_tables()) {
+    CAPTURE(table->name);
+    if (table->pixels() != nullptr) CHECK(required_step(*table).traits().leaves_places == !moves_pixels(*table));
+  }
+}
+
+TEST_CASE("traits of a step that depend on its parameters follow them") {
+  const auto of = [](const char* text) { return parse_chain(text).steps.at(0).traits(); };
+  CHECK_FALSE(of("boxes()").drops_items);
+  CHECK(of("boxes(min_size=1)").drops_items);
+  CHECK(of("boxes(min_area=1)").drops_items);
+  CHECK(of("boxes(min_visibility=0.5)").drops_items);
+  CHECK_FALSE(of("array.decode()").lists_items);
+  CHECK(of("array.decode(ragged=True)").lists_items);
+  CHECK(of("array.decode(ragged=True, shape=(4))").lists_items);
+  CHECK_FALSE(of("array.decode(int64, ragged=True, shape=())").lists_items);
+  CHECK(of("array.decode(ragged=True)").domain == Domain::array);
+  CHECK_FALSE(of("array.decode(ragged=True)").draws);
+  const auto padding = of("pad(multiple_of=8, value=-1)").padding;
+  REQUIRE(padding.has_value());
+  CHECK(padding->length == 0);
+  CHECK(padding->multiple_of == 8);
+  CHECK(padding->value == -1);
+  CHECK(of("pad(7)").padding.value_or(ItemPadding{}).length == 7);
+}
+
+TEST_CASE("a step whose name begins with a domain has that domain") {
+  for (const StepTable* table : step_tables()) {
+    CAPTURE(table->name);
+    const Domain domain = required_step(*table).traits().domain;
+    const bool cast = table->name.ends_with("cast");  // text writes all of them as cast()
+    CHECK((domain == Domain::image) == (table->name.starts_with("image.") && !cast));
+    CHECK((domain == Domain::array) == (table->name.starts_with("array.") && !cast));
+  }
 }
 
 TEST_CASE("a number outside its parameter's range is refused with the step, one inside is not") {

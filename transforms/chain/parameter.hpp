@@ -80,7 +80,8 @@ auto fill_of_step(std::string_view where) {
 }
 
 /// Beside its parameters, a struct may have: check(), throwing Error: invalid_argument, for numbers that do not fit
-/// together; stands_for(), the step that it is short for; own_text(), a text that nobody parses; kTraits.
+/// together; stands_for(), the step that it is short for; own_text(), a text that nobody parses; kTraits; traits(),
+/// where they depend on the parameters.
 template <typename Kind>
 class TableOf : public StepTable {
  public:
@@ -101,6 +102,11 @@ class TableOf : public StepTable {
     } else {
       return one_step(std::move(step));
     }
+  }
+
+  Traits traits(const Step& step) const override {
+    if constexpr (requires(Kind kind) { kind.traits(); }) return step.as<Kind>()->traits();
+    return traits_;
   }
 
   std::string text(const Step& step) const override {

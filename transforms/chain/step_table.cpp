@@ -99,6 +99,10 @@ std::string to_string(const Step& step) {
   return step.table().text(step);
 }
 
+Traits Step::traits() const {
+  return table_->traits(*this);
+}
+
 void check_numbers(const Step& step) {
   step.table().check(step);
 }

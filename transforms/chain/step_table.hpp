@@ -132,7 +132,7 @@ class StepTable {
   const std::string_view name;  ///< "image.resize"
   const std::string_view meaning;
   std::span<const std::unique_ptr<const StepParameter>> parameters() const { return parameters_; }
-  const Traits& traits() const { return traits_; }
+  virtual Traits traits(const Step& step) const = 0;
   /// What it does, where it is a step on pixels, or on points; else null.
   const PixelStep* pixels() const { return pixels_; }
   const PointStep* points() const { return points_; }

@@ -32,8 +32,7 @@ void check_own_steps(const OutputRequest& request) {
 }
 
 bool is_for(const Chain& chain, Domain domain) {
-  return std::ranges::any_of(chain.steps,
-                             [domain](const Step& step) { return step.table().traits().domain == domain; });
+  return std::ranges::any_of(chain.steps, [domain](const Step& step) { return step.traits().domain == domain; });
 }
 
 std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {

@@ -16,7 +16,6 @@ namespace {
 struct CoordinatesPlan {
   std::int64_t columns;  ///< 4: boxes, 2: points
   step::Boxes drop{};
-  bool drops() const { return drop.min_size > 0 || drop.min_area > 0 || drop.min_visibility > 0; }
 };
 
 // x, y, width, height would be taken for corners, and a box be made of what has none.
@@ -68,7 +67,7 @@ class CoordinatesRunner final : public OutputRunner {
       for (std::uint64_t i = 0; i < rows; ++i) require_corners(values_ + i * 4, i);
     }
     trace_ = {.stored = rows, .delivered = rows};
-    if (plan_.drops()) {
+    if (plan_.drop.drops()) {
       move_and_drop(*row.leader, rows);
     } else {
       for (double* item = values_; item != values_ + count; item += columns()) move(*row.leader, item);

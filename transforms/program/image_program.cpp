@@ -297,7 +297,7 @@ class ImageProgram final : public OutputProgram {
 
 // Whether rows may differ from epoch to epoch.
 bool draws(const Chain& chain) {
-  return std::ranges::any_of(chain.steps, [](const Step& step) { return step.table().traits().draws; });
+  return std::ranges::any_of(chain.steps, [](const Step& step) { return step.traits().draws; });
 }
 
 // White is 255 in uint8 and 65535 in uint16, so widened numbers are not valid pixels.

@@ -24,8 +24,8 @@ class InsideProgram final : public OutputProgram {
 };
 
 bool has_draws(const Chain& chain) {
-  return std::ranges::any_of(
-      chain.steps, [](const Step& step) { return step.table().traits().draws && !step.is<step::OwnDecode>(); });
+  return std::ranges::any_of(chain.steps,
+                             [](const Step& step) { return step.traits().draws && !step.is<step::OwnDecode>(); });
 }
 
 }  // namespace

@@ -43,12 +43,11 @@ def warn_of_items_left(transforms: Mapping[str, Any] | None) -> None:
         chain = value.chain if isinstance(value, Transform) else value
         if not isinstance(chain, _penstock.Chain):
             continue
-        state = ChainState.of(chain)
-        first = state.steps[0] if state.steps else ""
-        if state.followed is not None and first.startswith("boxes(") and first != "boxes()":
-            dropping = dropping or output
-        elif state.followed is None and first.startswith("array.decode(") and "ragged=True" in first:
-            if "shape=()" not in first:  # which are the numbers of a text, as tokens
+        follows = ChainState.of(chain).followed is not None
+        for first in _penstock.steps_of(chain)[:1]:
+            if follows and first.drops_items:
+                dropping = dropping or output
+            elif not follows and first.lists_items:
                 left.append(output)
     if dropping is not None and left:
         warn(

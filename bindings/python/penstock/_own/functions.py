@@ -19,7 +19,7 @@ class ChainState(NamedTuple):
     followed: str | None
     misuse: str
     steps: tuple[str, ...]
-    """As text."""
+    """Their text, for pickles only. steps_of() returns steps with traits."""
     window: str
     """As text; empty: none."""
 

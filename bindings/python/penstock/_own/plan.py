@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._penstock import Chain, image
+from .._penstock import Chain, image, steps_of
 from .functions import ChainState, SampleFunction, Step, Transform
 from .rows import (
     Call,
@@ -15,6 +15,7 @@ from .rows import (
     RowWork,
     SampleCall,
     Steps,
+    is_image,
     misuse,
     name_of,
     needed_places,
@@ -24,20 +25,12 @@ from .rows import (
 )
 
 
-def _steps_of(chain: Chain | None) -> list[str]:
-    return [] if chain is None else list(ChainState.of(chain).steps)
-
-
-def _is_image(chain: Chain | None) -> bool:
-    return any(step.startswith("image.") for step in _steps_of(chain))
-
-
 def _pads(output: str, chain: Chain, last: bool) -> bool:
     """Whether pad() ends the chain."""
-    steps = _steps_of(chain)
-    places = [place for place, step in enumerate(steps) if step.startswith("pad(")]
-    if places and places[0] != len(steps) - 1:
-        raise misuse(output, f"{steps[places[0] + 1]} must come before {steps[places[0]]}")
+    steps = steps_of(chain)
+    for step, following in zip(steps, steps[1:]):
+        if step.padding is not None:
+            raise misuse(output, f"{following} must come before {step}")
     padding = Padding.of(chain)
     if padding is not None and padding.length == 0 and not last:
         cause = "to the longest row of a batch must come last, behind all functions and sample_transform; pad(length) may stand"
@@ -46,7 +39,7 @@ def _pads(output: str, chain: Chain, last: bool) -> bool:
 
 
 def _keeps_items(chain: Chain) -> bool:
-    return all(step.startswith("cast(") for step in _steps_of(chain))
+    return all(step.converts for step in steps_of(chain))
 
 
 class Resolved:
@@ -56,8 +49,8 @@ class Resolved:
         self.in_sample = in_sample
         self.chain: Chain | None = value if isinstance(value, Chain) else None
         self.column: Column | None = None
-        self.places = len(_steps_of(self.chain))
-        self.image = _is_image(self.chain)
+        self.places = len(steps_of(self.chain))
+        self.image = is_image(self.chain)
         self.layout = self._of(self.chain, "CHW")
         if isinstance(value, Transform):
             self._resolve(output, value, layout)
@@ -66,13 +59,13 @@ class Resolved:
 
     @staticmethod
     def _of(chain: Chain | None, otherwise: str) -> str:
-        return "HWC" if "image.channels_last()" in _steps_of(chain) else otherwise
+        return "HWC" if any(step.channels_last for step in steps_of(chain)) else otherwise
 
     def _resolve(self, output: str, value: Transform, layout: str | None) -> None:
         self.chain = value.chain
-        self.places = len(_steps_of(value.chain))
+        self.places = len(steps_of(value.chain))
         chains = [part for part in (value.chain, *value.parts) if isinstance(part, Chain)]
-        self.image = any(map(_is_image, chains)) or any(
+        self.image = any(map(is_image, chains)) or any(
             isinstance(part, Step) and part.layout is not None for part in value.parts
         )
         now = self._of(value.chain, "CHW")
@@ -90,9 +83,9 @@ class Resolved:
                 pads = _pads(output, part, following is None and not self.in_sample)
                 before = parts[-1] if parts else None
                 differ = isinstance(before, Call) and before.shape is not None and None in before.shape
-                items = (pads and not _is_image(part)) or (not self.image and differ and _keeps_items(part))
+                items = (pads and not is_image(part)) or (not self.image and differ and _keeps_items(part))
                 parts.append(Steps(output, chain, self.places, self.image, moves, items, repr(before)))
-                self.places += len(_steps_of(part))
+                self.places += len(steps_of(part))
                 continue
             wanted = part.layout or now
             moves = False
@@ -111,9 +104,9 @@ class Resolved:
 
     def _for_sample(self, output: str, layout: str) -> None:
         assert self.chain is not None
-        steps = _steps_of(self.chain)
+        steps = steps_of(self.chain)
         follows = ChainState.of(self.chain).followed is not None
-        mask = follows and all(step.startswith(("image.", "cast(")) for step in steps)
+        mask = follows and all(step.domain == "image" or step.converts for step in steps)
         if not steps and not follows:
             raise misuse(output, f'layout="{layout}" needs to know what it is: name a step, as image.decode()')
         if not self.image and not mask:
@@ -133,21 +126,13 @@ def _check_followers(fields: Mapping[str, Any]) -> None:
         leader = fields.get(followed) if followed is not None else None
         if isinstance(leader, Transform):
             for part in leader.parts:
-                for step in _steps_of(part) if isinstance(part, Chain) else []:
-                    if step.startswith("image.") and not step.startswith(_LEAVES_PLACES):
+                for step in steps_of(part) if isinstance(part, Chain) else []:
+                    if step.domain == "image" and not step.leaves_places:
                         raise misuse(
                             output,
                             f'follows "{followed}", where {step} stands behind a function: what moves pixels must stand '
                             "before it, or both go through sample_transform",
                         )
-
-
-_LEAVES_PLACES = (
-    "image.decode", "image.normalize", "image.cast", "image.channels_last", "image.color_jitter", "image.grayscale",
-    "image.random_grayscale", "image.random_invert", "image.random_posterize", "image.random_solarize",
-    "image.random_sharpness", "image.random_autocontrast", "image.random_equalize", "image.gaussian_blur",
-    "image.random_erasing",
-)  # fmt: skip
 
 
 def parted(
@@ -185,11 +170,12 @@ def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: Sampl
     counts = []
     for output, value in fields.items():
         chain = value.chain if isinstance(value, Transform) else value
-        state = ChainState.of(chain) if isinstance(chain, Chain) else None
-        if state is None or state.steps not in (("lengths()",), ("valid_mask()",)) or state.followed not in known:
+        steps = steps_of(chain) if isinstance(chain, Chain) else []
+        if len(steps) != 1 or not (steps[0].counts_items or steps[0].marks_items):
             continue
-        leader = state.followed
-        assert leader is not None
+        leader = ChainState.of(chain).followed
+        if leader is None or leader not in known:
+            continue
         column = known[leader].column
         in_sample = sample is not None and leader in sample.keywords
         if column is None and not in_sample:
@@ -202,9 +188,7 @@ def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: Sampl
             )
         if isinstance(value, Transform):
             raise misuse(output, f'counts items of "{leader}" behind a function, and can have no function of its own')
-        counts.append(
-            _count(output, state.steps[0] == "valid_mask()", leader, known[leader], sample if in_sample else None)
-        )
+        counts.append(_count(output, steps[0].marks_items, leader, known[leader], sample if in_sample else None))
     return counts
 
 
@@ -242,14 +226,14 @@ def _sample_call(on_sample: SampleFunction, fields: Mapping[str, Any] | None, kn
     after = {}
     for output, chain in on_sample.after.items():
         of = known[output]
-        is_image = of.image or _is_image(chain)
+        of_image = of.image or is_image(chain)
         layout = on_sample.layout or of.layout
         pads = _pads(output, chain, True)
         shape = on_sample.shapes.get(output)
         differ = shape is not None and None in shape and _keeps_items(chain)
-        items = (pads and not _is_image(chain)) or (not is_image and differ)
+        items = (pads and not is_image(chain)) or (not of_image and differ)
         behind = f"sample_transform({name_of(on_sample.function)})"
-        after[output] = Steps(output, chain, of.places + 1, is_image, is_image and layout == "CHW", items, behind)
+        after[output] = Steps(output, chain, of.places + 1, of_image, of_image and layout == "CHW", items, behind)
     draws = not set(needed_places(on_sample.function)) <= set(on_sample.keywords.values())
     number = transform_number("", "on_sample") if draws else None
     return SampleCall(on_sample.function, on_sample.keywords, on_sample.shapes, on_sample.dtypes, number, after)

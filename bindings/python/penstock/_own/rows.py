@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._error import Error, made
-from .._penstock import Chain, RowProgram, pad_of
+from .._penstock import Chain, RowProgram, steps_of
 from .seeds import Seeds
 
 _PROGRAMS = 64  # kept, of as many shapes that a function gives
@@ -153,7 +153,9 @@ class Padding(NamedTuple):
 
     @classmethod
     def of(cls, chain: Chain) -> Padding | None:
-        pad = pad_of(chain)
+        """Returns None unless pad() ends the chain."""
+        steps = steps_of(chain)
+        pad = steps[-1].padding if steps else None
         return None if pad is None else cls(*pad)
 
     def counted(self, items: int) -> int:
@@ -171,6 +173,11 @@ class Padding(NamedTuple):
         return array
 
 
+def is_image(chain: Chain | None) -> bool:
+    """Whether it has steps for images."""
+    return any(step.domain == "image" for step in steps_of(chain))
+
+
 class Steps:
     """Steps of a chain behind a function, which the compiled part runs."""
 
@@ -180,7 +187,7 @@ class Steps:
         self, output: str, chain: Chain, place: int, image: bool, moves: bool, items: bool = False, behind: str = ""
     ) -> None:
         self.output, self.chain, self.place, self.image, self.moves = output, chain, place, image, moves
-        self.needs_image = "image." in repr(chain)
+        self.needs_image = is_image(chain)
         self.behind = behind
         """The function before them."""
         self.items = items
@@ -233,7 +240,7 @@ class Steps:
     def _image_wanted(self, dtype: Any, shape: tuple[int, ...]) -> str:
         wanted = "(C, H, W)" if self.moves else "(H, W, C)"
         text = f"which is uint8 {wanted} with 1, 3 or 4 channels, or (H, W)"
-        if dtype != "uint8" and "normalize" in repr(self.chain):
+        if dtype != "uint8" and any(step.scales for step in steps_of(self.chain)):
             text += "; normalize() itself divides by 255"
         if len(shape) == 3 and self.moves and shape[0] not in _CHANNELS and shape[2] in _CHANNELS:
             text += '; layout="HWC" has the function get and return (H, W, C)'
