@@ -11,6 +11,7 @@
 #include <formats/absent_fields.hpp>
 #include <formats/column.hpp>
 #include <formats/element_types.hpp>
+#include <formats/encodings.hpp>
 #include <formats/text/json_document.hpp>
 #include <penstock/error.hpp>
 
@@ -35,11 +36,11 @@ std::optional<std::string> scalar_text(DType dtype, std::span<const std::byte> b
 
 // What a value of the field is, where it is neither a number nor a text; empty else.
 std::string held_by(const FieldSchema& schema) {
-  for (const std::string_view image : {"jpeg", "png", "webp", "jpt"})
-    if (schema.codec == image) return "images (" + schema.codec + ")";
-  if (schema.codec == "npy") return "arrays (npy)";
-  if (schema.codec == "tokens") return "tokens";
-  if (schema.codec == "raw" && schema.fixed && element_count(schema.shape) != 1)
+  const EncodingTraits& traits = codec_traits(schema.codec);
+  if (kind_of_codec(schema.codec) == ValueKind::image) return "images (" + schema.codec + ")";
+  if (traits.array_file) return "arrays (" + schema.codec + ")";
+  if (traits.tokens) return "tokens";
+  if (traits.elements && schema.fixed && element_count(schema.shape) != 1)
     return "arrays of shape " + to_string(schema.shape);
   return {};
 }
@@ -87,13 +88,13 @@ Column::Column(const Dataset& dataset, std::string_view name) : dataset_(dataset
 }
 
 bool Column::is_class() const {
-  return member_.empty() && (schema_.codec == "cls" || schema_.name == "cls");
+  return member_.empty() && (codec_traits(schema_.codec).label || extension_traits(schema_.name).label);
 }
 
 std::string Column::read(std::span<const std::byte> bytes) const {
   const std::string_view text = characters(bytes);
   if (!member_.empty()) return member_text(text, member_);
-  if (schema_.codec == "raw") {
+  if (codec_traits(schema_.codec).elements) {
     if (auto scalar = scalar_text(schema_.dtype, bytes)) return *std::move(scalar);
   }
   const std::size_t last = text.find_last_not_of(" \t\r\n");
@@ -117,7 +118,7 @@ double Column::number(const SampleValues& sample, std::size_t value) const {
   double number = 0;
   const auto [stop, failure] = std::from_chars(text.data() + blanks, end, number);
   if (failure != std::errc{} || stop != end || !std::isfinite(number)) {
-    const bool object = member_.empty() && (schema_.codec == "json" || schema_.name.ends_with("json"));
+    const bool object = member_.empty() && (codec_traits(schema_.codec).members || schema_.name.ends_with("json"));
     throw Error::corrupt(double_quoted(std::string_view(text).substr(0, 40)) + " is no finite number" +
                              (object ? "; \"" + one_line(schema_.name) + ":NAME\" is that of a member" : ""),
                          {.dataset = dataset_, .key = std::string(sample.key), .field = name_});

@@ -11,6 +11,7 @@
 #include <base/handled_error.hpp>
 #include <base/printable.hpp>
 #include <formats/dataset.hpp>
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/index/index.hpp>
@@ -211,7 +212,8 @@ bool Dataset::State::give_types(Shard& shard) {
       const FieldSchema& stored = shard.index.fields()[change.field];
       if (stored.name != error.context().field || leaves_out(shard, change.field)) continue;
       FieldDifferences& differences = fields[field_named.at(name_in(shard, change.field))].differences;
-      differences.use = stored.codec == "raw" ? FieldDifferences::Use::nothing : FieldDifferences::Use::stored_bytes;
+      const bool in_place = codec_traits(stored.codec).in_place;
+      differences.use = in_place ? FieldDifferences::Use::nothing : FieldDifferences::Use::stored_bytes;
     }
     return false;
   }

@@ -10,27 +10,28 @@ constexpr auto kEncodings = [] {
   using enum ValueKind;
   return std::to_array<Encoding>({
       // What penstock decodes. A test checks that each codec has its rows here, and that the rows say what it does.
-      {"jpeg", image, {"jpg", "jpeg", "jpe"}, "\xFF\xD8", true},
+      {"jpeg", image, {"jpg", "jpeg", "jpe"}, "\xFF\xD8", true, {.photograph = true, .jpeg_file = true}},
       {"png", image, {"png"}, "\x89PNG\r\n\x1A\n", true},
       {"webp", image, {"webp"}, "RIFF????WEBP", true},
-      {"jpt", image, {}, "JPT\1"},  // written by pack alone, under the name of the photograph's field
-      {"npy", array, {"npy"}, "\x93NUMPY", true},
-      {"raw", array},
-      {"tokens", array},  // of blocks that token_blocks() cuts
-      {"cls", text, {"cls"}},
-      {"txt", text, {"txt"}},
-      {"json", text, {"json"}},
+      // Only pack writes these, under the name of the photograph's field.
+      {"jpt", image, {}, "JPT\1", false, {.photograph = true}},
+      {"npy", array, {"npy"}, "\x93NUMPY", true, {.array_file = true}},
+      {"raw", array, {}, {}, false, {.elements = true, .in_place = true}},
+      {"tokens", array, {}, {}, false, {.elements = true, .tokens = true}},  // of blocks that token_blocks() cuts
+      {"cls", text, {"cls"}, {}, false, {.label = true}},
+      {"txt", text, {"txt"}, {}, false, {.free_text = true}},
+      {"json", text, {"json"}, {}, false, {.members = true}},
       {"las", cloud, {"las"}, "LASF", true},
       {"laz", cloud, {"laz"}, "LASF", true},
       {"ply", cloud, {"ply"}, "ply", true},
       {"pcd", cloud, {"pcd"}, {}, true},
-      {"off", cloud, {"off"}, {}, true},
+      {"off", cloud, {"off"}, {}, true, {.mesh = true}},
       {"points", cloud, {}, "PSPOINTS"},  // written by pack alone, under the name of the cloud's field
       // Points as text. Each extension keeps its name; those that other texts have too are notes beside media.
       {"xyz", cloud, {"xyz"}, {}, true},
       {"xyz", cloud, {"pts"}, {}, true},
       {"xyz", cloud, {"asc"}},
-      {"xyz", cloud, {"csv"}},
+      {"xyz", cloud, {"csv"}, {}, false, {.table = true}},
       // Images that Pillow writes and penstock does not decode.
       {"", image, {"bmp"}, "BM", true},
       {"", image, {"gif"}, "GIF8", true},
@@ -40,7 +41,7 @@ constexpr auto kEncodings = [] {
       {"", image, {"ppm"}, {}, true},
       {"", image, {"pgm"}, {}, true},
       // Other files that samples are made of.
-      {"", other, {"bin"}, {}, true},
+      {"", other, {"bin"}, {}, true, {.bare_points = true}},
       {"", other, {"e57"}, {}, true},
       {"", other, {"exr"}, {}, true},
       {"", other, {"flac"}, "fLaC"},
@@ -60,6 +61,11 @@ constexpr auto kEncodings = [] {
       {"", other, {"xyzrgb"}, {}, true},
   });
 }();
+
+const EncodingTraits& traits_of(const Encoding* encoding) {
+  static constexpr EncodingTraits kNone;
+  return encoding == nullptr ? kNone : encoding->traits;
+}
 
 }  // namespace
 
@@ -83,6 +89,14 @@ const Encoding* encoding_with_extension(std::string_view extension) {
 const Encoding* encoding_of_codec(std::string_view codec) {
   const auto* found = std::ranges::find(kEncodings, codec, &Encoding::codec);
   return codec.empty() || found == kEncodings.end() ? nullptr : found;
+}
+
+const EncodingTraits& codec_traits(std::string_view codec) {
+  return traits_of(encoding_of_codec(codec));
+}
+
+const EncodingTraits& extension_traits(std::string_view extension) {
+  return traits_of(encoding_with_extension(extension));
 }
 
 ValueKind kind_of_codec(std::string_view codec) {

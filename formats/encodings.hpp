@@ -20,6 +20,22 @@ enum class ValueKind : std::uint8_t {
 };
 std::string_view name(ValueKind kind);  ///< "image", "cloud", "array", "text", "other"
 
+/// Other code asks these instead of the name of a codec or an extension.
+struct EncodingTraits {
+  bool photograph = false;   ///< a JPEG file, as it is or recoded
+  bool jpeg_file = false;    ///< a JPEG file as it is
+  bool array_file = false;   ///< an array with a header that has its dtype and shape
+  bool elements = false;     ///< an array without a header: the schema has its dtype and shape
+  bool in_place = false;     ///< elements that are delivered as they are stored
+  bool tokens = false;       ///< elements that are delivered as int64
+  bool label = false;        ///< the number of a class, as text
+  bool free_text = false;    ///< any text, which is delivered as bytes
+  bool members = false;      ///< text with objects that have named members
+  bool mesh = false;         ///< points that are corners of triangles
+  bool table = false;        ///< text in columns, which may be points
+  bool bare_points = false;  ///< may be rows of float32 and nothing else: scans as KITTI and nuScenes have them
+};
+
 struct Encoding {
   std::string_view codec;  ///< as in FieldSchema::codec; empty: penstock has no codec and delivers the bytes as stored
   ValueKind kind = ValueKind::other;
@@ -30,11 +46,15 @@ struct Encoding {
   std::string_view magic = {};
   /// A file of this kind is a sample of its own, not a note beside one: images, arrays, clouds.
   bool media = false;
+  EncodingTraits traits = {};
 };
 
 std::span<const Encoding> encodings();
 const Encoding* encoding_with_extension(std::string_view extension);  ///< in lower case, without dots; null: unknown
 const Encoding* encoding_of_codec(std::string_view codec);  ///< the first one of the codec; null: unknown, or no name
+/// Unknown and empty names have no traits. tests/layering/include_graph.py finds code that compares the names instead.
+const EncodingTraits& codec_traits(std::string_view codec);
+const EncodingTraits& extension_traits(std::string_view extension);  ///< likewise
 /// What values of a codec are; `other` for a codec of the user's own and for an empty name.
 ValueKind kind_of_codec(std::string_view codec);
 /// Whether `bytes` begin with the magic of the encoding. False where it has none.

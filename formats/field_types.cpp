@@ -20,7 +20,17 @@ namespace penstock {
 namespace {
 
 bool is_elements(const FieldSchema& schema) {
-  return schema.codec == "raw" || schema.codec == "tokens";
+  return codec_traits(schema.codec).elements;
+}
+
+bool is_in_place(const FieldSchema& schema) {
+  return codec_traits(schema.codec).in_place;
+}
+
+// The codec of class numbers in some files and arrays in others: that of the arrays. Empty for other pairs.
+std::string codec_of_numbers(const FieldSchema& a, const FieldSchema& b) {
+  if (codec_traits(a.codec).label && codec_traits(b.codec).array_file) return b.codec;
+  return codec_traits(b.codec).label && codec_traits(a.codec).array_file ? a.codec : "";
 }
 
 // A value of it says what it is.
@@ -32,7 +42,7 @@ bool is_told_by_bytes(const FieldSchema& schema) {
 
 std::string type_text(const FieldSchema& schema) {
   if (!is_elements(schema)) return schema.codec.empty() ? "bytes of any kind" : schema.codec;
-  std::string text = schema.codec == "tokens" ? "tokens of " : "";
+  std::string text = codec_traits(schema.codec).tokens ? "tokens of " : "";
   text += name(schema.dtype);
   if (schema.fixed) return text + " " + to_string(schema.shape);
   if (schema.shape.size() > 1) return text + " rows of " + to_string({schema.shape.begin() + 1, schema.shape.end()});
@@ -87,13 +97,13 @@ std::string FieldTypes::text_of(const Type& a, const Type& b) {
 bool FieldTypes::join(FieldSchema& all, const FieldSchema& other) {
   if (!is_elements(all) || !is_elements(other)) {
     if (all.codec == other.codec && all.fixed == other.fixed) return true;
-    const bool numbers = (all.codec == "cls" && other.codec == "npy") || (all.codec == "npy" && other.codec == "cls");
-    if (!numbers && !(is_told_by_bytes(all) && is_told_by_bytes(other))) return false;
-    all.codec = numbers ? "npy" : "";
+    const std::string numbers = codec_of_numbers(all, other);
+    if (numbers.empty() && !(is_told_by_bytes(all) && is_told_by_bytes(other))) return false;
+    all.codec = numbers;
     return true;
   }
   const std::optional<DType> dtype = dtype_of_both(all.dtype, other.dtype);
-  if (all.codec != other.codec || !dtype || (all.codec == "tokens" && all.dtype != other.dtype)) return false;
+  if (all.codec != other.codec || !dtype || (codec_traits(all.codec).tokens && all.dtype != other.dtype)) return false;
   if (all.fixed != other.fixed || all.shape != other.shape) {
     const Shape row = row_of(all);
     if (row != row_of(other)) return false;
@@ -127,7 +137,7 @@ FieldSchema FieldTypes::together() const {
     return all;
   }
   const auto& [first, second, use] = *conflict;
-  if (first->schema.codec == "tokens" && second->schema.codec == "tokens") {
+  if (codec_traits(first->schema.codec).tokens && codec_traits(second->schema.codec).tokens) {
     throw Error::invalid_argument("field \"" + name_ + "\" holds tokens of " + std::string(name(second->schema.dtype)) +
                                   " here and of " + std::string(name(first->schema.dtype)) +
                                   " before: datasets of one dtype go together; it is " + text_of(*first, *second));
@@ -142,8 +152,8 @@ std::optional<FieldTypes::Conflict> FieldTypes::conflict_in(std::span<const Type
     for (std::size_t j = i + 1; j < types.size(); ++j) {
       FieldSchema pair = types[i]->schema;
       if (join(pair, types[j]->schema)) continue;
-      const bool raw = types[i]->schema.codec == "raw" || types[j]->schema.codec == "raw";
-      const auto use = raw ? FieldDifferences::Use::nothing : FieldDifferences::Use::stored_bytes;
+      const bool in_place = is_in_place(types[i]->schema) || is_in_place(types[j]->schema);
+      const auto use = in_place ? FieldDifferences::Use::nothing : FieldDifferences::Use::stored_bytes;
       if (!found || found->use < use) found = Conflict{types[i], types[j], use};
     }
   }
@@ -269,7 +279,8 @@ std::vector<std::byte> npy_of_class(std::span<const std::byte> digits) {
 
 bool needs_change(const FieldSchema& own, const FieldSchema& together) {
   if (together.differences.use != FieldDifferences::Use::any) return false;
-  return own.codec == "raw" ? own.dtype != together.dtype : own.codec == "cls" && together.codec == "npy";
+  if (is_in_place(own)) return own.dtype != together.dtype;
+  return codec_traits(own.codec).label && codec_traits(together.codec).array_file;
 }
 
 Index with_types(const Index& index, std::span<const TypeChange> changes) {
@@ -281,7 +292,7 @@ Index with_types(const Index& index, std::span<const TypeChange> changes) {
     schema.codec = change.codec;
     schema.dtype = change.dtype;
     rewrites.push_back({.field = change.field, .schema = std::move(schema), .value = nullptr});
-    if (own.codec == "raw") {
+    if (is_in_place(own)) {
       rewrites.back().value = Widening(index, own.dtype, change.dtype);
     } else {
       rewrites.back().value = inline_values(npy_of_class);

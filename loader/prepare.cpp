@@ -11,6 +11,7 @@
 #include <device/device.hpp>
 #include <formats/absent_fields.hpp>
 #include <formats/dataset.hpp>
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/extent_reader.hpp>
 #include <formats/labels/absent_classes.hpp>
@@ -169,7 +170,8 @@ Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, con
                                return first_wanted_value(dataset, options, field, wanted, probed);
                              },
                              [&](const std::string& field) {
-                               const std::string cause = field == "cls" ? absent_classes(dataset).cause : "";
+                               const std::string cause =
+                                   extension_traits(field).label ? absent_classes(dataset).cause : "";
                                return cause.empty() ? why_no_field(dataset, field) : "no labels: " + cause;
                              }};
   try {

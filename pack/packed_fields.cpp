@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/labels/shared_classes.hpp>
@@ -63,7 +64,7 @@ void PackedFields::renumber(const Dataset& source, std::span<const std::string> 
 
 std::span<const std::byte> PackedFields::renumbered(std::uint32_t number, std::span<const std::byte> value,
                                                     std::string& scratch) const {
-  if (new_number_.empty() || schemas_[number].codec != "cls") return value;
+  if (new_number_.empty() || !codec_traits(schemas_[number].codec).label) return value;
   const auto old = class_number(value, new_number_.size());
   if (!old) {
     throw Error::corrupt("'" + std::string(reinterpret_cast<const char*>(value.data()), value.size()) +

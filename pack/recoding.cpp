@@ -26,8 +26,7 @@ bool may_be_jpeg(const FieldSchema& field) {
 // As a loader tells it: a JPEG file's first bytes may be strange where the field's name says what it is.
 bool is_photograph(const FieldSchema& field, std::span<const std::byte> value) {
   try {
-    const Codec& codec = codec_for(field, value);
-    return &codec == &jpeg_codec() || &codec == &jpt_codec();
+    return codec_traits(codec_for(field, value).name()).photograph;
   } catch (const Error& error) {
     if (!error.is_data_fault()) throw;
     return false;
@@ -107,8 +106,7 @@ FieldSchema Recoding::made(FieldSchema field) const {
             .fixed = true};
   }
   if (!clouds.keeps_all() && CloudRecoder::takes(field)) field.codec = packed_cloud_codec().name();
-  const bool photographs = field.codec == jpeg_codec().name() || field.codec == jpt_codec().name();
-  if (!jpeg.keeps_all() && photographs)
+  if (!jpeg.keeps_all() && codec_traits(field.codec).photograph)
     field.codec = jpeg.policy == JpegRecoding::Policy::recode ? jpt_codec().name() : jpeg_codec().name();
   return field;
 }

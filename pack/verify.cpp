@@ -8,6 +8,7 @@
 #include <base/cores.hpp>
 #include <base/parallel_for.hpp>
 #include <formats/dataset.hpp>
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/format.hpp>
@@ -178,7 +179,7 @@ class Verification {
     if (std::ranges::equal(pair.ours, pair.theirs)) return fault_of_copy(pair);
     if (is_file_of(pair.ours, pair.theirs)) return fault_of_file(pair);
     if (was_recoded(pair)) return fault_of_recoding(recoding_, pair);
-    if (pair.our_schema.name == "cls") {
+    if (extension_traits(pair.our_schema.name).label) {
       const auto ours = class_name(dataset_, pair.ours), theirs = class_name(*source_, pair.theirs);
       if (ours && theirs && *ours == *theirs) return {};
     }

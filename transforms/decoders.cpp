@@ -1,3 +1,4 @@
+#include <formats/encodings.hpp>
 #include <transforms/decoders.hpp>
 
 namespace penstock {
@@ -16,7 +17,7 @@ Peeked Decoders::peek(const FieldBytes& field) {
     decoder = entries_.back().decoder.get();
     decoder->share(parallel_);
   }
-  return {&codec, decoder, decoder->peek(field), own_ == nullptr && codec.name() == "raw"};
+  return {&codec, decoder, decoder->peek(field), own_ == nullptr && codec_traits(codec.name()).in_place};
 }
 
 std::byte* ScratchMemory::get(std::uint64_t bytes) {

@@ -8,6 +8,7 @@
 #include <bench/measure/dataset_summary.hpp>
 #include <bench/measure/units.hpp>
 #include <formats/dataset.hpp>
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/index/attributes.hpp>
 #include <formats/labels/absent_classes.hpp>
@@ -84,7 +85,7 @@ double mean_bytes(const FieldSummary& field) {
 
 // Of other values each says its own.
 bool tells_dtype(const FieldSchema& schema) {
-  return schema.fixed || schema.codec == "tokens";
+  return schema.fixed || codec_traits(schema.codec).tokens;
 }
 
 std::string difference_text(const FieldDifferences& differences) {

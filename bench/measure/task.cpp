@@ -4,6 +4,7 @@
 
 #include <base/printable.hpp>
 #include <bench/measure/task.hpp>
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <penstock/codec.hpp>
 #include <penstock/error.hpp>
@@ -110,7 +111,7 @@ Task task_named(std::string_view name, const Dataset& dataset) {
     task = points_task(dataset, *cloud);
   } else if (name == "array") {
     for (const FieldSchema& field : dataset.fields())
-      if (field.fixed && field.name != "cls") task.fields.emplace_back(field.name, array::decode());
+      if (field.fixed && !extension_traits(field.name).label) task.fields.emplace_back(field.name, array::decode());
     if (task.fields.empty()) throw Error::invalid_argument("task array: no field has a fixed shape", context);
     add_label(dataset, task);
   } else {

@@ -8,6 +8,7 @@
 #include <base/cores.hpp>
 #include <base/parallel_for.hpp>
 #include <bench/tryout/packings.hpp>
+#include <formats/encodings.hpp>
 #include <loader/prepare.hpp>
 #include <pack/recoding.hpp>
 #include <penstock/codec.hpp>
@@ -57,7 +58,7 @@ std::vector<Size> sizes_of(std::vector<HeldValue>& values) {
   std::erase_if(values, [&](const HeldValue& value) {
     try {
       const Peeked peeked = decoders.peek(value.field());
-      if (peeked.codec->name() != "jpeg") return true;
+      if (!codec_traits(peeked.codec->name()).jpeg_file) return true;
       sizes.push_back({.width = peeked.layout.shape[1], .height = peeked.layout.shape[0]});
       return false;
     } catch (const Error&) {

@@ -12,6 +12,7 @@
 #include <bench/measure/task.hpp>
 #include <bench/measure/units.hpp>
 #include <bench/synth/picture_writer.hpp>
+#include <formats/encodings.hpp>
 #include <loader/work/batch_mixer.hpp>
 #include <order/selection.hpp>
 #include <penstock/error.hpp>
@@ -167,7 +168,7 @@ std::string values_text(const TensorView& row, const Dataset& dataset, const std
   if (range.count == 1) {
     text += number(range.nans > 0 ? std::nan("") : range.low);
     const auto index = static_cast<std::size_t>(range.low);
-    const bool named = output == "cls" && range.low >= 0 && index < dataset.classes().size();
+    const bool named = extension_traits(output).label && range.low >= 0 && index < dataset.classes().size();
     return named ? text + " (" + dataset.classes()[index] + ")" : text;
   }
   text += "from " + number(range.low) + " to " + number(range.high) + ", mean " + number(range.mean);

@@ -15,7 +15,9 @@ nb::list table() {
     for (const std::string_view extension : encoding.extensions) {
       if (!extension.empty()) extensions.append(text(extension));
     }
-    rows.append(nb::make_tuple(text(encoding.codec), text(name(encoding.kind)), nb::tuple(extensions)));
+    rows.append(nb::make_tuple(text(encoding.codec), text(name(encoding.kind)), nb::tuple(extensions),
+                               encoding.traits.label, encoding.traits.members, encoding.traits.in_place,
+                               encoding.traits.tokens));
   }
   return rows;
 }
@@ -23,9 +25,10 @@ nb::list table() {
 }  // namespace
 
 void bind_encodings(nb::module_& module) {
-  module.def("encodings", table, nb::sig("def encodings() -> list[tuple[str, str, tuple[str, ...]]]"),
-             "Codec (\"\" where there is none), kind (\"image\", \"cloud\", \"array\", \"text\" or \"other\") and\n"
-             "extensions of every encoding that penstock knows; the first extension names its fields.");
+  module.def("encodings", table,
+             nb::sig("def encodings() -> list[tuple[str, str, tuple[str, ...], bool, bool, bool, bool]]"),
+             "Codec (\"\" where there is none), kind (\"image\", \"cloud\", \"array\", \"text\" or \"other\"),\n"
+             "extensions and traits of every encoding that penstock knows; the first extension names its fields.");
   module.def(
       "extension_of",
       [](const nb::bytes& first_bytes) {

@@ -210,7 +210,7 @@ Dataset filtered(const Dataset& self, nb::handle predicate, nb::handle keys, nb:
   if (std::ranges::none_of(all, given))
     throw nb::type_error("filter() takes what to choose by: a predicate, keys, labels, has, lengths or sizes");
   take_keys(options, keys);
-  if (!given(labels) && label_field != "cls")
+  if (!given(labels) && label_field != FilterOptions{}.label_field)
     throw Error::invalid_argument("label_field takes labels, which are looked for in it");
   if (given(labels)) options.labels = texts_of(labels, "labels", true);
   if (given(has)) options.has = texts_of(has, "has");

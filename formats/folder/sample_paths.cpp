@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/folder/folder_names.hpp>
 #include <formats/folder/key_ends.hpp>
@@ -106,7 +107,7 @@ void SamplePaths::leave_out_strays() {
 // Tables beside photographs are labels or notes; a folder of nothing but tables holds clouds.
 void SamplePaths::count_tables_as_media() {
   if (std::any_of(files_.begin(), files_.end(), [](const File& file) { return file.media; })) return;
-  for (File& file : files_) file.media = field_from_extension(file.extension()).name == "csv";
+  for (File& file : files_) file.media = extension_traits(field_from_extension(file.extension()).name).table;
 }
 
 // Runs of files that share a key.

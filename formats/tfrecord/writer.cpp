@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/index/index.hpp>
 #include <formats/index/inline_piece.hpp>
@@ -110,7 +111,7 @@ class TfrecordWriter final : public ShardWriter {
 
  private:
   std::optional<std::int64_t> int_of(const FieldValue& value) const {
-    return options_.fields[value.field].codec == "cls" ? plain_int(as_text(value.bytes)) : std::nullopt;
+    return codec_traits(options_.fields[value.field].codec).label ? plain_int(as_text(value.bytes)) : std::nullopt;
   }
 
   Entry entry_for(const FieldValue& value) const {

@@ -9,6 +9,7 @@
 #include <base/parallel_for.hpp>
 #include <base/printable.hpp>
 #include <formats/column.hpp>
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <loader/choices/layouts.hpp>
@@ -135,10 +136,11 @@ void measure(const Dataset& dataset, std::string_view by, const BucketOptions& o
   if (!field && by.find(':') != std::string_view::npos) return measure_numbers(dataset, by, lengths, tick);
   const FieldSchema& schema = dataset.fields()[field ? *field : field_named(dataset, by)];
   require_one_type(schema);
-  if (schema.codec == "npy") return measure_elements(dataset, *field, lengths, tick);
-  const bool array = schema.codec == "raw" || schema.codec == "tokens";
-  if (array && schema.fixed && element_count(schema.shape) == 1) return measure_numbers(dataset, by, lengths, tick);
-  measure_stored(dataset, *field, array ? size_of(schema.dtype) : 1, lengths, tick);
+  const EncodingTraits& traits = codec_traits(schema.codec);
+  if (traits.array_file) return measure_elements(dataset, *field, lengths, tick);
+  if (traits.elements && schema.fixed && element_count(schema.shape) == 1)
+    return measure_numbers(dataset, by, lengths, tick);
+  measure_stored(dataset, *field, traits.elements ? size_of(schema.dtype) : 1, lengths, tick);
 }
 
 void require_sound(const BucketOptions& options) {

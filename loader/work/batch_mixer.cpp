@@ -1,6 +1,7 @@
 #include <cstring>
 #include <string>
 
+#include <formats/encodings.hpp>
 #include <loader/work/batch_mixer.hpp>
 #include <penstock/error.hpp>
 #include <penstock/options.hpp>
@@ -104,7 +105,7 @@ void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields
     const std::string& source = chain.sources.empty() ? output : chain.sources.front();
     if (chain.steps.empty() && !chain.followed) {
       for (const FieldSchema& field : fields)
-        if (field.name == source && field.codec == "cls") chain.steps.emplace_back(step::Label{});
+        if (field.name == source && codec_traits(field.codec).label) chain.steps.emplace_back(step::Label{});
     }
     const auto* label = chain.steps.empty() ? nullptr : chain.steps.front().as<step::Label>();
     if (label == nullptr) continue;

@@ -6,6 +6,7 @@
 #include <base/printable.hpp>
 #include <formats/absent_fields.hpp>
 #include <formats/column.hpp>
+#include <formats/encodings.hpp>
 #include <formats/field_types.hpp>
 #include <formats/io/hash.hpp>
 #include <order/tokens/documents.hpp>
@@ -85,14 +86,13 @@ TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, con
   require_one_codec(schema);
   if (options.dtype && !is_token_dtype(*options.dtype))
     refuse("tokens are integers, and " + words_of(*options.dtype) + " is no dtype of such");
-  const bool npy = schema.codec == "npy", elements = schema.codec == "raw" || schema.codec == "tokens";
-  const bool plain_bytes =
-      schema.codec.empty() || (schema.codec == "raw" && schema.dtype == DType::u8 && !schema.fixed);
-  if (!npy && !elements && !schema.codec.empty())
+  const EncodingTraits& traits = codec_traits(schema.codec);
+  const bool plain_bytes = schema.codec.empty() || (traits.in_place && schema.dtype == DType::u8 && !schema.fixed);
+  if (!traits.array_file && !traits.elements && !schema.codec.empty())
     refuse("its values are " + schema.codec + ", not arrays of integers: tokens are stored raw, or as .npy");
   if (schema.codec.empty() && !options.dtype)
     refuse("nothing tells what its bytes are: say the dtype of the stored tokens (dtype=\"uint16\")");
-  if (elements && schema.fixed && schema.shape.size() > 1)
+  if (traits.elements && schema.fixed && schema.shape.size() > 1)
     refuse("its values are of shape " + to_string(schema.shape) + ", and a document is a list of tokens");
   for (std::uint64_t sample = 0; !dataset_.complete(field_) && sample < dataset_.size(); ++sample) {
     std::vector<Piece> pieces;
@@ -103,7 +103,7 @@ TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, con
                                   context(sample));
   }
   dtype_ = plain_bytes && options.dtype ? *options.dtype : schema.dtype;
-  if (npy) {
+  if (traits.array_file) {
     TokenBegins found = read(dataset_, field_, tick);
     dtype_ = found.dtype;
     begin_ = found.begin;

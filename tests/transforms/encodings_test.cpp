@@ -62,6 +62,40 @@ bool contains(const std::string& text, std::string_view part) {
 
 }  // namespace
 
+TEST_CASE("the traits of an encoding fit its kind, and tell the codecs of a kind apart where readers must") {
+  for (const Encoding& encoding : encodings()) {
+    CAPTURE(encoding.codec);
+    CAPTURE(encoding.extensions[0]);
+    const EncodingTraits& traits = encoding.traits;
+    const ValueKind kind = encoding.kind;
+    CHECK((traits.array_file + traits.elements) == (kind == ValueKind::array ? 1 : 0));
+    CHECK((traits.in_place + traits.tokens) == (traits.elements ? 1 : 0));
+    CHECK((traits.label + traits.free_text + traits.members) == (kind == ValueKind::text ? 1 : 0));
+    if (traits.jpeg_file) CHECK(traits.photograph);
+    if (traits.photograph) CHECK(kind == ValueKind::image);
+    if (traits.mesh || traits.table) CHECK(kind == ValueKind::cloud);
+    if (traits.bare_points) CHECK(encoding.codec.empty());
+  }
+}
+
+TEST_CASE("traits are found by a codec's name or an extension, and an unknown name has none") {
+  CHECK(codec_traits("jpeg").jpeg_file);
+  CHECK(codec_traits("jpt").photograph);
+  CHECK_FALSE(codec_traits("jpt").jpeg_file);
+  CHECK(codec_traits("raw").in_place);
+  CHECK(codec_traits("tokens").tokens);
+  CHECK(codec_traits("cls").label);
+  CHECK(extension_traits("cls").label);
+  CHECK(extension_traits("csv").table);
+  CHECK_FALSE(extension_traits("left.cls").label);
+  CHECK(extension_traits("bin").bare_points);
+  for (const char* unknown : {"", "mine", "x.jpg"}) {
+    CHECK_FALSE(codec_traits(unknown).label);
+    CHECK_FALSE(codec_traits(unknown).elements);
+    CHECK_FALSE(extension_traits(unknown).bare_points);
+  }
+}
+
 TEST_CASE("every codec stands in the table of encodings, which says what it gives") {
   for (const Codec* codec : codecs()) {
     CAPTURE(codec->name());

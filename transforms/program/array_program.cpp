@@ -290,10 +290,8 @@ ArrayPlan plan_items(const OutputRequest& request) {
 }
 
 bool reads_lines(const OutputRequest& request) {
-  return std::ranges::any_of(request.sources, [&](std::uint32_t source) {
-    const FieldSchema& schema = request.catalog->fields[source];
-    return schema.codec != "json" && holds_text_numbers(schema);
-  });
+  return std::ranges::any_of(
+      request.sources, [&](std::uint32_t source) { return holds_lines_of_numbers(request.catalog->fields[source]); });
 }
 
 /// Of values that are all alike.
@@ -357,7 +355,7 @@ void refuse_bytes_of_text(const OutputRequest& request) {
   const auto* cast = find_step<step::Cast>(request.chain);
   for (const std::uint32_t source : request.sources) {
     const FieldSchema& schema = request.catalog->fields[source];
-    if (schema.codec == "json" || !holds_text_numbers(schema)) continue;
+    if (!holds_lines_of_numbers(schema)) continue;
     throw request.misuse("field \"" + schema.name + "\" is text: array.decode(\"" +
                          std::string(name(cast != nullptr ? cast->dtype : DType::f32)) +
                          "\") reads the numbers in it, raw() delivers its bytes");

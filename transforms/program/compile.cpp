@@ -6,6 +6,7 @@
 #include <transforms/chain/step_table.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/program/compile.hpp>
+#include <transforms/values/raw.hpp>
 
 namespace penstock {
 namespace {
@@ -49,7 +50,8 @@ std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
 
 // Values of one dimension and of different lengths, whose elements the schema tells.
 bool is_list(const FieldSchema& schema) {
-  return !schema.fixed && (schema.codec == "tokens" || (schema.codec == "raw" && schema.shape == Shape{-1}));
+  const EncodingTraits& traits = codec_traits(schema.codec);
+  return !schema.fixed && (traits.tokens || (traits.in_place && schema.shape == Shape{-1}));
 }
 
 std::unique_ptr<OutputProgram> compile_list(const OutputRequest& request) {
@@ -61,12 +63,13 @@ std::unique_ptr<OutputProgram> compile_list(const OutputRequest& request) {
 // A chain without a step that tells: what the field's codec gives.
 std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   const FieldSchema& schema = request.schema();
+  const EncodingTraits& traits = codec_traits(schema.codec);
   const bool plain = request.chain.steps.empty();
-  if (plain && schema.codec == "cls") return compile_label(request);
+  if (plain && traits.label) return compile_label(request);
   const bool bytes = schema.dtype == DType::u8 && schema.shape.size() < 2;  // equal to their elements
-  if (plain && schema.codec == "raw" && !bytes) require_equal_rows(request);
+  if (plain && traits.in_place && !bytes) require_equal_rows(request);
   if (plain && is_list(schema)) return compile_list(request);
-  if (plain && (schema.codec == "txt" || (schema.codec == "raw" && !schema.fixed))) return compile_bytes(request);
+  if (plain && (traits.free_text || (traits.in_place && !schema.fixed))) return compile_bytes(request);
   FirstValue sample;
   try {
     sample = request.probe();
@@ -92,6 +95,11 @@ void check_steps(const OutputRequest& request) {
   } catch (const Error& error) {
     throw request.misuse(error.cause());
   }
+}
+
+// The schema must be fixed: all its values are elements of its dtype and shape.
+const Codec& codec_of_elements(const FieldSchema& schema) {
+  return codec_traits(schema.codec).elements ? *codec_named(schema.codec) : raw_codec();
 }
 
 // The first value with an element; where none has one, the first that cannot be read, which is told of then.
@@ -137,8 +145,8 @@ FirstValue OutputRequest::probe(const DecodeOptions& options) const {
   for (const std::uint32_t source : sources) {
     const FieldSchema& schema = catalog->fields[source];
     if (schema.fixed && own == nullptr) {
-      const Codec* codec = codec_named(schema.codec == "tokens" ? "tokens" : "raw");
-      return {codec, codec->layout({&schema, {}, 0})};
+      const Codec& codec = codec_of_elements(schema);
+      return {&codec, codec.layout({&schema, {}, 0})};
     }
     const FirstBytes value = catalog->first_value(source, own.get());
     if (!value.exists) continue;
@@ -165,8 +173,7 @@ std::optional<Layout> OutputRequest::probe_items(const std::function<Layout(cons
   if (place != nullptr) place->clear();
   for (const std::uint32_t source : sources) {
     const FieldSchema& schema = catalog->fields[source];
-    if (schema.fixed && own == nullptr)
-      return codec_named(schema.codec == "tokens" ? "tokens" : "raw")->layout({&schema, {}, 0});
+    if (schema.fixed && own == nullptr) return codec_of_elements(schema).layout({&schema, {}, 0});
     FirstBytes value = first_with_element(*catalog, source, schema, peek);
     if (!value.exists) value = catalog->first_value(source, own.get());
     if (!value.exists) continue;
@@ -199,7 +206,7 @@ bool OutputRequest::stored_as(DType dtype, const Shape& shape) const {
   if (own_codec() != nullptr) return false;
   return std::ranges::all_of(sources, [&](std::uint32_t source) {
     const FieldSchema& schema = catalog->fields[source];
-    return schema.fixed && schema.codec == "raw" && schema.dtype == dtype && schema.shape == shape;
+    return schema.fixed && codec_traits(schema.codec).in_place && schema.dtype == dtype && schema.shape == shape;
   });
 }
 

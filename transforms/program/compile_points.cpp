@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <formats/encodings.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/cloud.hpp>
-#include <transforms/clouds/codecs/off.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
 #include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kAxes = 3;
 constexpr std::int64_t kKittiColumns = 4;  ///< x, y, z, reflectance
 
-/// Values that are float32 rows and nothing else: scans as KITTI and nuScenes have them.
 bool is_bare(const FieldSchema& schema) {
-  return schema.codec.empty() && (schema.name == "bin" || schema.name.ends_with(".bin"));
+  const std::string_view name = schema.name;
+  return schema.codec.empty() && extension_traits(name.substr(name.rfind('.') + 1)).bare_points;
 }
 
 class PointsCompiler {
@@ -66,7 +66,7 @@ class PointsCompiler {
       ragged_ = true;
       check_attributes(*first.cloud);
       order_ = first.cloud->order;
-      is_mesh_ = first.codec == &off_codec();
+      is_mesh_ = plan_.codec == nullptr && codec_traits(first.codec->name()).mesh;
       return;
     }
     plan_.source = PointsPlan::Source::array;

@@ -3,13 +3,13 @@
 #include <cstring>
 #include <vector>
 
+#include <formats/encodings.hpp>
 #include <penstock/error.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
 #include <transforms/image/codecs/channels.hpp>
 #include <transforms/image/codecs/exif.hpp>
-#include <transforms/image/jpeg/jpeg.hpp>
 #include <transforms/image/kernels/shrink.hpp>
 #include <transforms/image/steps/eraser.hpp>
 #include <transforms/image/steps/pixel_step.hpp>
@@ -96,7 +96,7 @@ class ImageRunner final : public OutputRunner {
   std::optional<Geometry> geometry(const SlotRow& row) override {
     if (plan_.deep || !row.field.ranges.empty()) return std::nullopt;
     const Peeked peeked = decoders_.peek(row.field);
-    if (peeked.codec != &jpeg_codec()) return std::nullopt;
+    if (plan_.codec != nullptr || !codec_traits(peeked.codec->name()).jpeg_file) return std::nullopt;
     if (plan_.decoding.upright && exif_orientation(row.field.bytes) != 1) return std::nullopt;
     draw(pixels_of(peeked.layout).size, row.sample);
     if (!placement_.plain()) return std::nullopt;

@@ -32,7 +32,8 @@ class LabelRunner final : public OutputRunner {
   explicit LabelRunner(std::int64_t classes) : classes_(classes) {}
 
   void fill(const SlotRow& row) override {
-    const std::int64_t value = row.field.schema->codec == "txt" ? parse_integer(text(row.field)) : decode(row.field);
+    const bool text_alone = codec_traits(row.field.schema->codec).free_text;
+    const std::int64_t value = text_alone ? parse_integer(text(row.field)) : decode(row.field);
     if (classes_ == 0) {
       std::memcpy(row.slot.data(), &value, sizeof(value));
     } else {

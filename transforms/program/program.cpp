@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include <formats/encodings.hpp>
 #include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/output.hpp>
@@ -270,7 +271,8 @@ OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, co
     return account;  // bytes that no codec knows, or that none is asked for, are delivered as they are
   }
   account.outcomes = program.explain(*account.stored, sample);
-  if (account.codec == "tokens") account.stored->dtype = field.schema->dtype;  // the codec delivers int64 of any
+  if (codec_traits(account.codec).tokens)
+    account.stored->dtype = field.schema->dtype;  // the codec delivers int64 of any
   return account;
 }
 

@@ -254,7 +254,11 @@ class NumbersDecoder final : public Decoder {
 }  // namespace
 
 bool holds_text_numbers(const FieldSchema& schema) {
-  return schema.codec == "json" || schema.codec == "txt" || is_table(schema);
+  return schema.codec == "json" || holds_lines_of_numbers(schema);
+}
+
+bool holds_lines_of_numbers(const FieldSchema& schema) {
+  return schema.codec == "txt" || is_table(schema);
 }
 
 std::unique_ptr<Decoder> numbers_decoder(const FieldSchema& schema, NumbersAs as) {

@@ -18,6 +18,7 @@ struct NumbersAs {
 
 /// Whether values of this codec are text that numbers may stand in: json, txt, and tables (csv), points or not.
 bool holds_text_numbers(const FieldSchema& schema);
+bool holds_lines_of_numbers(const FieldSchema& schema);  ///< all of these but json
 
 /// A decoder for values of such fields.
 ///

@@ -41,22 +41,23 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
     if value is None:
         raise TypeError("None is no value: leave the field out")
     extension = field.rpartition(".")[2].lower()
-    if encoding_of(extension).kind == "image":
+    encoding = encoding_of(extension)
+    if encoding.kind == "image":
         return _image(value, extension, quality)
     if _is_pillow(value):
         raise TypeError(f"which encoding is this image to have? Name the field jpg or png, or {field}.png")
-    if extension == "cls":
+    if encoding.label:
         return _class_number(value, classes)
     if isinstance(value, str):
         return value.encode()
-    if extension == "json":
+    if encoding.members:
         return _json(value)
     if _is_array(value):
         array = _numpy_array(value)
         return str(array.item()).encode() if extension in _TEXTS and array.ndim == 0 else _npy(array)
     if isinstance(value, (bool, int, float)):
         return str(value).encode() if extension in _TEXTS else _npy_of_number(value)
-    if isinstance(value, (list, tuple)) and extension == "npy":
+    if isinstance(value, (list, tuple)) and encoding.kind == "array":
         import numpy
 
         return _npy(numpy.asarray(value))

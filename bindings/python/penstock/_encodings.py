@@ -14,15 +14,29 @@ class Encoding(NamedTuple):
     """"image", "cloud", "array", "text" or "other"."""
     extensions: tuple[str, ...]
     """The first one names the encoding's fields."""
+    label: bool = False
+    """The number of a class, as text."""
+    members: bool = False
+    """Text with objects that have named members."""
+    in_place: bool = False
+    """Elements that are delivered as they are stored."""
+    tokens: bool = False
+    """Elements that are delivered as int64."""
 
 
+_BY_CODEC: dict[str, Encoding] = {}
 _BY_EXTENSION: dict[str, Encoding] = {}
 for _row in _penstock.encodings():
+    if _row[0]:
+        _BY_CODEC.setdefault(_row[0], Encoding(*_row))
     for _extension in _row[2]:
         _BY_EXTENSION.setdefault(_extension, Encoding(*_row))
 
 FIRST_BYTES = 4096
 """So many bytes of a value tell what it is."""
+
+UNKNOWN = "bin"
+"""The extension if the first bytes match no encoding."""
 
 
 def encoding_of(extension: str) -> Encoding:
@@ -30,6 +44,11 @@ def encoding_of(extension: str) -> Encoding:
     return _BY_EXTENSION.get(extension) or Encoding("", "other", (extension,))
 
 
+def encoding_of_codec(codec: str) -> Encoding:
+    """Finds the row of a codec. A codec that penstock does not have gets a row of kind "other"."""
+    return _BY_CODEC.get(codec) or Encoding(codec, "other", ())
+
+
 def extension_of(first_bytes: bytes | None) -> str:
-    """What these bytes are, as an extension; "bin" where they do not tell."""
-    return _penstock.extension_of(first_bytes or b"") or "bin"
+    """Returns the extension that suits a value with these bytes."""
+    return _penstock.extension_of(first_bytes or b"") or UNKNOWN

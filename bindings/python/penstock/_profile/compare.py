@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _error
 from .. import _penstock as _compiled
+from .._encodings import encoding_of_codec
 from .._loader import Loader
 from .about import About
 from .batch import Delivered
@@ -140,7 +141,8 @@ def _chains(files: Found, delivered: Delivered) -> tuple[dict[str, Any], list[st
         several = len(images) > 1
         chains[(images or rows)[0]] = _compiled.field("|".join(images)) | chain if several else chain
     for name, field in named.items() if not images else ():
-        if name not in chains and field.codec in ("raw", "npy"):
+        encoding = encoding_of_codec(field.codec)
+        if name not in chains and encoding.kind == "array" and not encoding.tokens:
             chains[name] = _compiled.array.decode()
             assumed.append(f"{name} as it is")
     if not chains:
@@ -151,7 +153,12 @@ def _chains(files: Found, delivered: Delivered) -> tuple[dict[str, Any], list[st
 
 def _rgb_size(field: Any) -> tuple[int, ...] | None:
     """(height, width) of rows that are images already."""
-    rgb = field.codec == "raw" and field.dtype == "uint8" and len(field.shape or ()) == 3 and field.shape[2] == 3
+    rgb = (
+        encoding_of_codec(field.codec).in_place
+        and field.dtype == "uint8"
+        and len(field.shape or ()) == 3
+        and field.shape[2] == 3
+    )
     return tuple(field.shape[:2]) if rgb else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .._encodings import encoding_of, extension_of
+from .._encodings import UNKNOWN, encoding_of, extension_of
 from .._error import made
 from ._arrow_types import (
     element,
@@ -192,13 +192,13 @@ def _kind(
         return "cls", class_in
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return "npy", number_in(np.dtype(kind.to_pandas_dtype()))
-    if is_list(kind) and is_number(element(kind)) and wanted != "json":
+    if is_list(kind) and is_number(element(kind)) and not encoding_of(wanted).members:
         if is_surely_array(kind) or is_array(table.arrays(column.name)):
             return "npy", _array_told(column.name, table.told)
         table.told.say(column.name, "is kept as JSON: its lists are of different length, or hold nulls")
         return "json", json_in
     if is_list(kind) or types.is_struct(kind) or types.is_map(kind):
-        if wanted == "json" or not holds(kind, is_bytes) or all(map(is_utf8, table.arrays(column.name))):
+        if encoding_of(wanted).members or not holds(kind, is_bytes) or all(map(is_utf8, table.arrays(column.name))):
             return "json", _json_told(column.name, table.told)
         if holds(kind, types.is_map):
             table.told.say(column.name, "is left out: bytes inside a map have no field")
@@ -242,8 +242,8 @@ def field_name(column: str, extension: str, extensions: list[str], is_pixels: bo
     """A column that is named like a field keeps its name; the only image, cloud or class is `jpg`, `las` or `cls`."""
     if extension == _PARTS or _is_field_name(column.rpartition(".")[2].lower(), extension, is_pixels):
         return column
-    alone = extension == "cls" or encoding_of(extension).kind in ("image", "cloud")
-    if alone and extensions.count(extension) == 1:
+    encoding = encoding_of(extension)
+    if (encoding.label or encoding.kind in ("image", "cloud")) and extensions.count(extension) == 1:
         return extension
     return f"{column}.{extension}"
 
@@ -251,11 +251,11 @@ def field_name(column: str, extension: str, extensions: list[str], is_pixels: bo
 def _is_field_name(last: str, extension: str, is_pixels: bool) -> bool:
     """Whether a column's name says how its values, which call for `extension`, are encoded. Only bytes are a cloud, and
     only bytes or rows of numbers an image: a column `off` or `jpg` of numbers is neither."""
-    known = encoding_of(last)
+    known, values = encoding_of(last), encoding_of(extension)
     if known.kind == "cloud":
-        return extension == "bin" or extension in known.extensions
+        return extension == UNKNOWN or extension in known.extensions
     if known.kind == "image":
-        return extension not in ("txt", "json", "cls") and (extension != "npy" or is_pixels)
-    if last == "cls":
-        return extension == "cls"
+        return values.kind != "text" and (values.kind != "array" or is_pixels)
+    if known.label:
+        return values.label
     return known.kind != "other" or last in ("bin", "npz")

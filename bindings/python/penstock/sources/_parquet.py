@@ -11,7 +11,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .._encodings import FIRST_BYTES
+from .._encodings import FIRST_BYTES, encoding_of
 from .._error import made
 from ._arrow_types import is_bytes, is_list, is_number, is_text, plain
 from ._arrow_values import bytes_in
@@ -144,7 +144,7 @@ class parquet(Source):
             wanted = fields is None or column.name in fields
             if column.name in told and wanted:
                 found[column.name] = told[column.name]
-            elif (fields or {column.name: column.name}).get(column.name, "").rpartition(".")[2] == "cls":
+            elif encoding_of((fields or {column.name: column.name}).get(column.name, "").rpartition(".")[2]).label:
                 kind = plain(column.type)
                 if is_text(kind):
                     found[column.name] = self.classes or self._distinct(column.name)

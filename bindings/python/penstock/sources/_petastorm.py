@@ -229,7 +229,7 @@ class petastorm(parquet):
             dtype = numpy.dtype(field.dtype)
         except TypeError:  # a decimal, a date
             return "", column.value
-        if dtype.kind not in "biuf" or column.field.rpartition(".")[2] == "cls":
+        if dtype.kind not in "biuf" or encoding_of(column.field.rpartition(".")[2]).label:
             return "", column.value
         if listed:
             return "npy", lambda scalar: array_in(scalar).astype(dtype)
