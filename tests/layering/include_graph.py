@@ -8,7 +8,9 @@ Checks which folders of the layers include which. Fails where
 - a source includes by quotes, which the compiler resolves beside the source, past the layers' include roots;
 - a folder includes what its README.md does not list after "May include:";
 - a README.md names a file that does not exist;
-- a source compares the name of a format of a dataset, in place of asking a member of `Format`;
+- a source compares the name of a format of a dataset instead of asking a member of `Format`;
+- a source, or the Python package, compares the name of a codec or an extension instead of asking `EncodingTraits`, or
+  the text of a step instead of asking its `Traits`, outside of the folders in OWN;
 - a public header includes one that is not public, or has no line in penstock/layers.txt;
 - there are more than MOST_PUBLIC public headers;
 - a folder has no README.md, has no place in ORDER, or holds more than MOST_FILES sources.
@@ -78,6 +80,24 @@ QUOTED = re.compile(r'^\s*#\s*include\s+"[^"]*"', re.MULTILINE)
 NAMED_FORMAT = re.compile(r'(?:format\w*\(\)|[Ff]ormat\w*(?:\.|->)name|found->name)\s*[!=]=\s*(?:"\w+"|k\w+\.name)')
 
 
+# Folders and units whose own knowledge the names are, and names that mean something else there.
+OWN = {
+    "codec": (
+        "formats/encodings", "formats/text/", "formats/npy/", "formats/mds/", "transforms/codec_registry", "transforms/values/",
+        "transforms/image/codecs/", "transforms/image/jpeg/", "transforms/image/jpt/", "transforms/clouds/codecs/",
+        "transforms/clouds/laz/",
+    ),
+    "step": ("transforms/chain/", "transforms/chain", "transforms/parse"),
+}  # fmt: skip
+OTHER_MEANING = {
+    "bench/measure/task.cpp": {"raw", "points"},  # names of tasks
+}
+NAME_OF_CODEC = re.compile(r'[!=]=\s*(?:&(\w+)_codec\(\)|(\w+)_codec\(\)\.name|"(\w+)")|\bin \(((?:"\w+"(?:, )?)+)\)')
+TEXT_OF_STEP = re.compile(
+    r'(?:starts_?with\(\(?|[!=]=\s*)"(?:(?:image|array|points)\.|\w+\()|"(?:image|array|points)\.[^"]*"\s+(?:not )?in '
+)
+
+
 def public_headers(root):
     """Name of each public header -> the folder that it belongs to, by penstock/layers.txt."""
     lines = (root / "penstock/layers.txt").read_text().splitlines()
@@ -108,6 +128,35 @@ def graph(root):
         name = unit_of(path, public)
         arrows[name] |= {unit_of(included, public) for included in INCLUDE.findall((root / path).read_text())} - {name}
     return arrows
+
+
+def names_of_codecs(root):
+    """Of the table of encodings: its codecs, and their extensions."""
+    rows = re.findall(
+        r'^ *\{"(\w+)", \w+(?:, \{([^}]*)\})?', (root / "formats/encodings.cpp").read_text(), re.MULTILINE
+    )
+    return {name for codec, extensions in rows for name in (codec, *re.findall(r'"(\w+)"', extensions))}
+
+
+def comparing_sources(root):
+    """Sources of the layers and of the bindings, and the Python package."""
+    yield from sources(root)
+    for file in sorted((root / "bindings").rglob("*")):
+        if file.suffix in SOURCES or file.suffix == ".py":
+            yield file.relative_to(root)
+
+
+def faults_of_names(root):
+    codecs = names_of_codecs(root)
+    for path in comparing_sources(root):
+        text = (root / path).read_text()
+        if not str(path).startswith(OWN["codec"]):
+            for found in NAME_OF_CODEC.finditer(text):
+                names = {*filter(None, found.groups()[:3]), *re.findall(r"\w+", found[4] or "")}
+                if names & codecs - OTHER_MEANING.get(str(path), set()):
+                    yield f"compares a codec's name: {path}: {found[0]}"
+        if not str(path).startswith(OWN["step"]):
+            yield from (f"compares the text of a step: {path}: {found[0]}" for found in TEXT_OF_STEP.finditer(text))
 
 
 def rings(arrows):
@@ -219,6 +268,7 @@ def faults_of(root, arrows):
     for path in sources(root):
         for comparison in NAMED_FORMAT.findall((root / path).read_text()):
             yield f"compares a format's name: {path}: {comparison}"
+    yield from faults_of_names(root)
     found = rings(arrows)
     yield from (f"a ring: {', '.join(sorted(ring))}" for ring in found if ring not in RINGS)
     yield from (

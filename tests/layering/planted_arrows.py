@@ -3,7 +3,7 @@
 
 Plants faults in a copy of the tree, one at a time, and fails unless include_graph.py names each: in every layer an include
 of a higher layer and of a higher folder, a ring of units, an include by quotes, one that a README.md does not list, an
-internal header in a public one, and a comparison of a format's name."""
+internal header in a public one, and comparisons of the names of a format, of codecs and of steps."""
 
 import pathlib
 import shutil
@@ -16,9 +16,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def copy_of_tree(folder):
-    for top in (*graph.ORDER, "penstock"):
+    for top in (*graph.ORDER, "penstock", "bindings"):
         for path in (ROOT / top).rglob("*"):
-            if path.suffix in graph.SOURCES or path.name in ("README.md", "layers.txt"):
+            if path.suffix in {*graph.SOURCES, ".py"} or path.name in ("README.md", "layers.txt"):
                 there = folder / path.relative_to(ROOT)
                 there.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, there)
@@ -58,6 +58,23 @@ def faults_to_plant(root):
     yield permutation / "row.hpp", "#include <transforms/geometry.hpp>", "order/permutation/README.md does not list"
     asks = 'bool asks(const Dataset& dataset) { return dataset.format() == "tar"; }'
     yield pathlib.Path("staging/list.cpp"), asks, "compares a format's name: staging/list.cpp"
+    plan, recoding = pathlib.Path("bindings/python/penstock/_own/plan.py"), pathlib.Path("pack/recoding.cpp")
+    for path, line in (
+        (recoding, 'bool asks(const FieldSchema& schema) { return schema.codec == "jpeg"; }'),
+        (recoding, "bool asks(const Codec& codec) { return &codec != &jpt_codec(); }"),
+        (recoding, "bool asks(const FieldSchema& schema) { return schema.codec == jpeg_codec().name(); }"),
+        (plan, 'asks = field.rpartition(".")[2] == "csv"'),
+        (plan, 'asks = extension not in ("flac", "npy")'),
+    ):
+        yield path, line, f"compares a codec's name: {path}"
+    for path, line in (
+        (plan, 'asks = step.startswith("image.")'),
+        (plan, 'asks = step.startswith(("pad(", "cast("))'),
+        (plan, 'asks = "image.channels_last()" in steps'),
+        (plan, 'asks = steps[0] == "lengths()"'),
+        (recoding, 'bool asks(const Step& step) { return to_string(step).starts_with("points."); }'),
+    ):
+        yield path, line, f"compares the text of a step: {path}"
     yield permutation / "row.hpp", '#include "../../loader/pipeline.hpp"', "by quotes: order/permutation/row.hpp"
     yield pathlib.Path("penstock/error.hpp"), "#include <base/printable.hpp>", "a public header includes an internal one"
 
