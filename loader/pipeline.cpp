@@ -28,8 +28,8 @@ ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& datas
   return make_engine(dataset, options, PendingRead::done);
 }
 
-EngineOptions with_cache(EngineOptions options, std::shared_ptr<NodeCacheUse> cache) {
-  options.node_cache = std::move(cache);
+EngineOptions with_cache(EngineOptions options, std::shared_ptr<DiskCacheUse> cache) {
+  options.disk_cache = std::move(cache);
   return options;
 }
 
@@ -110,10 +110,10 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
                 .failures = Failures({options_.max_error_rate, options_.max_error_count}, failure_shares(selection_),
                                      options_.world_size),
                 .publisher = Publisher(options_.publish)},
-      node_cache_(open_planned_cache({options_.disk_cache.path, options_.disk_cache.limit}, dataset_, program(),
+      disk_cache_(open_planned_cache({options_.disk_cache.path, options_.disk_cache.limit}, dataset_, program(),
                                      selection_, options_.windows, plan_options_, notes_.disk_cache)),
-      engine_(make_engine(dataset_, with_cache(engine_options(options_, program()), node_cache_), PendingRead::done)),
-      fallback_(synchronous_beside(engine_, dataset_, with_cache(engine_options(options_), node_cache_), make_engine)),
+      engine_(make_engine(dataset_, with_cache(engine_options(options_, program()), disk_cache_), PendingRead::done)),
+      fallback_(synchronous_beside(engine_, dataset_, with_cache(engine_options(options_), disk_cache_), make_engine)),
       cache_(options_.cache.kind, options_.cache.limit, dataset_.size(), program(),
              origin_of_cache(dataset_, program(), options_)),
       checks_(dataset_, program(), checks_of(options_)),
@@ -147,7 +147,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
 // with that its row in the stats, its level in the dump, and its share of the waits.
 void Pipeline::lay_line() {
   // Dataset -> Plan -> reads: names the rows of a free slab, and asks for their bytes
-  scheduler_ = std::make_unique<Scheduler>(context_, plan_options_, *engine_.engine, builders_, node_cache_.get());
+  scheduler_ = std::make_unique<Scheduler>(context_, plan_options_, *engine_.engine, builders_, disk_cache_.get());
   // reads -> rows of the slab: decodes and transforms
   workers_ = std::make_unique<WorkerPool>(options_.max_workers);
   // finished slabs -> batches in order: reorder_, which workers put them into

@@ -165,7 +165,7 @@ class Pipeline {
   const PlanOptions plan_options_;
   Notes notes_;
   Consumer consumer_;
-  const std::shared_ptr<PlannedCache> node_cache_;
+  const std::shared_ptr<PlannedCache> disk_cache_;
   ChosenEngine engine_, fallback_;
   FieldHeaders headers_{dataset_};
   SampleCache cache_;
@@ -175,7 +175,7 @@ class Pipeline {
                   .headers = headers_,
                   .cache = cache_.on() ? &cache_ : nullptr,
                   .checks = checks_.on() ? &checks_ : nullptr,
-                  .by_page = engine_.engine->kind() != EngineKind::gather,
+                  .by_page = engine_.engine->kind() != EngineKind::mmap,
                   .unreadable = options_.read_options.unreadable};
   BlockCache blocks_;
   ReadWindow window_;

@@ -38,7 +38,7 @@ EngineStats Pipeline::reads() const {
 Counts Pipeline::since_made() const {
   Counts counts;
   counts.reads = reads();
-  if (node_cache_ != nullptr) counts.node_cache = node_cache_->stats();
+  if (disk_cache_ != nullptr) counts.disk_cache = disk_cache_->stats();
   if (on_device_.direct.reads != nullptr) counts.gpu_direct_bytes = on_device_.direct.reads->bytes();
   if (on_device_.jpeg.jpegs != nullptr) {
     counts.gpu_jpeg_rows = on_device_.jpeg.jpegs->rows();
@@ -100,7 +100,7 @@ Stats Pipeline::stats() const {
   stats.excluded_samples = selection_.excluded;
   stats.engine = engine_.engine->kind();
   stats.engine_reason = engine_.reason;
-  if (node_cache_ != nullptr) stats.node_cache_dir = node_cache_->path().string();
+  if (disk_cache_ != nullptr) stats.disk_cache_dir = disk_cache_->path().string();
   stats.block_offer = block_offered();
   stats.epochs = consumer_.epochs_over.load(std::memory_order_relaxed);
   stats.bytes_read = stats.reads.bytes + stats.gpu_direct_bytes;
@@ -124,7 +124,7 @@ Stats Pipeline::stats() const {
   stats.notes = notes_.options;
   {
     const std::scoped_lock lock(notes_.mutex);
-    const std::string of_cache = node_cache_ != nullptr ? node_cache_->note() : notes_.disk_cache;
+    const std::string of_cache = disk_cache_ != nullptr ? disk_cache_->note() : notes_.disk_cache;
     for (const std::string& note : {notes_.restored, notes_.workers, of_cache})
       if (!note.empty()) stats.notes += (stats.notes.empty() ? "" : "; ") + note;
   }

@@ -50,7 +50,7 @@ struct Counts {
   CheckStats checks;
   std::uint64_t bad_samples = 0, excluded_samples = 0, later_failures = 0;
   EngineStats reads;
-  NodeCacheStats node_cache;  ///< zeros without a disk cache
+  DiskCacheStats disk_cache;  ///< zeros without a disk cache
   CacheStats cache;
   friend bool operator==(const Counts&, const Counts&) = default;
 };
@@ -204,7 +204,7 @@ struct Stats : Counts {
   std::vector<Levels> levels;        ///< over the last minutes, the oldest first
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
-  std::string node_cache_dir;  ///< the folder of the disk cache (LoaderOptions::disk_cache.path); empty: there is none
+  std::string disk_cache_dir;  ///< the folder of the disk cache (LoaderOptions::disk_cache.path); empty: there is none
   BlockOffer block_offer;      ///< of a dataset in a store, under a full shuffle
   std::string staging;         ///< whether slabs are page-locked for the device, or why not
   std::string device;          ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in memory of the host
@@ -225,8 +225,8 @@ inline bool reads_store(const Stats& stats) {
   return stats.engine == EngineKind::store;
 }
 
-inline bool has_node_cache(const Stats& stats) {
-  return !stats.node_cache_dir.empty();
+inline bool has_disk_cache(const Stats& stats) {
+  return !stats.disk_cache_dir.empty();
 }
 
 /// Adds what another loader with the same options did. Names and notes stay; an empty sum becomes `more`.

@@ -118,7 +118,7 @@ inline Chain decode(step::Elements as = {}) {
 }
 /// `rows` consecutive rows (entries of the first dimension) at a random place. Only those are read, where the index
 /// knows the rows.
-inline Chain random_window(std::int64_t rows) {
+inline Chain random_slice(std::int64_t rows) {
   return one_step(step::Window{.rows = rows});
 }
 /// To any dtype. To floating point it rounds to nearest even; to integers it truncates, values out of range become the

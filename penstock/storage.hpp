@@ -16,7 +16,7 @@ struct EngineOptions;  // storage/read/read_engine.hpp
 class Dataset;
 
 /// `store` is that of datasets at addresses, and cannot be asked for.
-enum class EngineKind : std::uint8_t { automatic, io_uring, in_worker, pread, gather, store };
+enum class EngineKind : std::uint8_t { automatic, io_uring, in_worker, pread, mmap, store };
 
 std::string_view name(EngineKind kind);  ///< "auto", "io_uring", "inline", "pread", "mmap", "store"
 
@@ -71,7 +71,7 @@ std::string_view name(CacheScope scope);
 CacheScope cache_scope_named(std::string_view name);  ///< Throws Error: invalid_argument.
 
 /// What one loader, or one process, did with a cache. Bytes are those of whole blocks.
-struct NodeCacheStats {
+struct DiskCacheStats {
   std::uint64_t hits = 0;           ///< blocks that were read from the disk
   std::uint64_t misses = 0;         ///< blocks that were asked for and were not there, or not sound
   std::uint64_t bad = 0;            ///< of those, blocks that were there and whose checksum was wrong
@@ -81,8 +81,8 @@ struct NodeCacheStats {
   std::uint64_t bypassed = 0;       ///< blocks that were not kept, since all that is kept is wanted sooner
   std::chrono::nanoseconds reading{}, writing{}, evicting{};  ///< summed over threads
   std::uint64_t used = 0, limit = 0;                          ///< bytes of the folder, now
-  NodeCacheStats& operator+=(const NodeCacheStats& other);
-  friend bool operator==(const NodeCacheStats&, const NodeCacheStats&) = default;
+  DiskCacheStats& operator+=(const DiskCacheStats& other);
+  friend bool operator==(const DiskCacheStats&, const DiskCacheStats&) = default;
 };
 
 }  // namespace penstock

@@ -151,7 +151,7 @@ std::unique_ptr<ReadEngine> make(EngineKind kind, const EngineFiles& files, cons
       return std::make_unique<UringEngine>(std::move(core), options);
     case EngineKind::pread:
       return std::make_unique<PreadEngine>(std::move(core), options);
-    case EngineKind::gather:
+    case EngineKind::mmap:
       return std::make_unique<GatherEngine>(std::move(core), options.scattered);
     case EngineKind::in_worker:
     case EngineKind::automatic:
@@ -230,7 +230,7 @@ ChosenEngine for_stores(const Dataset& dataset, const EngineOptions& options, bo
       if (!asked) asked = waiting_for_storage({}, files_of(dataset), options, answer);
       local = std::move(asked->engine);
     }
-    return std::make_unique<StoreEngine>(dataset, options, answer, std::move(local), options.node_cache);
+    return std::make_unique<StoreEngine>(dataset, options, answer, std::move(local), options.disk_cache);
   };
   std::string reason = all ? "objects in a store" : "objects in a store, and files";
   if (waits) return {std::make_unique<WaitingEngine>(make_engine, std::move(on_read)), std::move(reason)};
@@ -247,9 +247,9 @@ ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options,
   const Residency residency = probe_residency(probed, sampled_extents(dataset));
   const std::string found = to_string(residency);
   if (residency.resident() && !options.direct_io && options.scattered)
-    return {make(EngineKind::gather, files, options, on_read), "records here and there, resident: " + found};
+    return {make(EngineKind::mmap, files, options, on_read), "records here and there, resident: " + found};
   if (residency.resident() && !options.direct_io && options.rows && files.count <= GatherEngine::kMappings)
-    return {make(EngineKind::gather, files, options, on_read), "rows as they are stored, resident: " + found};
+    return {make(EngineKind::mmap, files, options, on_read), "rows as they are stored, resident: " + found};
   if (residency.resident() && !options.direct_io)
     return {make(EngineKind::in_worker, files, options, on_read), "resident: " + found};
   return waiting_for_storage(found, files, options, on_read);

@@ -115,8 +115,8 @@ class Study {
 
   void pack_all(std::vector<SamplingPack>& packs) {
     const std::string presample = "fps:" + std::to_string(options_.points);
-    packs.push_back(pack("progressive", "--order progressive", cloud_recoding("", "progressive", "none")));
-    packs.push_back(pack("stratified", "--order stratified", cloud_recoding("", "stratified", "none")));
+    packs.push_back(pack("progressive", "--point-order progressive", cloud_recoding("", "progressive", "none")));
+    packs.push_back(pack("stratified", "--point-order stratified", cloud_recoding("", "stratified", "none")));
     packs.push_back(pack("presampled", "--presample " + presample, cloud_recoding(presample, "keep", "none")));
   }
 

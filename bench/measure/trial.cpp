@@ -14,7 +14,7 @@
 #include <penstock/device.hpp>
 #include <penstock/error.hpp>
 #include <penstock/loader.hpp>
-#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/disk_cache.hpp>
 #include <storage/disk_cache/warm.hpp>
 
 namespace penstock {
@@ -99,10 +99,10 @@ Batch next_of(Loader& loader) {
 
 }  // namespace
 
-void fill_node_cache(const Dataset& dataset, const TrialOptions& options,
+void fill_disk_cache(const Dataset& dataset, const TrialOptions& options,
                      const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress) {
   if (options.loader.disk_cache.path.empty() || options.cold || !dataset.in_store()) return;
-  warm(*NodeCache::open(options.loader.disk_cache.path, options.loader.disk_cache.limit), dataset, progress);
+  warm(*DiskCache::open(options.loader.disk_cache.path, options.loader.disk_cache.limit), dataset, progress);
 }
 
 LoaderOptions loader_options(const Task& task, const Setting& setting, const TrialOptions& options) {

@@ -51,7 +51,7 @@ struct Trial {
 /// Brings a dataset that lies in a store into the disk cache of `options.loader`, as far as there is room, so that
 /// trials are measured as later epochs are. Nothing without such a cache, with `cold`, and for a dataset on a disk.
 /// `progress` is called with bytes; where it is false, Error: resource, "interrupted". Throws what reading throws.
-void fill_node_cache(const Dataset& dataset, const TrialOptions& options,
+void fill_disk_cache(const Dataset& dataset, const TrialOptions& options,
                      const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress);
 
 /// The loader's options for a setting.

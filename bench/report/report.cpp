@@ -76,7 +76,7 @@ void add_behind_read(const BenchRow& row, Table& table) {
                row.samples > 0 ? fixed(seconds(busy) * 1e6 / static_cast<double>(row.samples), 1) : "-"});
   };
   if (reads_store(row.stats)) add("store", row.stats.reads.store.waited);
-  if (has_node_cache(row.stats)) add("disk cache", row.stats.node_cache.reading + row.stats.node_cache.writing);
+  if (has_disk_cache(row.stats)) add("disk cache", row.stats.disk_cache.reading + row.stats.disk_cache.writing);
 }
 
 std::string stages_text(const BenchReport& report, const BenchRow& row) {
@@ -96,7 +96,7 @@ std::string stages_text(const BenchReport& report, const BenchRow& row) {
   add_behind_read(row, table);
   text += table.text("  ");
   if (reads_store(row.stats)) text += "  store: " + store_text(row.stats) + "\n";
-  if (has_node_cache(row.stats)) text += "  disk cache: " + node_cache_text(row.stats) + "\n";
+  if (has_disk_cache(row.stats)) text += "  disk cache: " + disk_cache_text(row.stats) + "\n";
   if (!row.verdict.text.empty()) text += "  " + std::string(name(row.verdict.binds)) + ": " + row.verdict.text + "\n";
   if (const std::string waits = waits_text(row); !waits.empty()) text += "  " + waits + "\n";
   if (!row.engine_reason.empty()) text += "  engine " + row.engine + ": " + row.engine_reason + "\n";

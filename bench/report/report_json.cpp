@@ -62,8 +62,8 @@ Json store_json(const Stats& stats) {
   return json;
 }
 
-Json node_cache_json(const Stats& stats) {
-  Json json{{"dir", stats.node_cache_dir}};
+Json disk_cache_json(const Stats& stats) {
+  Json json{{"dir", stats.disk_cache_dir}};
   json.update(counters_json("disk_cache", stats));
   return json;
 }
@@ -94,7 +94,7 @@ Json row_json(const BenchReport& report, const BenchRow& row) {
                           {"threads", stage.threads}};
   json["stages"] = std::move(stages);
   if (reads_store(row.stats)) json["store"] = store_json(row.stats);
-  if (has_node_cache(row.stats)) json["disk_cache"] = node_cache_json(row.stats);
+  if (has_disk_cache(row.stats)) json["disk_cache"] = disk_cache_json(row.stats);
   Json waits = Json::object();
   for (const auto& [stage, time] : row.stats.data_wait_by_stage) waits[stage] = seconds(time);
   json["data_wait_by_stage_s"] = std::move(waits);

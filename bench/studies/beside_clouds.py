@@ -65,7 +65,7 @@ def choose_once(options, path):
 
 def pack(options, path):
     size, how, packing = path.name.split("-")
-    chosen = ("--order", "progressive") if how == "progressive" else ("--presample", f"random:{POINTS}")
+    chosen = ("--point-order", "progressive") if how == "progressive" else ("--presample", f"random:{POINTS}")
     penstock(options, "pack", made(options, size), path, "--format", packing, *chosen)
 
 

@@ -71,7 +71,7 @@ class Study:
         self.make("test", ["synth", "clouds"], ["-n", options.test_clouds, *clouds, "--seed", 2])
         pack = ["pack", folder / "train"]
         self.make("fixed.tar.d", pack, ["--format", "tar", "--presample", f"{options.presample}:{options.points}"])
-        self.make("progressive.tar.d", pack, ["--format", "tar", "--order", "progressive"])
+        self.make("progressive.tar.d", pack, ["--format", "tar", "--point-order", "progressive"])
         self.ways = {"fixed": "fixed.tar.d", "progressive": "progressive.tar.d", "resampled": "train"}
 
     def make(self, name: str, before: list[object], after: list[object]) -> None:

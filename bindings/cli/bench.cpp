@@ -83,7 +83,7 @@ int run(const BenchArguments& options) {
   sweep_options.trial = options.trial();
   std::vector<Subject> subjects;
   for (const std::string& dataset : options.datasets) subjects.push_back(options.subject(dataset));
-  fill_node_caches(subjects, sweep_options.trial);
+  fill_disk_caches(subjects, sweep_options.trial);
   if (options.check) return run_check(options, subjects);
   sweep_options.workers = options.workers;
   if (!options.prefetch.empty()) sweep_options.prefetch = options.prefetch;
@@ -164,7 +164,6 @@ Command bench_command(CLI::App& app) {
       "  penstock bench train.tar.d --verify-predictions    what is worth changing, predicted and measured\n"
       "  penstock bench train.tar.d --machine cores=32,disk=3GB/s,step=40ms      what another machine would give\n"
       "  penstock bench train.tar.d --digest --json -       one epoch; equal whatever workers, engine or format");
-  refuse_old_option(*command, "--check", "--verify-predictions");
   return {command, [options] { return run(*options); }};
 }
 

@@ -58,7 +58,6 @@ void BenchOptions::declare(CLI::App& command) {
     add_loader_flag(command, loader, option);
   add_loader_flag(command, loader, "device_options.gpu_jpeg")->check(CLI::Range(0.0, 1.0));
   add_loader_flag(command, loader, "seed");
-  refuse_old_option(command, "--consumer", "--train-step");
   command.parse_complete_callback([this, batch_size] {
     constexpr std::string_view kKind = "mlperf:";
     if (batch_size->count() > 0 || !consumer.starts_with(kKind)) return;
@@ -78,11 +77,11 @@ TrialOptions BenchOptions::trial() const {
   return trial;
 }
 
-void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& trial) {
+void fill_disk_caches(std::span<const Subject> subjects, const TrialOptions& trial) {
   if (trial.loader.disk_cache.path.empty() || trial.cold) return;
   for (const Subject& subject : subjects) {
     Progress progress("filling the cache", Progress::kBytes);
-    fill_node_cache(subject.dataset, trial,
+    fill_disk_cache(subject.dataset, trial,
                     [&](std::uint64_t done, std::uint64_t total) { return progress(done, total); });
   }
 }

@@ -34,6 +34,6 @@ struct BenchOptions {
 };
 
 /// Of datasets in stores; shows how far it is. Throws what reading throws.
-void fill_node_caches(std::span<const Subject> subjects, const TrialOptions& trial);
+void fill_disk_caches(std::span<const Subject> subjects, const TrialOptions& trial);
 
 }  // namespace penstock::cli

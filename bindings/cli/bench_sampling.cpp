@@ -84,7 +84,6 @@ Command bench_sampling_command(CLI::App& app) {
   command->footer(
       "Examples:\n  penstock synth clouds trees && penstock bench-sampling trees --html sampling.html\n"
       "  penstock bench-sampling plots.tar.d --points 16384 --seconds 10");
-  refuse_old_option(*command, "--compared", "--coverage-clouds");
   return {command, [options] { return run(*options); }};
 }
 

@@ -6,7 +6,7 @@
 #include <bench/measure/units.hpp>
 #include <formats/places/address.hpp>
 #include <penstock/error.hpp>
-#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/disk_cache.hpp>
 #include <storage/disk_cache/warm.hpp>
 
 #include "command.hpp"
@@ -24,14 +24,14 @@ struct CacheArguments {
 };
 
 // A folder that is not there is none that anybody uses: it is not made for looking at it.
-std::shared_ptr<NodeCache> existing_cache(const CacheArguments& options) {
-  const std::filesystem::path path = NodeCache::resolved(options.dir);
+std::shared_ptr<DiskCache> existing_cache(const CacheArguments& options) {
+  const std::filesystem::path path = DiskCache::resolved(options.dir);
   std::error_code failed;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, failed))) {
     print("no cache at " + path.string() + "\n");
     return nullptr;
   }
-  return NodeCache::open(path, 0);
+  return DiskCache::open(path, 0);
 }
 
 int list(const CacheArguments& options) {
@@ -59,7 +59,7 @@ int clear(const CacheArguments& options) {
 }
 
 int fill(const CacheArguments& options) {
-  const auto cache = NodeCache::open(options.dir, parse_size(options.limit));
+  const auto cache = DiskCache::open(options.dir, parse_size(options.limit));
   for (const std::string& address : options.datasets) {
     const Dataset dataset = open_with_progress(address);
     Warmed warmed;

@@ -31,8 +31,8 @@ Command tune_command(CLI::App& app);
 Command top_command(CLI::App& app);
 Command doctor_command(CLI::App& app);
 
-/// An option or a subcommand that was renamed: hidden, and an error that tells the present one, "--train-step".
-void refuse_old_option(CLI::App& command, const std::string& old, const std::string& present);
-void refuse_old_command(CLI::App& app, const std::string& old, const std::string& present);
+/// Adds the options and subcommands of base/names/hints.hpp, hidden: using one is an error that names the present one.
+/// Call it after all subcommands and their options were added.
+void refuse_hinted_names(CLI::App& app);
 
 }  // namespace penstock::cli

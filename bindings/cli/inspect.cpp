@@ -304,7 +304,6 @@ Command inspect_command(CLI::App& app) {
           ->check(CLI::IsMember(std::vector<std::string>(tasks.begin(), tasks.end())));
   command->add_option("--fields", options->fields, "NAME=CHAIN, as the loader has it; one option for each output")
       ->excludes(task);
-  refuse_old_option(*command, "--field", "--fields");
   command->add_option("--mix", options->mixes,
                       "mixup(ALPHA, num_classes=N) or cutmix(ALPHA, num_classes=N), as the loader has it");
   command->add_option("--state", options->state,

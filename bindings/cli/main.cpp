@@ -35,7 +35,7 @@ std::vector<Command> add_commands(CLI::App& app) {
       ls_command(app),    cat_command(app),   inspect_command(app),   verify_command(app),
       audit_command(app), stage_command(app), bench_command(app),     bench_sampling_command(app),
       tune_command(app),  top_command(app),   doctor_command(app),    cache_command(app)};
-  refuse_old_command(app, "show", "inspect");
+  refuse_hinted_names(app);
   return commands;
 }
 

@@ -215,15 +215,16 @@ Command pack_command(CLI::App& app) {
       "Keep so many points of each cloud: fps:4096, random:N, stratified:N, inverse_density:N, or what\n"
       "voxel:SIZE or poisson:SIZE leaves; several, in turn, with commas between");
   command
-      ->add_option("--order", options->order,
+      ->add_option("--point-order", options->order,
                    "Of points. progressive: any run of them is a random sample, so a loader reads only as many as it\n"
                    "delivers; stratified: any run covers the cloud evenly")
       ->check(CLI::IsMember({"keep", "progressive", "stratified"}))
       ->capture_default_str();
   command
-      ->add_option("--attributes", options->attributes,
-                   "What points keep beside x, y, z when --presample or --order make them over: none, all, or names\n"
-                   "with commas between, such as classification,intensity")
+      ->add_option(
+          "--point-attributes", options->attributes,
+          "What points keep beside x, y, z when --presample or --point-order make them over: none, all, or names\n"
+          "with commas between, such as classification,intensity")
       ->capture_default_str();
   command->add_option("--workers", options->convert.workers, "Threads; 0: usable cores")->capture_default_str();
   command
@@ -249,11 +250,9 @@ Command pack_command(CLI::App& app) {
       "  penstock pack photos s3://bucket/train        shards are sent as they are written\n"
       "  penstock pack 'train-{000..007}.tar.gz' train.tar.d     unpacked first, into a hidden folder\n"
       "  penstock pack photos train.d --format hdf5 --decode 256        pixels, to be cropped to 224 in training\n"
-      "  penstock pack trees train.tar.d --order progressive --attributes classification\n"
+      "  penstock pack trees train.tar.d --point-order progressive --point-attributes classification\n"
       "  mpirun penstock pack photos train.tar.d --rank env --resume && \\\n"
       "    penstock pack-join train.tar.d           packed by several processes, on one or many machines");
-  refuse_old_option(*command, "--finish", "penstock pack-join");
-  refuse_old_option(*command, "--spool", "--temp-dir");
   return {command, [options] { return run(*options); }};
 }
 

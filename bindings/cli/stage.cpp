@@ -107,7 +107,6 @@ Command stage_command(CLI::App& app) {
   command
       ->add_option("--engine", options->engine,
                    "auto (io_uring, else pread threads), io_uring, pread, inline or mmap: what reads the source")
-      ->check(CLI::IsMember({"auto", "io_uring", "inline", "pread", "mmap"}))
       ->capture_default_str();
   CLI::Option* resume = command->add_flag(
       "--resume", options->resume, "Keep files that are staged already, and go on with large ones (the default)");

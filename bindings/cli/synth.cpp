@@ -80,7 +80,6 @@ Command synth_command(CLI::App& app) {
       "Examples:\n  penstock synth images photos -n 2000\n  penstock synth icons icons -n 20000 --seed 7\n"
       "  penstock synth clouds trees -n 200 --num-classes 6 --points 50k\n"
       "  penstock synth clouds plots --layout plots --points 1M-4M --las-format 7");
-  refuse_old_option(*command, "--classes", "--num-classes");
   return {command, [options] { return run(*options); }};
 }
 

@@ -194,7 +194,6 @@ Command top_command(CLI::App& app) {
       "  penstock top\n"
       "  penstock top --json 4711 | jq .loaders[0].samples_per_s\n"
       "  penstock top --metrics-file /var/lib/node_exporter/textfile/penstock.prom");
-  refuse_old_option(*command, "--every", "--interval");
   return {command, [options] { return run(*options); }};
 }
 

@@ -59,7 +59,7 @@ int run(const TuneArguments& options) {
   tune_options.seconds = options.seconds;
   tune_options.tried = tell;
   const Subject subject = options.subject(options.dataset);
-  fill_node_caches(std::span(&subject, 1), tune_options.trial);
+  fill_disk_caches(std::span(&subject, 1), tune_options.trial);
   const TuneResult result = tune(subject, tune_options);
   if (!options.json.empty()) write_report(options.json, json_of(subject, result, tune_options.trial));
   if (options.json == "-") return 0;

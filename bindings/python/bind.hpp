@@ -60,6 +60,14 @@ struct Member {
 void add_members(nb::dict& dict, std::initializer_list<Member> members);  ///< behind those that it has
 nb::dict dict_of(std::initializer_list<Member> members);
 
+/// Unknown members raise AttributeError: `function` of penstock._habits names the replacement.
+template <typename Kind>
+void define_hints(nb::class_<Kind>& kind, const char* function) {
+  kind.def("__getattr__", [function](const nb::handle& self, const nb::str& name) {
+    return nb::module_::import_("penstock._habits").attr(function)(self, name);
+  });
+}
+
 [[noreturn]] void raise_type_error(const std::string& message);
 /// Of the program's line that led here. Throws what the program's filter of warnings makes of it.
 void warn(const std::string& message, PyObject* category = PyExc_UserWarning);

@@ -132,7 +132,7 @@ void bind_convert(nb::module_& module) {
   nb::class_<ConvertOptions>(module, "PackOptions", "How a dataset is packed; the options of penstock.pack.")
       .def("__init__", make_options, nb::kw_only(), nb::arg("format"), nb::arg("shard_size"), nb::arg("align"),
            nb::arg("labels"), nb::arg("classes"), nb::arg("jpeg"), nb::arg("max_side"), nb::arg("decode").none(),
-           nb::arg("presample"), nb::arg("order"), nb::arg("attributes"), nb::arg("workers"),
+           nb::arg("presample"), nb::arg("point_order"), nb::arg("point_attributes"), nb::arg("workers"),
            nb::arg("on_error") = "raise", nb::arg("overwrite"));
   module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::arg("options"), nb::kw_only(),
              nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(), nb::arg("rank") = nb::none(),

@@ -234,6 +234,7 @@ void bind_dataset(nb::module_& module) {
       "take() and the like give views: datasets of some of its samples, in an order of their own. A view is a "
       "Dataset,\n"
       "shares the indexes, and copies no sample.");
+  define_hints(dataset, "no_member_of_dataset");
   dataset
       .def("__init__", [](nb::handle, const nb::args&,
                           const nb::kwargs&) { throw nb::type_error("penstock.open(path) opens a dataset"); })

@@ -3,6 +3,7 @@
 
 #include <base/amounts.hpp>
 #include <base/cores.hpp>
+#include <base/names/hints.hpp>
 #include <penstock/stats.hpp>
 #include <record/time/histogram.hpp>
 #include <record/time/step_log.hpp>
@@ -75,6 +76,18 @@ void bind_profile(nb::module_& module) {
       "Why a loop did not run long enough for a verdict, or None. Times are nanoseconds; longest: wait for one batch.");
   module.def("percent_text", percent_text, nb::arg("share"), "\"31 %\" of 0.31");
   module.def("time_text", time_text, nb::arg("seconds"), "\"490 us\", \"2.2 ms\", \"1.20 s\"");
+  module.def("hint_for", hint_for, nb::arg("where"), nb::arg("theirs"),
+             "\": here it is OURS (NOTE)\" for a name that penstock does not have; \"\" if it is not in the table.");
+  module.def(
+      "hints",
+      [](const std::string& where) {
+        nb::dict found;
+        for (const Hint& hint : hints())
+          if (hint.where == where) found[text(hint.theirs)] = nb::make_tuple(text(hint.ours), text(hint.note));
+        return found;
+      },
+      nb::arg("where"), nb::sig("def hints(where: str) -> dict[str, tuple[str, str]]"),
+      "The table: the name to use instead (empty if none is needed), and a note.");
   module.def("usable_cores", usable_cores, "The cores in the process's affinity mask and CPU quota, at least 1.");
 }
 

@@ -202,14 +202,6 @@ void define_operators(nb::class_<Ragged>& ragged) {
   }
 }
 
-// Errors that name the replacement, for members that arrays of other libraries have.
-template <typename Kind>
-void define_hints(nb::class_<Kind>& kind, const char* function) {
-  kind.def("__getattr__", [function](const nb::handle& self, const nb::str& name) {
-    return nb::module_::import_("penstock._habits").attr(function)(self, name);
-  });
-}
-
 nb::object slice_of(const Tensor& self, nb::handle slice) {
   Py_ssize_t begin = 0, end = 0, step = 0;
   if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) throw nb::python_error();

@@ -67,9 +67,9 @@ nb::dict store(const Stats& stats) {
   return all;
 }
 
-nb::dict node_cache(const Stats& stats) {
+nb::dict disk_cache(const Stats& stats) {
   nb::dict all;
-  all["dir"] = text(stats.node_cache_dir);
+  all["dir"] = text(stats.disk_cache_dir);
   set_counters(all, "disk_cache", stats);
   return all;
 }
@@ -198,7 +198,7 @@ nb::object to_python(const Stats& stats) {
                     {"engine_reason", stats.engine_reason},
                     {"reads", counters_of("reads", stats)}});
   if (reads_store(stats)) all["store"] = store(stats);
-  if (has_node_cache(stats)) all["disk_cache"] = node_cache(stats);
+  if (has_disk_cache(stats)) all["disk_cache"] = disk_cache(stats);
   add_members(all, {{"cache", cache(stats)},
                     {"staging", stats.staging},
                     {"device", stats.device},

@@ -56,8 +56,8 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
 }
 
 Scheduler::Scheduler(WorkerContext& context, PlanOptions plan, ReadEngine& engine,
-                     std::vector<std::unique_ptr<BatchBuilder>>& builders, PlannedCache* node_cache)
-    : context_(context), plan_options_(plan), engine_(engine), builders_(builders), node_cache_(node_cache) {}
+                     std::vector<std::unique_ptr<BatchBuilder>>& builders, PlannedCache* disk_cache)
+    : context_(context), plan_options_(plan), engine_(engine), builders_(builders), disk_cache_(disk_cache) {}
 
 void Scheduler::go_to(const Position& position, std::uint64_t generation) {
   {
@@ -140,7 +140,7 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   Slab* slab = context_.slabs.acquire(stop, [&] { return stale(generation); });
   waited(context_.recorder.clocks().plan, Activity::no_slab);
   if (slab == nullptr) return false;
-  if (node_cache_ != nullptr) node_cache_->reached(at, std::exchange(begins_, false));
+  if (disk_cache_ != nullptr) disk_cache_->reached(at, std::exchange(begins_, false));
   const std::size_t slot = context_.slabs.number_of(slab);
   BatchBuilder& builder = *builders_[slot];
   trace_slot(builder, slot);

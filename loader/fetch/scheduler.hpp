@@ -28,9 +28,9 @@ class PlannedCache;
 
 class Scheduler {
  public:
-  /// `node_cache`: is told how far reading has come; null without one.
+  /// `disk_cache`: is told how far reading has come; null without one.
   Scheduler(WorkerContext& context, PlanOptions plan, ReadEngine& engine,
-            std::vector<std::unique_ptr<BatchBuilder>>& builders, PlannedCache* node_cache = nullptr);
+            std::vector<std::unique_ptr<BatchBuilder>>& builders, PlannedCache* disk_cache = nullptr);
 
   /// Begins anew at `position`, for that generation of batches; from the consumer's thread.
   void go_to(const Position& position, std::uint64_t generation);
@@ -66,7 +66,7 @@ class Scheduler {
   PlanOptions plan_options_;
   ReadEngine& engine_;
   std::vector<std::unique_ptr<BatchBuilder>>& builders_;
-  PlannedCache* const node_cache_;
+  PlannedCache* const disk_cache_;
   bool begins_ = false;  // no batch of the run was fed yet
   std::vector<ReadRequest> requests_;
   std::vector<RowTask*> unsent_;

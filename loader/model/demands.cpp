@@ -53,7 +53,7 @@ StorageDemand of_store(const StorageDemand& by_reads, const Stats& stats) {
   const StoreRates rates = store_rates(stats);
   if (rates.latency <= 0 || stats.samples == 0 || stats.last_reads.empty()) return by_reads;
   StorageDemand storage = by_reads;
-  if (!has_node_cache(stats))  // which has some of the rows
+  if (!has_disk_cache(stats))  // which has some of the rows
     storage.rows = std::max(1.0, static_cast<double>(stats.samples) / static_cast<double>(stats.reads.store.requests));
   const auto by_size = trend_of(stats.reads.store.answers);
   if (!by_size) return storage;

@@ -190,7 +190,7 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      "If others need the disk too."},
     {kRead, "read_options.engine",
      Words<&L::read_options, &ReadOptions::engine>::of<EngineKind::automatic, EngineKind::io_uring,
-                                                       EngineKind::in_worker, EngineKind::pread, EngineKind::gather>(),
+                                                       EngineKind::in_worker, EngineKind::pread, EngineKind::mmap>(),
      "How bytes are read: \"auto\" (io_uring, else threads), \"io_uring\", \"pread\", \"inline\" or \"mmap\". "
      "Batches are the same, and stats() says which one runs and why.",
      "To compare engines in `penstock bench`; hardly ever in a program."},

@@ -23,8 +23,8 @@ StoreRates store_rates(const Stats& stats) {
           .under_way = rate(waited, stats.wall)};
 }
 
-NodeCacheRates node_cache_rates(const Stats& stats) {
-  const NodeCacheStats& cache = stats.node_cache;
+DiskCacheRates disk_cache_rates(const Stats& stats) {
+  const DiskCacheStats& cache = stats.disk_cache;
   const auto hits = static_cast<double>(cache.hits), wanted = hits + static_cast<double>(cache.misses);
   return {.hit_share = wanted > 0 ? hits / wanted : 0,
           .read_bytes_per_s = rate(static_cast<double>(cache.bytes_read), stats.wall),
@@ -42,9 +42,9 @@ std::string store_text(const Stats& stats) {
   return text + text_of(", %llu connections made", number(store.connections));
 }
 
-std::string node_cache_text(const Stats& stats) {
-  const NodeCacheStats& cache = stats.node_cache;
-  const NodeCacheRates rates = node_cache_rates(stats);
+std::string disk_cache_text(const Stats& stats) {
+  const DiskCacheStats& cache = stats.disk_cache;
+  const DiskCacheRates rates = disk_cache_rates(stats);
   const auto bytes = [](std::uint64_t count) { return decimal_bytes_text(static_cast<double>(count)); };
   std::string text =
       text_of("%s of %llu blocks were there, %.1f MB/s read, %.1f MB/s written: %s and %s",
@@ -54,7 +54,7 @@ std::string node_cache_text(const Stats& stats) {
   if (cache.bytes_evicted != 0)
     text += ", " + bytes(cache.bytes_evicted) + " evicted in " + time_text(seconds_of(cache.evicting));
   if (cache.bypassed != 0) text += text_of(", %llu blocks not kept", number(cache.bypassed));
-  return text + "; " + bytes(cache.used) + " of " + bytes(cache.limit) + " in " + stats.node_cache_dir;
+  return text + "; " + bytes(cache.used) + " of " + bytes(cache.limit) + " in " + stats.disk_cache_dir;
 }
 
 }  // namespace penstock

@@ -16,15 +16,15 @@ struct StoreRates {
 };
 StoreRates store_rates(const Stats& stats);
 
-struct NodeCacheRates {
+struct DiskCacheRates {
   double hit_share = 0;  ///< of the blocks that were wanted, those that the disk had; 0 without any
   double read_bytes_per_s = 0, written_bytes_per_s = 0;
 };
-NodeCacheRates node_cache_rates(const Stats& stats);
+DiskCacheRates disk_cache_rates(const Stats& stats);
 
 /// "512.0 requests/s, 45.3 MB/s, 31.2 ms each: 1234 requests of 96.2 MB, 2 again, 1 hedged, 12 connections"
 std::string store_text(const Stats& stats);
 /// "98 % of 1234 blocks: 45.3 MB/s read, 1.2 MB/s written; 96.0 of 200.0 MB in /tmp/cache". Of stats that have one.
-std::string node_cache_text(const Stats& stats);
+std::string disk_cache_text(const Stats& stats);
 
 }  // namespace penstock

@@ -39,7 +39,7 @@ void add(Stats& sum, const Stats& more) {
     all.transform += output.transform;
   }
   add(static_cast<Counts&>(sum), more);
-  if (sum.node_cache_dir.empty()) sum.node_cache_dir = more.node_cache_dir;
+  if (sum.disk_cache_dir.empty()) sum.disk_cache_dir = more.disk_cache_dir;
   if (sum.block_offer.requests == 0) sum.block_offer = more.block_offer;
   sum.slowest.insert(sum.slowest.end(), more.slowest.begin(), more.slowest.end());
   std::ranges::stable_sort(sum.slowest, std::greater{}, &SlowSample::took);

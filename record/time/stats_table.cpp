@@ -22,9 +22,9 @@ void print_behind_read(std::ostream& out, const Stats& stats) {
     row("store", stats.reads.store.waited);
     out << store_text(stats) << "\n";
   }
-  if (!has_node_cache(stats)) return;
-  row("disk cache", stats.node_cache.reading + stats.node_cache.writing);
-  out << node_cache_text(stats) << "\n";
+  if (!has_disk_cache(stats)) return;
+  row("disk cache", stats.disk_cache.reading + stats.disk_cache.writing);
+  out << disk_cache_text(stats) << "\n";
 }
 
 void print_wait(std::ostream& out, const Stats& stats) {

@@ -244,7 +244,7 @@ class Judge {
           static_cast<unsigned long long>(offer.shuffle_block), 1 / offer.requests_then,
           offer.requests / offer.requests_then);
     }
-    if (!has_node_cache(stats_) && stats_.epochs > 0)
+    if (!has_disk_cache(stats_) && stats_.epochs > 0)
       text += "; with disk_cache later epochs have from the node's disk what was read once";
     return text;
   }

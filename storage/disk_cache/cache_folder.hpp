@@ -42,7 +42,7 @@ class FolderLock {
 /// is alone. Any number of threads may use it.
 class CacheFolder {
  public:
-  /// As NodeCache::open(). `recount` is called where no other process uses the folder, and returns the bytes that
+  /// As DiskCache::open(). `recount` is called where no other process uses the folder, and returns the bytes that
   /// it takes.
   CacheFolder(std::filesystem::path path, std::uint64_t limit,
               const std::function<std::uint64_t(const CacheFolder&)>& recount);

@@ -22,7 +22,7 @@ struct CachePlace {
 /// (SLURM_TMPDIR, JOB_TMPDIR, PBS_JOBFS, TMPDIR), else in /tmp.
 std::filesystem::path cache_path(const std::filesystem::path& dir);
 
-/// Opens the folder, which is made where `make` and it is not there. Throws as NodeCache::open() does.
+/// Opens the folder, which is made where `make` and it is not there. Throws as DiskCache::open() does.
 CachePlace open_cache_place(const std::filesystem::path& path, bool make);
 
 /// Why a file system with this number (statfs(2)) cannot hold a cache: "NFS"; empty where it can.

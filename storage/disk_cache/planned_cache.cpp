@@ -48,9 +48,9 @@ struct PlannedCache::State {
     std::uint64_t block;
   };
 
-  State(std::shared_ptr<NodeCache> node_cache, const Dataset& of, const Program& compiled, const Selection& chosen,
+  State(std::shared_ptr<DiskCache> disk_cache, const Dataset& of, const Program& compiled, const Selection& chosen,
         std::shared_ptr<const Windows> of_windows, const PlanOptions& plan_options)
-      : cache(std::move(node_cache)),
+      : cache(std::move(disk_cache)),
         dataset(of),
         program(compiled),
         selection(chosen),
@@ -63,7 +63,7 @@ struct PlannedCache::State {
   void say_again(std::uint64_t from);
   void told(std::uint32_t file, std::uint64_t block) noexcept;
 
-  const std::shared_ptr<NodeCache> cache;
+  const std::shared_ptr<DiskCache> cache;
   const Dataset dataset;
   const Program& program;
   const Selection& selection;
@@ -213,7 +213,7 @@ void PlannedCache::State::told(std::uint32_t number, std::uint64_t block) noexce
   }));
 }
 
-PlannedCache::PlannedCache(std::shared_ptr<NodeCache> cache, const Dataset& dataset, const Program& program,
+PlannedCache::PlannedCache(std::shared_ptr<DiskCache> cache, const Dataset& dataset, const Program& program,
                            const Selection& selection, std::shared_ptr<const Windows> windows, const PlanOptions& plan)
     : state_(std::make_shared<State>(std::move(cache), dataset, program, selection, std::move(windows), plan)) {
   guard_against_sigbus();
@@ -278,12 +278,12 @@ void PlannedCache::wait_planned() {
   state_->changed.wait(lock, [this] { return state_->looked; });
 }
 
-NodeCacheStats PlannedCache::stats() const {
-  NodeCacheStats stats;
+DiskCacheStats PlannedCache::stats() const {
+  DiskCacheStats stats;
   for (const auto& object : state_->objects) stats += object->stats();
   // Of a block that is not there nobody asks the object, and one that was not sound comes from the store too.
   stats.misses = state_->missed.load(std::memory_order_relaxed);
-  const NodeCacheStats all = state_->cache->stats();
+  const DiskCacheStats all = state_->cache->stats();
   stats.bytes_evicted = all.bytes_evicted;
   stats.evicting = all.evicting;
   stats.used = all.used;
@@ -338,7 +338,7 @@ std::shared_ptr<PlannedCache> open_planned_cache(const PlannedCacheOptions& opti
   if (options.folder.empty() || !dataset.in_store()) return nullptr;
   std::shared_ptr<PlannedCache> cache;
   const auto failure = caught([&] {
-    cache = std::make_shared<PlannedCache>(NodeCache::open(options.folder, options.limit), dataset, program, selection,
+    cache = std::make_shared<PlannedCache>(DiskCache::open(options.folder, options.limit), dataset, program, selection,
                                            std::move(windows), plan);
   });
   if (failure != nullptr) note = "no cache on the node's disk: " + error_of(failure).cause();

@@ -12,19 +12,19 @@
 #include <order/selection.hpp>
 #include <order/windows/windows.hpp>
 #include <penstock/dataset.hpp>
-#include <storage/disk_cache/node_cache.hpp>
-#include <storage/read/node_cache_use.hpp>
+#include <storage/disk_cache/disk_cache.hpp>
+#include <storage/read/disk_cache_use.hpp>
 #include <transforms/program/program.hpp>
 
 namespace penstock {
 
-/// What the engine of stores is given (EngineOptions::node_cache). A thread of its own looks at the plan; until it has,
+/// What the engine of stores is given (EngineOptions::disk_cache). A thread of its own looks at the plan; until it has,
 /// blocks are kept where there is room.
-class PlannedCache : public NodeCacheUse {
+class PlannedCache : public DiskCacheUse {
  public:
   /// All that is given is copied, but the program and the selection, which must live as long. `windows` may be null.
   /// Throws Error, where the cache cannot be used; the loader then goes on without, and says why.
-  PlannedCache(std::shared_ptr<NodeCache> cache, const Dataset& dataset, const Program& program,
+  PlannedCache(std::shared_ptr<DiskCache> cache, const Dataset& dataset, const Program& program,
                const Selection& selection, std::shared_ptr<const Windows> windows, const PlanOptions& plan);
   ~PlannedCache() override;
 
@@ -34,7 +34,7 @@ class PlannedCache : public NodeCacheUse {
   void reached(const Position& position, bool begins) noexcept;
   /// Of this loader; bytes_evicted, evicting, used and limit are of the folder, as this process sees it. Misses are
   /// blocks that came from the store.
-  NodeCacheStats stats() const;
+  DiskCacheStats stats() const;
   const std::filesystem::path& path() const;
   std::string note() const;  ///< what people should know: "cache at DIR: ..."; empty: nothing
   /// Waits until the plan has been looked at, for tests and tools.

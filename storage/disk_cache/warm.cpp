@@ -51,7 +51,7 @@ struct WarmRange {
 
 class Warming {
  public:
-  Warming(NodeCache& cache, const Dataset& dataset, const std::function<bool(std::uint64_t, std::uint64_t)>& progress)
+  Warming(DiskCache& cache, const Dataset& dataset, const std::function<bool(std::uint64_t, std::uint64_t)>& progress)
       : cache_(cache), dataset_(dataset), progress_(progress) {
     reader_ = object_store().reader([this](std::uint64_t tag, std::exception_ptr failure) {
       const std::scoped_lock lock(mutex_);
@@ -145,7 +145,7 @@ class Warming {
     if (!progress_(warmed_.bytes, warmed_.total)) throw Error::resource("interrupted");
   }
 
-  NodeCache& cache_;
+  DiskCache& cache_;
   const Dataset& dataset_;
   const std::function<bool(std::uint64_t, std::uint64_t)>& progress_;
   Warmed warmed_;
@@ -158,7 +158,7 @@ class Warming {
 
 }  // namespace
 
-Warmed warm(NodeCache& cache, const Dataset& dataset,
+Warmed warm(DiskCache& cache, const Dataset& dataset,
             const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
   return Warming(cache, dataset, progress).run();
 }

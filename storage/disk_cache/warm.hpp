@@ -5,7 +5,7 @@
 #include <functional>
 
 #include <penstock/dataset.hpp>
-#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/disk_cache.hpp>
 
 namespace penstock {
 
@@ -18,7 +18,7 @@ struct Warmed {
 /// Brings the objects of a dataset in the order of its files, as long as there is room: nothing is evicted for them
 /// that somebody wants. `progress(done, total)` is called some times a second; where it is false, Error: resource,
 /// "interrupted". Throws Error: invalid_argument, for a dataset that lies in no store; what reading throws.
-Warmed warm(NodeCache& cache, const Dataset& dataset,
+Warmed warm(DiskCache& cache, const Dataset& dataset,
             const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress);
 
 }  // namespace penstock

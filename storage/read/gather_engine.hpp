@@ -24,7 +24,7 @@ class GatherEngine : public ReadEngine {
   explicit GatherEngine(std::shared_ptr<EngineCore> core, bool scattered = true);
   ~GatherEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
-  EngineKind kind() const override { return EngineKind::gather; }
+  EngineKind kind() const override { return EngineKind::mmap; }
   bool synchronous() const override { return true; }
   void submit(std::span<const ReadRequest> requests) override;
   EngineStats stats() const override { return core_->counters.total(); }

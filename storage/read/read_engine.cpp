@@ -1,5 +1,6 @@
 #include <array>
 
+#include <base/names/hints.hpp>
 #include <penstock/error.hpp>
 #include <penstock/storage.hpp>
 
@@ -15,10 +16,9 @@ std::string_view name(EngineKind kind) {
 EngineKind engine_named(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if (kNames[i] == name && kNames[i] != "store") return static_cast<EngineKind>(i);
-  const std::string refusal = "no read engine is named \"" + std::string(name) + "\": ";
-  if (name == "direct") throw Error::invalid_argument(refusal + "it is inline now");
-  if (name == "gather") throw Error::invalid_argument(refusal + "it is mmap now");
-  throw Error::invalid_argument(refusal + "auto, io_uring, inline, pread or mmap");
+  const std::string hint = hint_for("engine", name);
+  throw Error::invalid_argument("no read engine is named \"" + std::string(name) + "\"" +
+                                (hint.empty() ? ": auto, io_uring, inline, pread or mmap" : hint));
 }
 
 EngineStats& EngineStats::operator+=(const EngineStats& other) {

@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-class NodeCacheUse;
+class DiskCacheUse;
 
 /// The CRC-32C of what a read brought, where the engine has computed it on the way.
 struct ReadSum {
@@ -74,7 +74,7 @@ struct EngineOptions {
   unsigned depth = 256;  ///< requests in flight per ring
   std::uint64_t merge_gap_bytes = 32 << 10;              ///< extents this close are read as one
   std::uint64_t merge_bytes = 1 << 20;                   ///< as long as the read stays within this
-  std::shared_ptr<NodeCacheUse> node_cache = {};         ///< of what is read from stores; null: nothing is kept
+  std::shared_ptr<DiskCacheUse> disk_cache = {};         ///< of what is read from stores; null: nothing is kept
   std::uint64_t block_window = std::uint64_t{64} << 20;  ///< bytes of whole blocks for it that are on their way at once
 };
 

@@ -15,7 +15,7 @@
 #include <formats/places/object_store.hpp>
 #include <penstock/error.hpp>
 #include <storage/read/coalesce.hpp>
-#include <storage/read/node_cache_use.hpp>
+#include <storage/read/disk_cache_use.hpp>
 #include <storage/read/store_engine.hpp>
 
 namespace penstock {
@@ -52,7 +52,7 @@ StoredRange blocks_around(const Extent& extent, std::uint64_t block, std::uint64
 }
 
 // Of `wanted`, without what the cache has at either end.
-StoredRange missing_of(StoredRange wanted, std::uint32_t file, std::uint64_t block, const NodeCacheUse& cache) {
+StoredRange missing_of(StoredRange wanted, std::uint32_t file, std::uint64_t block, const DiskCacheUse& cache) {
   while (wanted.begin < wanted.end && cache.has(file, wanted.begin / block))
     wanted.begin = std::min(wanted.begin + block, wanted.end);
   while (wanted.begin < wanted.end && cache.has(file, (wanted.end - 1) / block))
@@ -68,13 +68,13 @@ StoredRange missing_of(StoredRange wanted, std::uint32_t file, std::uint64_t blo
 
 struct StoreEngine::State {
   State(const Dataset& of, const EngineOptions& engine_options, OnRead answer_to,
-        std::shared_ptr<NodeCacheUse> node_cache)
+        std::shared_ptr<DiskCacheUse> disk_cache)
       : dataset(of),
         options(engine_options),
         core(
             of.file_count(), [of](std::uint32_t file) { return of.file(file); }, {.root = of.path()},
             std::move(answer_to)),
-        cache(std::move(node_cache)) {}
+        cache(std::move(disk_cache)) {}
 
   void push(std::span<const ReadRequest> requests);
   void push_again(std::span<const ReadRequest> requests);
@@ -97,7 +97,7 @@ struct StoreEngine::State {
   const Dataset dataset;
   const EngineOptions options;
   EngineCore core;
-  const std::shared_ptr<NodeCacheUse> cache;
+  const std::shared_ptr<DiskCacheUse> cache;
   std::unique_ptr<RangeReader> reader;
 
   std::shared_mutex sending;  // shared by those who hand reads to the store; guards `cancelled`
@@ -383,7 +383,7 @@ void StoreEngine::State::cancel() noexcept {
 }
 
 StoreEngine::StoreEngine(const Dataset& dataset, const EngineOptions& options, OnRead on_read,
-                         std::unique_ptr<ReadEngine> local, std::shared_ptr<NodeCacheUse> cache)
+                         std::unique_ptr<ReadEngine> local, std::shared_ptr<DiskCacheUse> cache)
     : local_(std::move(local)),
       state_(std::make_shared<State>(dataset, options, std::move(on_read), std::move(cache))) {
   state_->reader = object_store().reader([state = state_.get()](std::uint64_t tag, std::exception_ptr failure) {

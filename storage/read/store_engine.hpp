@@ -23,7 +23,7 @@ class StoreEngine : public ReadEngine {
   /// `local`: for files, null where there are none. `cache`: null without one. Throws Error: unsupported, where stores
   /// cannot be read here; resource, where there is no thread for the cache.
   StoreEngine(const Dataset& dataset, const EngineOptions& options, OnRead on_read, std::unique_ptr<ReadEngine> local,
-              std::shared_ptr<NodeCacheUse> cache);
+              std::shared_ptr<DiskCacheUse> cache);
   ~StoreEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
   bool abandoned() const override { return abandoned_ || (local_ != nullptr && local_->abandoned()); }

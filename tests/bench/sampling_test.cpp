@@ -75,7 +75,7 @@ TEST_CASE("the comparison finds that windows read what they deliver, and that fa
         doctest::Approx(fps.coverage.mean).epsilon(0.1));  // another first point
 
   const std::string text = to_text(report), html = to_html(report);
-  CHECK(text.find("--order progressive") != std::string::npos);
+  CHECK(text.find("--point-order progressive") != std::string::npos);
   CHECK(html.find("http") == std::string::npos);
   CHECK(html.find("<script") == std::string::npos);
   const auto json = nlohmann::json::parse(to_json(report));

@@ -39,7 +39,7 @@ void write_source(const fs::path& folder, const std::string& content) {
 std::vector<Variant> variants_of(const std::string& content) {
   const FieldChain cls{"cls", label()};
   if (content == "arrays") {
-    return {{"windows", {{"npy", array::random_window(3)}, cls}, {}}, {"bytes", {{"npy", raw()}, cls}, {}}};
+    return {{"windows", {{"npy", array::random_slice(3)}, cls}, {}}, {"bytes", {{"npy", raw()}, cls}, {}}};
   }
   if (content == "clouds") {
     return {{"points", {{"las", points::sample(16) | points::center()}, cls}, {}},

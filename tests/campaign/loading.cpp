@@ -54,7 +54,7 @@ std::optional<std::string> compare(const Batch& batch, const Rows* expected, std
 
 LoaderOptions draw_options(const Dataset& dataset, const Variant& variant, Draws& draws) {
   static constexpr std::array kEngines{EngineKind::automatic, EngineKind::in_worker, EngineKind::pread,
-                                       EngineKind::gather, EngineKind::io_uring};
+                                       EngineKind::mmap, EngineKind::io_uring};
   LoaderOptions options{.batch_size = static_cast<std::uint32_t>(1 + below(draws, 7)),
                         .shuffle = one_in(draws, 2),
                         .seed = kSeed,

@@ -94,7 +94,7 @@ void add_texts(const Seeds& seeds) {
       "follow('jpg') | boxes()",
       "label()",
       "raw()",
-      "array.random_window(16) | array.cast(\"int32\")",
+      "array.random_slice(16) | array.cast(\"int32\")",
       "follow(jpg) | image.resize(1, 2) | keypoints()",
       "array.decode()",
       "image.decode()"};

@@ -126,7 +126,7 @@ LoaderOptions with_engine(EngineKind kind, unsigned threads = 0) {
 std::vector<Setup> setups() {
   std::vector<Setup> all{
       {"inline", [] { return with_engine(EngineKind::in_worker); }},
-      {"mmap", [] { return with_engine(EngineKind::gather); }},
+      {"mmap", [] { return with_engine(EngineKind::mmap); }},
       {"pread", [] { return with_engine(EngineKind::pread, 3); }},
       {"batch_transform",
        [] {

@@ -19,9 +19,9 @@ LoaderOptions image_options() {
   options.shuffle = true;
   options.seed = 11;
   options.transforms = {{"png", image::random_resized_crop(24) | image::random_horizontal_flip() |
-                                image::normalize({0.5F, 0.4F, 0.3F}, {0.2F, 0.3F, 0.4F})},
-                    {"cls", label()},
-                    {"stored", field("png") | raw()}};
+                                    image::normalize({0.5F, 0.4F, 0.3F}, {0.2F, 0.3F, 0.4F})},
+                        {"cls", label()},
+                        {"stored", field("png") | raw()}};
   return options;
 }
 
@@ -45,8 +45,7 @@ TEST_CASE("batches do not depend on workers, prefetch, engine or packing") {
   std::vector<Dataset> packings{source};
   for (const std::string& format : written_formats()) packings.push_back(packed(source, folder / format, format));
   for (const Dataset& dataset : packings) {
-    for (const EngineKind engine :
-         {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+    for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::mmap}) {
       for (const unsigned workers : {1U, 2U, 7U}) {
         for (const unsigned prefetch : {1U, 4U}) {
           LoaderOptions options = image_options();
@@ -81,7 +80,11 @@ TEST_CASE("explain() tells the sample behind a row, where its bytes lie, and wha
     write_file(folder / ("data/" + number_key(i) + ".npy"), npy_file(rows, "(40,)"));
   for (const std::string& format : written_formats()) {
     const Dataset dataset = packed(open(folder / "data"), folder / format, format);
-    Loader loader(dataset, {.batch_size = 4, .shuffle = true, .seed = 3, .workers = 1, .transforms = {{"npy", array::random_window(5)}, {"whole", field("npy") | raw()}}});
+    Loader loader(dataset, {.batch_size = 4,
+                            .shuffle = true,
+                            .seed = 3,
+                            .workers = 1,
+                            .transforms = {{"npy", array::random_slice(5)}, {"whole", field("npy") | raw()}}});
     const Batch batch = loader.at(2, 1);
     for (std::uint32_t row = 0; row < batch.size(); ++row) {
       const RowAccount account = loader.explain(batch, row);
@@ -93,7 +96,7 @@ TEST_CASE("explain() tells the sample behind a row, where its bytes lie, and wha
       const auto first = static_cast<int>(batch["npy"].as<float>()[std::size_t{5} * row]);
       REQUIRE(account.outputs[0].account.outcomes.steps.size() == 1);
       CHECK(account.outputs[0].account.outcomes.steps[0] ==
-            StepOutcome{"array.random_window(5)",
+            StepOutcome{"array.random_slice(5)",
                         "drew rows " + std::to_string(first) + " to " + std::to_string(first + 4) + " of 40"});
       const OutputOrigin& whole = account.outputs[1];
       REQUIRE(whole.offset.has_value());

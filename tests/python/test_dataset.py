@@ -103,7 +103,7 @@ def test_chains_read_as_they_were_written():
         ps.follow("jpg") | ps.image.decode() | ps.image.cast("int64"),
         ps.follow("jpg") | ps.boxes(),
         ps.follow("jpg") | ps.keypoints(),
-        ps.array.random_window(7) | ps.array.cast("bfloat16"),
+        ps.array.random_slice(7) | ps.array.cast("bfloat16"),
         ps.array.decode(),
         ps.raw(),
         ps.label(),

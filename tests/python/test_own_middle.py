@@ -142,7 +142,7 @@ def test_images_of_sizes_of_their_own_have_one_shape_behind_a_function(tmp_path)
 
 
 def test_arrays_and_points_go_on_too(arrays, tmp_path):
-    fields = {"npy": ps.transform(lambda row: row * 2) | ps.array.random_window(3) | ps.array.cast("float64")}
+    fields = {"npy": ps.transform(lambda row: row * 2) | ps.array.random_slice(3) | ps.array.cast("float64")}
     for batch in ps.Loader(arrays, transforms=fields, batch_size=8):
         assert batch["npy"].shape == (8, 3) and batch["npy"].dtype == np.float64
         np.testing.assert_array_equal(np.diff(batch["npy"]), 2)
@@ -176,8 +176,8 @@ def test_what_does_not_fit_is_told_with_output_and_step(images, arrays):
         rows_of(images, CROP | turned | END)
     with pytest.raises(ps.Error, match=r'gave uint8 \(3, 24, 20\) to .*\(H, W, C\) with.*without layout="HWC"'):
         rows_of(images, CROP | ps.transform(lambda row: np.moveaxis(row, 2, 0), layout="HWC") | END)
-    with pytest.raises(ps.Error, match=r"gave int64 \(\) to array.random_window\(3\): .* needs arrays of rows"):
-        list(ps.Loader(arrays, transforms={"npy": ps.transform(lambda row: 3) | ps.array.random_window(3)}))
+    with pytest.raises(ps.Error, match=r"gave int64 \(\) to array.random_slice\(3\): .* needs arrays of rows"):
+        list(ps.Loader(arrays, transforms={"npy": ps.transform(lambda row: 3) | ps.array.random_slice(3)}))
     sample = ps.sample_transform(lambda jpg: {"jpg": jpg.astype("float32")}, ["jpg"], after={"jpg": END})
     with pytest.raises(ps.Error, match=r"sample_transform\(.*lambda>\) gave float32 \(3, 24, 20\) to image.normalize"):
         list(ps.Loader(images, transforms={"jpg": CROP}, sample_transform=sample))

@@ -39,7 +39,7 @@ def data_fixture(tmp_path_factory):
     penstock("synth", "images", "photos", "-n", "40", "--seed", "1")
     penstock("pack", "photos", "train.tar.d", "--format", "tar")
     penstock("synth", "clouds", "trees", "-n", "40", "--points", "2000")
-    penstock("pack", "trees", "trees.tar.d", "--format", "tar", "--order", "progressive")
+    penstock("pack", "trees", "trees.tar.d", "--format", "tar", "--point-order", "progressive")
     with h5py.File(folder / "volumes.h5", "w") as file:
         file["volume"] = np.zeros((16, 8, 64, 64), np.float32)
     return folder

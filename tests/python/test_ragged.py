@@ -487,7 +487,7 @@ def test_longer_rows_than_a_length_are_an_error_unless_they_are_cut(folder):
             {"png": ps.image.random_crop(16), "labels.json": ps.follow("png") | ps.array.decode(ragged=True)},
             "has no items",
         ),
-        ({"npy": ps.array.decode(ragged=True) | ps.array.random_window(2)}, "makes rows alike"),
+        ({"npy": ps.array.decode(ragged=True) | ps.array.random_slice(2)}, "makes rows alike"),
         ({"npy": FIELDS["npy"] | ps.pad() | ps.array.cast("float16")}, "must come before"),
         ({"npy": ps.lengths()}, "needs follow"),
         ({"png": ps.image.decode(ragged=True) | ps.pad()}, "sizes of their own"),

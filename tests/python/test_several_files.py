@@ -297,7 +297,7 @@ def test_each_way_to_read_has_the_widened_values(tmp_path):
             assert "engine" in str(error) or "io_uring" in str(error)
             continue
         assert np.array_equal(got, want)
-    window = dict(rows(dataset, ps.array.random_window(2)))
+    window = dict(rows(dataset, ps.array.random_slice(2)))
     assert all(value.dtype == "int32" and value.shape == (2,) for value in window.values())
     told = info(tmp_path / "x")
     assert "int16 (4,) in a.h5 and uint16 (4,) in b.h5 (widened)" in told
@@ -367,7 +367,7 @@ def test_rows_of_other_numbers_are_ragged(tmp_path, door):
         sides = numbers("int16", 1, (2, *shape)), numbers("int32", 2, (3, *shape))
         for paths, files in both_orders(tmp_path / str(shape), "hdf5", *sides):
             check_values(outcome(paths, door, ps.array.decode(ragged=True)), files, np.dtype("int32"))
-            window = outcome(paths, door, ps.array.random_window(2))
+            window = outcome(paths, door, ps.array.random_slice(2))
             assert {value.shape for value in window.values()} == {(2, *shape)}
             for chain in (None, ps.array.decode(), ps.array.decode("float32"), ps.label()):
                 check_refused(outcome(paths, door, chain), paths, "(2,", "(3,")

@@ -35,7 +35,7 @@ def packed_fixture(tmp_path_factory):
 @pytest.fixture(name="trees", scope="module")
 def trees_fixture(tmp_path_factory):
     clouds = ["clouds", "-n", "120", "--num-classes", "3", "--points", "4000"]
-    return made(tmp_path_factory.mktemp("points"), clouds, ["--order", "progressive"])
+    return made(tmp_path_factory.mktemp("points"), clouds, ["--point-order", "progressive"])
 
 
 def train(*arguments, script="train.py"):

@@ -103,6 +103,7 @@ OLD_STEPS = {
     "points.sample(8, method=fps, few=ragged)": "points.sample(8, method=fps, if_fewer=ragged)",
     "points.finite()": "points.drop_nonfinite()",
     "points.mask()": "points.valid_mask()",
+    "array.random_window(3)": "array.random_slice(3)",
     "mask()": "valid_mask()",
     "inside()": "window_valid()",
     "label(classes=3)": "label(3)",

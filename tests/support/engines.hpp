@@ -29,7 +29,7 @@ struct EngineUnderTest {
 inline std::vector<EngineUnderTest> engines_under_test() {
   std::vector<EngineUnderTest> engines{
       {"inline", EngineKind::in_worker, {}},
-      {"mmap", EngineKind::gather, {}},
+      {"mmap", EngineKind::mmap, {}},
       {"pread, 4 threads", EngineKind::pread, {.threads = 4}},
       {"pread, nothing merged", EngineKind::pread, {.threads = 2, .merge_gap_bytes = 0, .merge_bytes = 0}},
   };
@@ -57,7 +57,7 @@ inline std::unique_ptr<ReadEngine> make_engine(const EngineUnderTest& engine, st
   switch (engine.kind) {
     case EngineKind::in_worker:
       return std::make_unique<InWorkerEngine>(std::move(core), std::move(filter));
-    case EngineKind::gather:
+    case EngineKind::mmap:
       return std::make_unique<GatherEngine>(std::move(core));
     case EngineKind::pread:
       return std::make_unique<PreadEngine>(std::move(core), engine.options, std::move(filter));

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include <formats/places/object_store.hpp>
-#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/disk_cache.hpp>
 
 namespace penstock::test {
 

@@ -8,7 +8,7 @@ export OMP_NUM_THREADS=1 # where other programs run, PyTorch's threads wait for 
 "$1" synth images photos -n 100
 "$1" pack photos train.tar.d --format tar
 "$1" synth clouds trees -n 40 --points 2000
-"$1" pack trees trees.tar.d --format tar --order progressive
+"$1" pack trees trees.tar.d --format tar --point-order progressive
 "$2" | tee output
 grep -q '^64 images, first loss' output
 grep -q '^36 images, first loss' output

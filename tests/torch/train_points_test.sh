@@ -3,7 +3,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/training.sh"
 
 "$penstock" synth clouds trees -n 120 --num-classes 3 --points 4000 2>&1
-"$penstock" pack trees trees.tar.d --format tar --order progressive 2>&1
+"$penstock" pack trees trees.tar.d --format tar --point-order progressive 2>&1
 small='--points 64 --width 8 --batch-size 8 --every 10'
 
 echo "== training"

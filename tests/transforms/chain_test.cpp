@@ -52,7 +52,7 @@ TEST_CASE("a chain prints as it is written, in one spelling") {
         "cast(bfloat16) | "
         "image.channels_last()");
   CHECK(to_string(follow("jpg") | boxes()) == "follow(jpg) | boxes()");
-  CHECK(to_string(array::decode() | array::random_window(16)) == "array.decode() | array.random_window(16)");
+  CHECK(to_string(array::decode() | array::random_slice(16)) == "array.decode() | array.random_slice(16)");
   CHECK(to_string(image::resize(256) | image::center_crop(224)) == "image.resize(256) | image.center_crop(224)");
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("a chain's text reads back as the same chain") {
       follow("jpg") | boxes(),
       follow("jpg") | keypoints(),
       field("seg.png") | follow("jpg") | array::cast(DType::i64),
-      array::decode() | array::random_window(16),
+      array::decode() | array::random_slice(16),
       label(),
       raw()};
   for (const Chain& chain : chains) {
@@ -214,14 +214,14 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
           "image.decode() must come before image.random_horizontal_flip(0.5)");
   refuses("jpg", image::normalize(kMean, kDeviation) | image::normalize(kMean, kDeviation), "follows image.normalize");
   refuses("jpg", image::cast(DType::f32) | image::normalize(kMean, kDeviation), "must come before cast(float32)");
-  refuses("jpg", image::decode() | array::random_window(2), "do not mix");
+  refuses("jpg", image::decode() | array::random_slice(2), "do not mix");
   refuses("jpg", array::decode(), "holds images (jpeg), not arrays");
   refuses("npy", image::resize(8), "field \"npy\" is a float32 array (5, 2), not an image");
   refuses("cls", label() | array::cast(DType::f32), "label() stands alone");
   refuses("jpg", raw() | image::decode(), "raw() stands alone");
   refuses("jpg", label(), "label() does not fit field \"jpg\", which holds images");
   refuses("npy", array::cast(DType::f32) | array::decode(), "follows cast(float32)");
-  refuses("npy", array::random_window(2) | array::decode(), "array.decode() must come first");
+  refuses("npy", array::random_slice(2) | array::decode(), "array.decode() must come first");
   refuses("jpg", image::decode() | field("jpg"), "field() must come first");
   refuses("jpg", image::decode() | follow("png"), "follow() must come before the steps");
   refuses_writing([] { return field("jpg||png"); }, "has an empty name");
@@ -244,7 +244,7 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses_writing([] { return image::normalize(kMean, {1, 0, 1}); }, "deviations above 0");
   refuses("jpg", image::cast(DType::i64), "float32, float16, bfloat16, uint8 or uint16");
   refuses("jpg", image::normalize(kMean, kDeviation) | image::cast(DType::u8), "do not fit uint8");
-  refuses_writing([] { return array::random_window(0); }, "array.random_window() needs at least 1 row");
+  refuses_writing([] { return array::random_slice(0); }, "array.random_slice() needs at least 1 row");
   refuses_writing([] { return image::random_posterize(-1); }, "image.random_posterize() keeps 0 to 8 bits");
   refuses_writing([] { return image::random_posterize(9); }, "image.random_posterize() keeps 0 to 8 bits");
   refuses_writing([] { return image::resize(8, "cubic"); }, "not \"cubic\"");
@@ -263,7 +263,7 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses(
       "jpg", by_hand,
       "output \"jpg\" = image.random_horizontal_flip(2): image.random_horizontal_flip() needs probability from 0 to 1");
-  refuses("cls", array::random_window(1), "arrays of rows");
+  refuses("cls", array::random_slice(1), "arrays of rows");
 }
 
 TEST_CASE("numbers in text are never delivered as the bytes of their digits") {
@@ -284,7 +284,7 @@ TEST_CASE("numbers in text are never delivered as the bytes of their digits") {
     CHECK(said(field, array::cast(DType::f32)) == "output \"" + field + "\" = cast(float32)" + f32);
     CHECK(said(field, array::cast(DType::i16)).find("array.decode(\"int16\")") != std::string::npos);
     CHECK(said(field, parse_chain("array.cast(int16)")).find("array.decode(\"int16\")") != std::string::npos);
-    CHECK(said(field, array::random_window(1)).find(" is text") != std::string::npos);
+    CHECK(said(field, array::random_slice(1)).find(" is text") != std::string::npos);
     CHECK(said(field, penstock::field("npy|" + field) | array::decode()).find(" is text") != std::string::npos);
     CHECK(said(field, array::decode({.dtype = DType::f32})) == "float32");
     CHECK(said(field, raw()) == "uint8");

@@ -364,7 +364,7 @@ TEST_CASE("raw() delivers the stored bytes, also none") {
   }
 }
 
-TEST_CASE("random_window() asks for its rows alone, and decodes the same from them as from everything") {
+TEST_CASE("random_slice() asks for its rows alone, and decodes the same from them as from everything") {
   std::vector<float> values(300);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   const FieldSchema plain{.name = "x", .codec = "raw", .dtype = DType::f32, .shape = {100, 3}, .fixed = true};
@@ -374,7 +374,7 @@ TEST_CASE("random_window() asks for its rows alone, and decodes the same from th
     const Bytes& stored = fields.values[0];
     const Bytes header = codec_named(is_npy ? "npy" : "raw")->header(stored);
     const Program program =
-        compiled(fields, {{"x", array::decode() | array::random_window(5) | array::cast(DType::f64)}});
+        compiled(fields, {{"x", array::decode() | array::random_slice(5) | array::cast(DType::f64)}});
     CHECK(program.outputs()[0].shape == Shape{5, 3});
     std::vector<double> starts;
     for (std::uint64_t sample = 0; sample < 40; ++sample) {
@@ -404,10 +404,10 @@ TEST_CASE("random_window() asks for its rows alone, and decodes the same from th
 TEST_CASE("arrays of another shape or dtype than the first are shape errors that name both") {
   Fields fields = one({.name = "x", .codec = "npy"}, npy("<f4", {4, 2}, Bytes(32)));
   const Program all = compiled(fields, {{"x", array::decode()}}),
-                window = compiled(fields, {{"x", array::random_window(4)}});
+                window = compiled(fields, {{"x", array::random_slice(4)}});
   fields.values[0] = npy("<f4", {3, 2}, Bytes(24));
   CHECK(contains(message([&] { fill(all, fields); }), "is float32 (3, 2), but the output is float32 (4, 2)"));
-  CHECK(contains(message([&] { fill(window, fields); }), "has 3 rows, fewer than array.random_window(4)"));
+  CHECK(contains(message([&] { fill(window, fields); }), "has 3 rows, fewer than array.random_slice(4)"));
   fields.values[0] = npy("<f8", {4, 2}, Bytes(64));
   CHECK(contains(message([&] { fill(all, fields); }), "is float64 (4, 2)"));
   fields.values[0] = npy("<f4", {}, Bytes(4));

@@ -33,7 +33,7 @@ const StepTable& Elements::table() {
 
 const StepTable& Window::table() {
   static const TableOf<Window> table{
-      "array.random_window", "Consecutive rows at a random place; only those are read where the index knows the rows.",
+      "array.random_slice", "Consecutive rows at a random place; only those are read where the index knows the rows.",
       Parameter{"rows", &Window::rows, required({.least = 1, .refusal = "needs at least 1 row", .unit = "rows"}),
                 "how many"}};
   return table;

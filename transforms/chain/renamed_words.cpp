@@ -28,6 +28,7 @@ constexpr RenamedStep kSteps[] = {
     {"points.dropout", "points.random_dropout"},
     {"points.shuffle", "points.random_shuffle"},
     {"points.finite", "points.drop_nonfinite"},
+    {"array.random_window", "array.random_slice"},
 };
 
 constexpr RenamedParameter kParameters[] = {

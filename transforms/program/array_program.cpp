@@ -36,7 +36,7 @@ std::string text(DType dtype, const Shape& shape) {
 // Where a sample's window begins, among `rows` rows.
 std::int64_t window_start(const ArrayPlan& plan, std::int64_t rows, const SampleContext& sample) {
   if (rows < plan.window) {
-    throw Error::shape("has " + std::to_string(rows) + " rows, fewer than array.random_window(" +
+    throw Error::shape("has " + std::to_string(rows) + " rows, fewer than array.random_slice(" +
                        std::to_string(plan.window) + ")");
   }
   Random random(sample.seed, sample.epoch, sample.draws(), plan.transform);
@@ -164,7 +164,7 @@ class ArrayRunner final : public OutputRunner {
     ranges_.clear();
     if (peeked.codec == nullptr ||
         !peeked.codec->select(header, {start, start + static_cast<std::uint64_t>(plan_.window)}, ranges_)) {
-      throw Error::unsupported("array.random_window() of a value that cannot be cut into rows");
+      throw Error::unsupported("array.random_slice() of a value that cannot be cut into rows");
     }
     std::uint64_t length = 0;
     for (const ByteRange& range : ranges_) length += range.end - range.begin;
@@ -188,7 +188,7 @@ class ArrayRunner final : public OutputRunner {
     return Error::shape(
         "is " + text(layout.dtype, layout.shape) + ", but the output is " +
         text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
-        "; array.decode(ragged=True) takes values of different lengths, array.random_window(rows) equally "
+        "; array.decode(ragged=True) takes values of different lengths, array.random_slice(rows) equally "
         "many rows of each, raw() the stored bytes");
   }
 
@@ -333,9 +333,9 @@ void plan_step(const OutputRequest& request, std::size_t i, ArrayPlan& plan) {
   if (step.is<step::Elements>() && i != 0 && !(i == 1 && request.own_codec() != nullptr))
     throw request.misuse("array.decode() must come first");
   if (const auto* window = step.as<step::Window>()) {
-    if (plan.window != 0) throw request.misuse("array.random_window() stands twice");
-    if (plan.ragged) throw request.misuse("array.random_window() makes rows alike, which ragged=True does not");
-    if (plan.shape.empty()) throw request.misuse("array.random_window() needs arrays of rows, not single numbers");
+    if (plan.window != 0) throw request.misuse("array.random_slice() stands twice");
+    if (plan.ragged) throw request.misuse("array.random_slice() makes rows alike, which ragged=True does not");
+    if (plan.shape.empty()) throw request.misuse("array.random_slice() needs arrays of rows, not single numbers");
     plan.window = window->rows;
     plan.shape[0] = window->rows;
     plan.transform = request.transform_id(i);

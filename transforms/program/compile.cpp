@@ -197,7 +197,7 @@ void require_equal_rows(const OutputRequest& request) {
     const FieldSchema& schema = request.catalog->fields[source];
     if (!schema.differences.rows) continue;
     throw request.shape("the files disagree on field \"" + schema.name + "\": " + schema.differences.text +
-                        "; array.decode(ragged=True) takes values of different lengths, array.random_window(rows) "
+                        "; array.decode(ragged=True) takes values of different lengths, array.random_slice(rows) "
                         "equally many rows of each");
   }
 }

@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-/// What --presample, --order and --attributes take: "fps:4096", "voxel:0.05,fps:4096" (of voxel, poisson: the size);
+/// What --presample, --point-order and --point-attributes take: "fps:4096", "voxel:0.05,fps:4096" (of voxel, poisson: the size);
 /// "keep", "progressive" or "stratified"; "none", "all" or names with commas between. Throws Error: invalid_argument.
 CloudRecoding cloud_recoding(std::string_view presample, std::string_view order, std::string_view attributes);
 std::string presample_text(const CloudRecoding& recoding);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import NoReturn
 
-from ._penstock import Ragged, Tensor
+from ._penstock import Dataset, Ragged, Tensor, hint_for
 
 # Of tensors of torch, which may not be imported; NumPy is asked for its own.
 _OF_TORCH = frozenset(
@@ -14,37 +14,10 @@ _OF_TORCH = frozenset(
     "requires_grad_ scatter short softmax split stack sub to type type_as unbind unfold unsqueeze view view_as".split()
 )
 
-_ELSEWHERE = {
-    "Compose": "a chain for each output in transforms, as ps.image.resize(256) | ps.image.center_crop(224)",
-    "DataLoader": "ps.Loader, or ps.torch.Loader, whose batches are tensors of torch",
-    "DatasetFolder": "ps.open(folder), with one folder for each class",
-    "DistributedSampler": 'rank="env" of ps.Loader',
-    "FakeData": "penstock synth, a command",
-    "ImageFolder": "ps.open(folder), with one folder for each class",
-    "IterableDataset": "ps.torch.Loader",
-    "StreamingDataLoader": "ps.Loader, or ps.torch.Loader",
-    "StreamingDataset": "ps.open(path)",
-    "Subset": "ps.open(path).select(indices)",
-    "TarWriter": "ps.Writer, or ps.pack",
-    "TensorDataset": "ps.pack(samples, folder), of an iterable of dicts",
-    "WebDataset": "ps.open(path), of tar files",
-    "WebLoader": "ps.Loader, or ps.torch.Loader",
-    "WeightedRandomSampler": "ps.sampler.weighted(weights), or give it to ps.Loader(sampler=...) as it is",
-    "inside": "ps.window_valid()",
-    "key_points": "ps.keypoints()",
-    "load": "ps.open(path)",
-    "load_dataset": "ps.open(path)",
-    "mask": "ps.valid_mask(), True for items of a row; or ps.follow(output), for masks stored with images",
-    "read": "ps.open(path)",
-    "sample": "ps.sample_transform(function, outputs)",
-    "transforms": "ps.image, ps.points and ps.array",
-}
-
 
 def here(module: str, name: str) -> str:
     """That `module` has no `name`, and what to take instead where that is known."""
-    sentence = f"module {module!r} has no attribute {name!r}"
-    return f"{sentence}: here it is {_ELSEWHERE[name]}" if name in _ELSEWHERE else sentence
+    return f"module {module!r} has no attribute {name!r}{hint_for('module', name)}"
 
 
 def _known(name: str) -> bool:
@@ -80,3 +53,8 @@ def no_member_of_ragged(ragged: Ragged, name: str) -> NoReturn:
             "row, r[i]; ps.torch.rows(r) makes a list"
         )
     raise AttributeError(f"'penstock.Ragged' object has no attribute {name!r}")
+
+
+def no_member_of_dataset(dataset: Dataset, name: str) -> NoReturn:
+    """Raises AttributeError; the compiled Dataset.__getattr__ calls it."""
+    raise AttributeError(f"'penstock.Dataset' object has no attribute {name!r}{hint_for('Dataset', name)}")

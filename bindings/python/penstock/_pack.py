@@ -33,8 +33,8 @@ def pack(
     max_side: int = 0,
     decode: int | str | bool | None = None,
     presample: str = "",
-    order: str = "keep",
-    attributes: str = "none",
+    point_order: str = "keep",
+    point_attributes: str = "none",
     workers: int = 0,
     on_error: str = "raise",
     overwrite: bool = False,
@@ -71,9 +71,10 @@ def pack(
     decode: stores images as pixels, uint8 (height, width, 3), which load at the speed of a copy. 256 or "HEIGHTxWIDTH"
       resizes and crops them to one size, True keeps their size, "jpg=256" names the field.
     presample: the points kept of each cloud, "fps:4096" or "voxel:0.05,fps:4096".
-    order: order of points, "keep", "progressive" (each run of points is a random sample, so that a loader reads only
-      what it needs) or "stratified" (each run covers the cloud evenly).
-    attributes: attributes of points kept beside x, y, z by `presample` and `order`: "none", "all", or names with commas.
+    point_order: "keep", "progressive" (each run of points is a random sample, so that a loader reads only what it needs), or
+      "stratified" (each run covers the cloud evenly).
+    point_attributes: attributes of points kept beside x, y, z by `presample` and `point_order`: "none", "all", or names with
+      commas.
     workers: threads. 0: all usable cores.
     on_error: "raise", or "skip" to leave out samples that cannot be read. skipped.jsonl of the dataset lists them.
     overwrite: replaces a dataset at the destination.

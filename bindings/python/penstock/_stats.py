@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from . import _penstock
 
@@ -26,6 +26,9 @@ class Stats(dict[str, Any]):
         super().__init__(values)
         self._table = table
         self._figures = figures  # the numbers of a live page
+
+    def __missing__(self, key: str) -> NoReturn:
+        raise KeyError(f"{key!r} is not in stats(){_penstock.hint_for('stats', key)}")
 
     def metrics(self, prefix: str = "penstock/") -> dict[str, float]:
         """A flat dict of floats, for wandb.log(), Lightning's log_dict() and TensorBoard's add_scalar().

@@ -15,89 +15,6 @@ from typing import Any, NoReturn, TypeVar
 from . import _penstock
 from ._steps import called, taken
 
-# What other loaders call it, mostly PyTorch's DataLoader: the option here (None: there is none), and what to know of it.
-_ELSEWHERE: dict[str, tuple[str | None, str]] = {
-    "source": ("dataset", "the path of a dataset, a Dataset or a Mixture"),
-    "fields": ("transforms", "a chain for each output"),
-    "num_workers": ("workers", "threads, which decode; python_workers are processes, for functions"),
-    "prefetch_factor": ("prefetch", "batches kept ahead, by all workers together"),
-    "collate_fn": (
-        "batch_transform",
-        "a function of the whole batch; what happens to each output stands in transforms",
-    ),
-    "transform": ("transforms", "a chain for each output, or ps.transform() for a function of your own"),
-    "target_transform": ("transforms", "a chain for each output, of labels ps.label()"),
-    "batch_sampler": ("batching", "ps.batching.by_length(field)"),
-    "indices": ("sampler", "ps.sampler.subset(indices)"),
-    "subset": ("sampler", "ps.sampler.subset(indices)"),
-    "weights": ("sampler", "ps.sampler.weighted(weights)"),
-    "repeats": ("sampler", "ps.sampler.repeated(numbers)"),
-    "balance": ("sampler", "ps.sampler.balanced(field)"),
-    "bucket_by": ("batching", "ps.batching.by_length(field)"),
-    "shuffle_block": ("shuffle", "ps.shuffle.blocks(samples)"),
-    "shuffle_window": ("shuffle", "ps.shuffle.window(samples)"),
-    "engine": ("read_options", "ps.ReadOptions(engine=...)"),
-    "cache_bytes": ("cache", 'ps.CacheOptions("decoded", limit=...)'),
-    "cache_dir": ("disk_cache", "a folder, or ps.DiskCacheOptions(path, limit=...)"),
-    "gpu_jpeg": ("device_options", "ps.DeviceOptions(gpu_jpeg=...)"),
-    "gpu_direct": ("device_options", "ps.DeviceOptions(gpu_direct=True)"),
-    "where": ("device_options", "ps.DeviceOptions(finish_on=...)"),
-    "on_batch": ("batch_transform", "a function of the whole batch"),
-    "on_sample": ("sample_transform", "ps.sample_transform(function, outputs)"),
-    "world": ("world_size", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
-    "max_error_rate": ("max_errors", "a share, 0.05, or a count, 10"),
-    "last": ("last_batch", '"keep", "drop" or "pad"'),
-    "ledger": ("delivery_log", "a folder that records every delivered batch"),
-    "classes": ("expect_classes", "names of classes that the dataset must have"),
-    "generator": ("seed", "a number, of which order and random draws are functions"),
-    "random_state": ("seed", "a number, of which order and random draws are functions"),
-    "columns": ("transforms", "the outputs of a batch; ps.torch.Loader has as_tuple, which makes batches tuples"),
-    "pin_memory": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
-    "pin_memory_device": ("device", '"cuda:0" copies batches there ahead of the program, through pinned memory'),
-    "num_replicas": ("world_size", 'and rank="env" takes both from what torchrun, MPI or Slurm set'),
-    "persistent_workers": (None, "the workers are threads, which live as long as the loader"),
-    "worker_init_fn": (None, "the workers are threads, which run no Python, and processes of python_workers are alike"),
-    "multiprocessing_context": (
-        None,
-        "the workers are threads, and processes of python_workers are always started afresh",
-    ),
-    "in_order": (None, "batches always come in their order"),
-}
-
-# Old names of parameters, and those of steps of torchvision and Albumentations.
-_PARAMETERS_ELSEWHERE = {
-    "classes": "num_classes",
-    "consumer": "train_step",
-    "few": "if_fewer",
-    "kernel": "kernel_size",
-    "most": "max_ratio",
-    "sources": "on_change",
-    "spool": "temp_dir",
-    "p": "probability",
-    "stddev": "std",
-}
-
-# What other libraries call a step, mostly torchvision and Albumentations, without its underscores.
-_STEPS_ELSEWHERE = {
-    "randomflip": "random_horizontal_flip",
-    "horizontalflip": "random_horizontal_flip",
-    "hflip": "random_horizontal_flip",
-    "vflip": "random_vertical_flip",
-    "verticalflip": "random_vertical_flip",
-    "totensor": "normalize",
-    "todtype": "normalize",
-    "convertimagedtype": "normalize",
-    "coarsedropout": "random_erasing",
-    "cutout": "random_erasing",
-    "rotate": "random_rotate",
-    "jitter": "random_jitter",
-    "shift": "random_shift",
-    "dropout": "random_dropout",
-    "shuffle": "random_shuffle",
-    "finite": "drop_nonfinite",
-    "mask": "valid_mask",
-}
-
 _Type = TypeVar("_Type")
 
 
@@ -109,14 +26,12 @@ def no_keyword(function: str, unknown: str, known: Iterable[str]) -> str:
     """That `function` has no keyword `unknown`, and which of the known ones is meant."""
     known = list(known)
     sentence = f"{function}() has no keyword {unknown}"
-    if _PARAMETERS_ELSEWHERE.get(unknown) in known:
-        return f"{sentence}: here it is {_PARAMETERS_ELSEWHERE[unknown]}"
-    if unknown in _ELSEWHERE:
-        option, meaning = _ELSEWHERE[unknown]
-        if option is None:
-            return f"{sentence}, and needs none: {meaning}"
-        if option in known:
-            return f"{sentence}: here it is {option} ({meaning})"
+    for where in ("parameter", "Loader"):
+        ours, note = _penstock.hints(where).get(unknown, (None, ""))
+        if ours == "":
+            return f"{sentence}, and needs none: {note}"
+        if ours in known:
+            return sentence + _penstock.hint_for(where, unknown)
     if not known:
         return f"{sentence}, it takes none"
     close = difflib.get_close_matches(unknown, known, n=1, cutoff=0.6)
@@ -376,9 +291,9 @@ def worded_steps(compiled: _Type) -> _Type:
         setattr(module, step, worded_step(f"{module.__name__}.{step}", each))
 
     def unknown(step: str) -> NoReturn:
-        here = _STEPS_ELSEWHERE.get(step.lower().replace("_", ""))
-        if here in steps:
-            raise AttributeError(f"{module.__name__} has no step {step!r}: here it is {here}")
+        theirs = step.lower().replace("_", "")
+        if _penstock.hints("step").get(theirs, ("", ""))[0] in steps:
+            raise AttributeError(f"{module.__name__} has no step {step!r}{_penstock.hint_for('step', theirs)}")
         close = difflib.get_close_matches(step, steps, n=1, cutoff=0.6)
         meant = f"is {close[0]} meant?" if close else f"there are {', '.join(sorted(steps))}"
         raise AttributeError(f"{module.__name__} has no step {step!r}: {meant}")
@@ -424,12 +339,13 @@ def keywords_in_words(function: _Type) -> _Type:
     """A function of Python whose unknown keywords are told with the one that is meant."""
     plain: Any = function
     known = list(inspect.signature(plain).parameters)
+    name = f"{plain.__module__ if '._' not in plain.__module__ else 'penstock'}.{plain.__name__}"
 
     @functools.wraps(plain)
     def call(*places: Any, **keywords: Any) -> Any:
         for keyword in keywords:
             if keyword not in known:
-                raise TypeError(no_keyword(f"penstock.{plain.__name__}", keyword, known))
+                raise TypeError(no_keyword(name, keyword, known))
         return plain(*places, **keywords)
 
     return call  # type: ignore[return-value]

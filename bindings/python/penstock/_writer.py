@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -12,7 +13,7 @@ from ._encode import encode
 from ._error import made
 from ._packing import packing_options
 from ._progress import Bar
-from ._words import worded
+from ._words import no_keyword, worded
 
 _PackOptions = worded("penstock.Writer", _penstock.PackOptions)
 
@@ -49,8 +50,8 @@ class Writer:
         max_side: int = 0,
         decode: int | str | bool | None = None,
         presample: str = "",
-        order: str = "keep",
-        attributes: str = "none",
+        point_order: str = "keep",
+        point_attributes: str = "none",
         workers: int = 0,
         overwrite: bool = False,
         temp_dir: str | os.PathLike[str] | None = None,
@@ -58,7 +59,9 @@ class Writer:
         progress: bool | Callable[[int, int, int], object] = True,
         **packing: Any,
     ) -> None:
-        options = {**packing_options(locals()), **packing}  # packing: on_error and follow_classes, of pack_items()
+        for keyword in packing.keys() - {"on_error", "follow_classes"}:  # those of pack_items()
+            raise TypeError(no_keyword("penstock.Writer", keyword, inspect.signature(Writer).parameters))
+        options = {**packing_options(locals()), **packing}
         options["classes"] = options.pop("follow_classes", [])
         self._destination = _penstock.shown_place(destination)
         self._classes = {name: number for number, name in enumerate(classes)}

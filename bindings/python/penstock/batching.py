@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ._draws import numbers_of
+from ._words import keywords_in_words
 
 __all__ = ["by_length"]
 
@@ -22,6 +23,7 @@ class Batching:
     pool: int
 
 
+@keywords_in_words
 def by_length(
     lengths: str | os.PathLike[str] | Iterable[float], *, budget: float | None = None, pool: int = 100_000
 ) -> Batching:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from ._draws import numbers_of, sample_numbers
+from ._words import keywords_in_words
 
 __all__ = ["balanced", "repeated", "subset", "weighted"]
 
@@ -34,6 +35,7 @@ def _count(num_samples: int | None, function: str) -> int | None:
     return int(num_samples)
 
 
+@keywords_in_words
 def weighted(weights: Numbers, *, replacement: bool = True, num_samples: int | None = None) -> Sampler:
     """Draws samples in proportion to their weights, in a new order each epoch.
 
@@ -47,6 +49,7 @@ def weighted(weights: Numbers, *, replacement: bool = True, num_samples: int | N
     return Sampler("weighted", numbers_of(weights, "weights"), _count(num_samples, "weighted"), bool(replacement))
 
 
+@keywords_in_words
 def repeated(repeats: Numbers, *, num_samples: int | None = None) -> Sampler:
     """Every sample comes as often as its number says: exact counts, where weights leave them to chance.
 
@@ -56,6 +59,7 @@ def repeated(repeats: Numbers, *, num_samples: int | None = None) -> Sampler:
     return Sampler("repeated", numbers_of(repeats, "repeats"), _count(num_samples, "repeated"))
 
 
+@keywords_in_words
 def balanced(field: str = "cls", *, num_samples: int | None = None) -> Sampler:
     """Every value of a field comes equally often: of as many positions as it has values, each gets one, and all of a
     value's samples come before one comes again.
@@ -68,6 +72,7 @@ def balanced(field: str = "cls", *, num_samples: int | None = None) -> Sampler:
     return Sampler("balanced", field, _count(num_samples, "balanced"))
 
 
+@keywords_in_words
 def subset(indices: Any) -> Sampler:
     """An epoch has the samples with these numbers, in this order unless it is shuffled.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ._words import keywords_in_words
+
 __all__ = ["blocks", "window"]
 
 
@@ -21,6 +23,7 @@ def _samples(number: int, function: str) -> int:
     return number
 
 
+@keywords_in_words
 def blocks(samples: int) -> Shuffle:
     """Permutes blocks of so many samples, and the samples inside 16 blocks at a time.
 
@@ -29,6 +32,7 @@ def blocks(samples: int) -> Shuffle:
     return Shuffle(block=_samples(samples, "blocks"))
 
 
+@keywords_in_words
 def window(samples: int) -> Shuffle:
     """Shuffles the samples of each window of so many neighbours, and leaves the windows in their order.
 

@@ -1,7 +1,7 @@
 // Trains PointNet on the clouds of a packed dataset or of a folder, and shows what loading and what training took:
 //
 //   penstock synth clouds trees -n 300 --num-classes 6 --points 20k-40k
-//   penstock pack trees trees.tar.d --format tar --order progressive
+//   penstock pack trees trees.tar.d --format tar --point-order progressive
 //   train_points trees.tar.d                    reads and sees other points of each cloud in each epoch
 //   train_points trees                          draws its points from whole LAS files
 //   train_points trees.tar.d --mock-trainer     the loader alone; --mock-loader: the trainer alone

@@ -156,7 +156,7 @@ TEST_CASE("no flipped bit of a packed dataset's shards is delivered, in any pack
         CAPTURE(at);
         const Dataset damaged = flipped(dataset, extent.file, at, bit);
         for (const EngineKind engine :
-             {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+             {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::mmap}) {
           for (const Checksums checksums : {Checksums::first, Checksums::always}) {
             CAPTURE(name(engine));
             CAPTURE(name(checksums));
@@ -194,7 +194,7 @@ TEST_CASE("no flipped bit of a value that is read in part is delivered") {
         CAPTURE(field);
         CAPTURE(at - extent.offset);
         const Dataset damaged = flipped(dataset, extent.file, at, bit);
-        for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
+        for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::mmap}) {
           for (const Checksums checksums : {Checksums::first, Checksums::always})
             CHECK_THROWS_WITH_AS(digest_of(damaged, only(options_of(checksums, engine), output), 9),
                                  doctest::Contains("CRC-32C"), Error);

@@ -117,7 +117,7 @@ TEST_CASE("of progressive clouds a loader reads little more than the points that
     const Dataset dataset = pack_clouds(source, folder / format, format, progressive);
     CHECK(dataset.fields()[*dataset.field("scan")].codec == "points");
     for (const EngineKind engine :
-         {EngineKind::in_worker, EngineKind::gather, EngineKind::pread, EngineKind::automatic}) {
+         {EngineKind::in_worker, EngineKind::mmap, EngineKind::pread, EngineKind::automatic}) {
       Stats stats;
       digests.insert(epoch_digest(dataset, options_for(points::sample(kWanted) | points::center()), engine, &stats));
       if (format == "zip" || format == "tar" || format == "lmdb" || format == "hdf5" || format == "tfrecord") {
@@ -205,7 +205,9 @@ TEST_CASE("a cloud that is damaged is named with its key, or left out") {
   CHECK(open(folder / "packed").size() == kClouds - 1);
 }
 
-TEST_CASE("what --presample, --order and --attributes take reads back from its own text, and all else is refused") {
+TEST_CASE(
+    "what --presample, --point-order and --point-attributes take reads back from its own text, and all else is "
+    "refused") {
   const CloudRecoding recoding = cloud_recoding("voxel:0.05,fps:4096", "stratified", "classification,intensity");
   CHECK(cloud_recoding(presample_text(recoding), order_text(recoding), attributes_text(recoding)) == recoding);
   for (const char* presample : {"fps", "fps:0", "fps:1.5", "voxel", "voxel:-1", "blocks:4", "nearest:4"}) {

@@ -33,10 +33,14 @@ Dataset photographs(const std::filesystem::path& source, const std::filesystem::
 
 LoaderOptions options_of(bool fast) {
   const Chain decode = image::decode(fast);
-  return {.batch_size = 5, .shuffle = true, .seed = 5, .workers = 2, .transforms = {{"jpg", decode | image::random_resized_crop(24) | image::random_horizontal_flip()},
-                     {"mask", field("seg.png") | follow("jpg")},
-                     {"turned", field("jpg") | decode | image::random_crop(50) | image::random_rotation({-30, 30})},
-                     {"middle", field("jpg") | decode | image::center_crop(40)}}};
+  return {.batch_size = 5,
+          .shuffle = true,
+          .seed = 5,
+          .workers = 2,
+          .transforms = {{"jpg", decode | image::random_resized_crop(24) | image::random_horizontal_flip()},
+                         {"mask", field("seg.png") | follow("jpg")},
+                         {"turned", field("jpg") | decode | image::random_crop(50) | image::random_rotation({-30, 30})},
+                         {"middle", field("jpg") | decode | image::center_crop(40)}}};
 }
 
 std::vector<std::uint64_t> two_epochs(Loader& loader) {
@@ -55,7 +59,7 @@ TEST_CASE("batches are those of the files, from fewer bytes, whatever the engine
     LoaderOptions options = options_of(fast);
     Loader plain(files, options);
     const auto expected = two_epochs(plain);
-    for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
+    for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::mmap}) {
       options.read_options.engine = engine;
       Loader loader(recoded, options);
       CHECK(two_epochs(loader) == expected);

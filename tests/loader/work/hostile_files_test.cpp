@@ -70,7 +70,7 @@ TEST_CASE("a value larger than memory is an error that names it, with every engi
     return;
   }
   const Dataset dataset = open(folder / "data");
-  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::gather}) {
+  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::io_uring, EngineKind::mmap}) {
     for (const bool stored : {false, true}) {
       CAPTURE(name(kind));
       CAPTURE(stored);

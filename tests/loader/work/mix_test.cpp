@@ -40,8 +40,8 @@ LoaderOptions mixing(std::vector<Mix> mixes, unsigned workers = 2) {
   options.seed = 11;
   options.workers = workers;
   options.transforms = {{"png", image::random_crop(16) | image::random_horizontal_flip() |
-                                image::normalize({0.5F, 0.5F, 0.5F}, {1, 1, 1})},
-                    {"cls", label()}};
+                                    image::normalize({0.5F, 0.5F, 0.5F}, {1, 1, 1})},
+                        {"cls", label()}};
   options.mix = std::move(mixes);
   return options;
 }
@@ -138,7 +138,7 @@ TEST_CASE("the bytes do not depend on workers, engines or where a loader was res
   const std::vector<Mix> mixes{mixup(0.2, kClasses), cutmix(1, kClasses)};
   Loader one(dataset, mixing(mixes, 1));
   const auto expected = batch_digests(one);
-  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
+  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::mmap}) {
     LoaderOptions options = mixing(mixes, 3);
     options.read_options.engine = kind;
     Loader loader(dataset, options);

@@ -141,7 +141,7 @@ TEST_CASE("every sample of an epoch is in the figures, and bytes are those of th
     write_file(folder / "data" / (number_key(i) + ".bin"), std::string(100 + i, '.'));
     stored += 100 + i;
   }
-  for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather}) {
+  for (const EngineKind engine : {EngineKind::in_worker, EngineKind::pread, EngineKind::mmap}) {
     CAPTURE(name(engine));
     LoaderOptions options = working(2, 8, [](std::byte, Parallel*) {});
     options.read_options.engine = engine;

@@ -131,36 +131,36 @@ TEST_CASE("of the disk cache it is told what came from where") {
   Loader loader(stored.dataset(), options);
   for (int epoch = 0; epoch < 2; ++epoch) run_epoch(loader);
   const Stats cold = loader.stats();
-  REQUIRE(has_node_cache(cold));
-  CHECK(cold.node_cache.misses > 0);
-  CHECK(cold.node_cache.bytes_written > 0);
-  CHECK(cold.node_cache_dir == (folder / "cache").string());
+  REQUIRE(has_disk_cache(cold));
+  CHECK(cold.disk_cache.misses > 0);
+  CHECK(cold.disk_cache.bytes_written > 0);
+  CHECK(cold.disk_cache_dir == (folder / "cache").string());
   CHECK(has(table_of(cold), "\ndisk cache "));
   loader.reset_stats();
-  CHECK(loader.stats().node_cache.misses == 0);
+  CHECK(loader.stats().disk_cache.misses == 0);
   for (int epoch = 0; epoch < 2; ++epoch) run_epoch(loader);
   const Stats warm = loader.stats();
-  CHECK(warm.node_cache.misses == 0);
-  CHECK(warm.node_cache.hits > 0);
-  CHECK(warm.node_cache.bytes_read > 0);
-  CHECK(warm.node_cache.bytes_written == 0);
-  CHECK(warm.node_cache.used > 0);
+  CHECK(warm.disk_cache.misses == 0);
+  CHECK(warm.disk_cache.hits > 0);
+  CHECK(warm.disk_cache.bytes_read > 0);
+  CHECK(warm.disk_cache.bytes_written == 0);
+  CHECK(warm.disk_cache.used > 0);
   CHECK(warm.reads.store.requests == 0);
-  CHECK(node_cache_rates(warm).hit_share == 1);
-  CHECK(node_cache_rates(cold).hit_share < 1);
+  CHECK(disk_cache_rates(warm).hit_share == 1);
+  CHECK(disk_cache_rates(cold).hit_share < 1);
 
   Stats sum;
   add(sum, cold);
   add(sum, warm);
-  CHECK(sum.node_cache.hits == cold.node_cache.hits + warm.node_cache.hits);
-  CHECK(sum.node_cache_dir == cold.node_cache_dir);
+  CHECK(sum.disk_cache.hits == cold.disk_cache.hits + warm.disk_cache.hits);
+  CHECK(sum.disk_cache_dir == cold.disk_cache_dir);
 }
 
 TEST_CASE("of a dataset on a disk nothing of this is told") {
   const Stored stored(100, 400, 600, false);
   const Stats stats = stats_of(stored, shuffled(64));
   CHECK_FALSE(reads_store(stats));
-  CHECK_FALSE(has_node_cache(stats));
+  CHECK_FALSE(has_disk_cache(stats));
   CHECK(stats.block_offer.requests == 0);
   CHECK_FALSE(has(table_of(stats), "\nstore "));
   CHECK_FALSE(has(table_of(stats), "\ndisk cache "));
@@ -246,12 +246,12 @@ TEST_CASE("the verdict on reads of a store names the block shuffle, and the cach
   CHECK_FALSE(has(text(), "io_uring"));
   stats.epochs = 1;
   CHECK(has(text(), "disk_cache"));
-  stats.node_cache_dir = "/cache";
+  stats.disk_cache_dir = "/cache";
   CHECK_FALSE(has(text(), "disk_cache"));
   stats.block_offer = {};
   CHECK_FALSE(has(text(), "shuffle_block"));
   stats.engine = EngineKind::io_uring;
-  stats.node_cache_dir.clear();
+  stats.disk_cache_dir.clear();
   stats.block_offer = {.shuffle_block = 16, .requests = 0.96, .requests_then = 1.0 / 16};
   CHECK_FALSE(has(text(), "shuffle_block"));
   CHECK_FALSE(has(text(), "disk_cache"));

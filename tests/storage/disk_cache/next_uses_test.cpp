@@ -97,7 +97,7 @@ struct Rank {
         program(compiled(dataset, options)),
         selection(select_samples(dataset, program, order_options(options))),
         plan(plan_options(order_options(options), selection)),
-        cache(std::make_unique<PlannedCache>(NodeCache::open(folder, limit), dataset, program, selection, nullptr,
+        cache(std::make_unique<PlannedCache>(DiskCache::open(folder, limit), dataset, program, selection, nullptr,
                                              plan)) {}
 };
 
@@ -179,7 +179,7 @@ TEST_CASE("ten epochs of a full shuffle fetch hardly more blocks than Belady's r
       CHECK(static_cast<double>(run.trace.blocks.size() * 4096) <= 1.25 * static_cast<double>(run.trace.row_bytes));
       // What tables and plans take is not there for blocks.
       std::uint64_t kept = 0;
-      for (const CachedObjectInfo& object : NodeCache::open(folder / "cache", 0)->objects()) kept += object.kept;
+      for (const CachedObjectInfo& object : DiskCache::open(folder / "cache", 0)->objects()) kept += object.kept;
       const std::uint64_t room = kept / 4096;
       const std::uint64_t fewest = fewest_fetched(run.trace.blocks, room), lru = fetched_by_lru(run.trace.blocks, room);
       std::printf("%u ranks, %d %%: %llu blocks of %zu fetched, Belady %llu (%.4f), LRU %llu (%.2f)\n", world, percent,

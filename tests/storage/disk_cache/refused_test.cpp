@@ -20,7 +20,7 @@
 
 #include <formats/places/object_store.hpp>
 #include <penstock/error.hpp>
-#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/disk_cache.hpp>
 #include <storage/disk_cache/published_plan.hpp>
 
 using namespace penstock;
@@ -61,10 +61,10 @@ void keep(CachedObject& object, std::uint32_t file, std::uint64_t block, std::ui
 TEST_CASE("a disk that takes no room back is refused, and one that ceases to is not filled beyond the limit") {
   const TemporaryFolder folder;
   no_holes = EOPNOTSUPP;
-  CHECK_THROWS_WITH_AS(NodeCache::open(folder / "none", 4 * kMiB), doctest::Contains("give back"), Error);
+  CHECK_THROWS_WITH_AS(DiskCache::open(folder / "none", 4 * kMiB), doctest::Contains("give back"), Error);
   no_holes = 0;
   const std::uint64_t limit = 3 * kMiB, size = 2 * kMiB;
-  const auto cache = NodeCache::open(folder / "cache", limit);
+  const auto cache = DiskCache::open(folder / "cache", limit);
   for (std::uint32_t o = 0; o < 4; ++o) {
     const auto object = cache->object(object_of(o, size), 128 << 10);
     REQUIRE(object != nullptr);
@@ -83,7 +83,7 @@ TEST_CASE("memory that is refused while blocks are kept and plans come and go is
   const std::uint64_t size = kMiB, limit = kMiB + 400'000;
   for (std::int64_t refused = 0; refused < 400; ++refused) {
     const TemporaryFolder folder;
-    const auto cache = NodeCache::open(folder / "cache", limit);
+    const auto cache = DiskCache::open(folder / "cache", limit);
     std::vector<std::shared_ptr<CachedObject>> objects;
     for (std::uint32_t o = 0; o < 4; ++o) objects.push_back(cache->object(object_of(o, size), 256 << 10));
     const auto publish = [&](std::uint64_t pace) {

@@ -86,7 +86,7 @@ TEST_CASE("data in memory is read by the workers, other data by io_uring, and by
 TEST_CASE("an engine asked for by name is that one, or an error that says why not") {
   unsetenv("PENSTOCK_ENGINE");
   const Shard shard;
-  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::gather})
+  for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::mmap})
     CHECK(chosen(shard.dataset, {.kind = kind}) == std::string(name(kind)) + ": as asked");
   CHECK(chosen(shard.dataset, {.kind = EngineKind::pread, .direct_io = true}) ==
         "pread: as asked; O_DIRECT is not used, only io_uring does");
@@ -105,7 +105,7 @@ TEST_CASE("PENSTOCK_ENGINE overrides the automatic choice, and only that") {
   setenv("PENSTOCK_ENGINE", "auto", 1);
   CHECK(chosen(shard.dataset).find("resident") != std::string::npos);
   setenv("PENSTOCK_ENGINE", "gather", 1);
-  CHECK(chosen(shard.dataset).find("\"gather\": it is mmap now") != std::string::npos);
+  CHECK(chosen(shard.dataset).find("\"gather\": here it is mmap") != std::string::npos);
   setenv("PENSTOCK_ENGINE", "turbo", 1);
   CHECK(chosen(shard.dataset).find("no read engine is named \"turbo\"") != std::string::npos);
   unsetenv("PENSTOCK_ENGINE");
@@ -113,7 +113,7 @@ TEST_CASE("PENSTOCK_ENGINE overrides the automatic choice, and only that") {
 
 TEST_CASE("every kind has a name that names it") {
   for (const EngineKind kind :
-       {EngineKind::automatic, EngineKind::io_uring, EngineKind::in_worker, EngineKind::pread, EngineKind::gather})
+       {EngineKind::automatic, EngineKind::io_uring, EngineKind::in_worker, EngineKind::pread, EngineKind::mmap})
     CHECK(engine_named(name(kind)) == kind);
   CHECK_THROWS_AS(engine_named(""), Error);
 }

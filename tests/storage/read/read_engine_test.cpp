@@ -64,7 +64,7 @@ void check_reads(const EngineUnderTest& under_test, const Files& data, const std
                        content.begin() + static_cast<std::ptrdiff_t>(extent.offset)));
     const std::span<const std::byte> read(memory[i].data() + kGuard, extent.length);
     if (sums[i].known) REQUIRE(sums[i].crc32c == crc32c(read));
-    const bool copies = under_test.kind == EngineKind::gather && extent.length != 0;
+    const bool copies = under_test.kind == EngineKind::mmap && extent.length != 0;
     REQUIRE(sums[i].known == (copies && i % 2 == 1 && i % 3 != 0));
     REQUIRE(std::count(memory[i].begin(), memory[i].begin() + kGuard, kUntouched) == kGuard);
     REQUIRE(std::count(memory[i].end() - kGuard, memory[i].end(), kUntouched) == kGuard);
@@ -161,7 +161,7 @@ TEST_CASE("answers that the system may give at any time change nothing but the r
       {"EAGAIN", [&](std::int64_t answer) { return number < 4000 && ++number % 64 < 12 ? -EAGAIN : answer; }},
   };
   for (const EngineUnderTest& engine : engines_under_test()) {
-    if (engine.kind == EngineKind::gather) continue;  // no system call reads there
+    if (engine.kind == EngineKind::mmap) continue;  // no system call reads there
     for (const auto& [name, filter] : filters) {
       CAPTURE(engine.name);
       CAPTURE(name);
@@ -176,7 +176,7 @@ TEST_CASE("answers that stay bad become an i/o error of the requests they concer
   Files data;
   data.add(5000000, random);
   for (const EngineUnderTest& under_test : engines_under_test()) {
-    if (under_test.kind == EngineKind::gather) continue;
+    if (under_test.kind == EngineKind::mmap) continue;
     for (const int errnum : {EAGAIN, EIO}) {
       CAPTURE(under_test.name);
       CAPTURE(errnum);
@@ -206,7 +206,7 @@ TEST_CASE("EAGAIN is asked again so many times in a row, and counted anew once s
   Files data;
   data.add(1000, random);
   for (const EngineUnderTest& under_test : engines_under_test()) {
-    if (under_test.kind == EngineKind::gather) continue;
+    if (under_test.kind == EngineKind::mmap) continue;
     CAPTURE(under_test.name);
     std::byte memory[1000];
     const ReadRequest request{{0, 0, 1000}, memory, 0};
@@ -242,7 +242,7 @@ TEST_CASE("a short read is counted as a retry") {
   Files data;
   data.add(1000, random);
   for (const EngineUnderTest& under_test : engines_under_test()) {
-    if (under_test.kind == EngineKind::gather) continue;
+    if (under_test.kind == EngineKind::mmap) continue;
     CAPTURE(under_test.name);
     Answers answers;
     bool first = true;

@@ -144,7 +144,7 @@ TEST_CASE("a mapped copy survives the file being cut under it, and other faults 
 TEST_CASE("a file that is cut while the gather engine reads it gives errors, never a crash") {
   const TemporaryFolder folder;
   const auto files = one_file(folder, 4 << 20);
-  const EngineUnderTest gather{"mmap", EngineKind::gather, {}};
+  const EngineUnderTest gather{"mmap", EngineKind::mmap, {}};
   Answers answers;
   auto engine = make_engine(gather, files, answers.collect());
   std::atomic<bool> over{false};

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kSamples = 400;
 
 std::vector<EngineKind> engine_kinds() {
-  std::vector<EngineKind> kinds{EngineKind::in_worker, EngineKind::pread, EngineKind::gather};
+  std::vector<EngineKind> kinds{EngineKind::in_worker, EngineKind::pread, EngineKind::mmap};
   if (uring_refusal() == 0) kinds.push_back(EngineKind::io_uring);
   return kinds;
 }

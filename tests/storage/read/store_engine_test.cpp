@@ -19,7 +19,7 @@
 #include <formats/index/index.hpp>
 #include <penstock/dataset.hpp>
 #include <penstock/storage.hpp>
-#include <storage/read/node_cache_use.hpp>
+#include <storage/read/disk_cache_use.hpp>
 #include <storage/read/read_engine.hpp>
 #include <storage/read/store_engine.hpp>
 
@@ -105,7 +105,7 @@ std::vector<Extent> random_extents(const Objects& objects, std::size_t count, st
 }
 
 /// Keeps blocks in memory, and lies and forgets as it is told to.
-class MemoryCache final : public NodeCacheUse {
+class MemoryCache final : public DiskCacheUse {
  public:
   explicit MemoryCache(std::uint64_t block) : block_(block) {}
   std::uint64_t block_bytes(std::uint32_t) const noexcept override { return block_; }
@@ -248,7 +248,7 @@ TEST_CASE("blocks are taken from the disk cache, which gets whole ones, and nobo
       Answers answers;
       Asked asked(random_extents(objects, 1'500, 20'000, epoch % 2));
       const std::uint64_t before = objects.store.ranges;
-      auto chosen = choose_engine(dataset, {.node_cache = cache}, answers.collect());
+      auto chosen = choose_engine(dataset, {.disk_cache = cache}, answers.collect());
       submit_in_parts(*chosen.engine, asked.requests);
       REQUIRE(answers.wait_for(asked.requests.size()));
       asked.require_right(objects, answers);
@@ -273,7 +273,7 @@ TEST_CASE("whole blocks around small values do not take more memory than they ma
     objects.store.delay = std::chrono::minutes(10);
     Answers answers;
     Asked asked(bytes);
-    auto chosen = choose_engine(dataset, {.node_cache = std::make_shared<MemoryCache>(kBlock), .block_window = kWindow},
+    auto chosen = choose_engine(dataset, {.disk_cache = std::make_shared<MemoryCache>(kBlock), .block_window = kWindow},
                                 answers.collect());
     chosen.engine->submit(asked.requests);
     CHECK(chosen.engine->stats().read_bytes == kWindow);
@@ -286,7 +286,7 @@ TEST_CASE("whole blocks around small values do not take more memory than they ma
     Answers answers;
     Asked asked(bytes);
     auto cache = std::make_shared<MemoryCache>(kBlock);
-    auto chosen = choose_engine(dataset, {.node_cache = cache, .block_window = kWindow}, answers.collect());
+    auto chosen = choose_engine(dataset, {.disk_cache = cache, .block_window = kWindow}, answers.collect());
     std::atomic<int> left{fails ? 5 : 0};
     objects.store.before = [&](const std::string&, const std::string&) {
       if (left-- > 0) throw Error::io(EIO, "the store is ill");
@@ -308,7 +308,7 @@ TEST_CASE("of blocks at the ends that the cache has none is fetched, and all of 
   const auto bytes_for = [&](const Extent& extent) {
     Answers answers;
     Asked asked({extent});
-    auto chosen = choose_engine(dataset, {.node_cache = cache}, answers.collect());
+    auto chosen = choose_engine(dataset, {.disk_cache = cache}, answers.collect());
     const std::uint64_t before = objects.store.bytes;
     chosen.engine->submit(asked.requests);
     REQUIRE(answers.wait_for(1));
@@ -332,7 +332,7 @@ TEST_CASE("an engine that ends waits neither for the store nor for those who wai
   objects.store.delay = std::chrono::minutes(10);
   for (const bool cached : {false, true}) {
     const EngineOptions options{.kind = EngineKind::automatic,
-                                .node_cache = cached ? std::make_shared<MemoryCache>(512) : nullptr};
+                                .disk_cache = cached ? std::make_shared<MemoryCache>(512) : nullptr};
     Answers answers;
     Asked asked(random_extents(objects, 100, 5'000, 3));
     auto chosen = choose_engine(dataset, options, answers.collect());
@@ -346,7 +346,7 @@ TEST_CASE("an engine that ends waits neither for the store nor for those who wai
 
     Answers waited;
     auto waiting =
-        choose_engine(dataset, {.kind = EngineKind::in_worker, .node_cache = options.node_cache}, waited.collect());
+        choose_engine(dataset, {.kind = EngineKind::in_worker, .disk_cache = options.disk_cache}, waited.collect());
     Thread canceller("cancel", [&](const std::stop_token&) {
       while (objects.store.requests == 0) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));

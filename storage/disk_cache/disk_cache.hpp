@@ -36,10 +36,10 @@ class CachedObject {
   bool keep(std::uint64_t block, std::span<const std::byte> bytes, bool evicts = true) noexcept;
   /// A plan says anew when a block is wanted that is there.
   void planned(std::uint64_t block) noexcept;
-  NodeCacheStats stats() const;  ///< of this object in this process, without those of the folder
+  DiskCacheStats stats() const;  ///< of this object in this process, without those of the folder
 
  private:
-  friend class NodeCache;
+  friend class DiskCache;
   struct State;
   explicit CachedObject(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
@@ -60,17 +60,17 @@ struct CacheUser {
 };
 
 /// A process's view of a folder. Any number of threads may use it.
-class NodeCache {
+class DiskCache {
  public:
   /// `dir`: LoaderOptions::disk_cache.path; `limit`: LoaderOptions::disk_cache.limit, which becomes the folder's for
   /// all who use it. The folder is made where it is not there, for this user alone. One that was made for a group
   /// (writable by it, with the setgid bit) is shared by it. Throws Error: invalid_argument, for a folder of somebody
   /// else, one that is open to all, a link, or one on a file system of a network; unsupported, for one of another
   /// version of penstock, or whose file system cannot give room back; io; resource.
-  static std::shared_ptr<NodeCache> open(const std::filesystem::path& dir, std::uint64_t limit);
+  static std::shared_ptr<DiskCache> open(const std::filesystem::path& dir, std::uint64_t limit);
   /// "auto" and others, as a path: that of the job's own temporary folder (SLURM_TMPDIR, TMPDIR, ...), else /tmp.
   static std::filesystem::path resolved(const std::filesystem::path& dir);
-  ~NodeCache();
+  ~DiskCache();
 
   const std::filesystem::path& path() const;
   /// Null where an object cannot be told from its next version, or there is no room for its table. `mean_value`: bytes
@@ -84,7 +84,7 @@ class NodeCache {
 
   std::uint64_t used() const;   ///< bytes that the folder takes, reserved ones included
   std::uint64_t limit() const;  ///< bytes that it may take, now: a full disk allows less than what was set
-  NodeCacheStats stats() const;
+  DiskCacheStats stats() const;
   std::string stopped() const;  ///< why nothing more is kept: "no space left on device"; empty: it is
   std::vector<CachedObjectInfo> objects() const;
   std::vector<CacheUser> users() const;
@@ -94,7 +94,7 @@ class NodeCache {
  private:
   friend class CachedObject;
   struct State;
-  explicit NodeCache(std::shared_ptr<State> state);
+  explicit DiskCache(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };
 

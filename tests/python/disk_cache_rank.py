@@ -1,5 +1,5 @@
-"""One rank of a training, run by test_node_cache.py: reads two epochs of each dataset with each cache, and prints what came.
-Usage: node_cache_rank.py RANK WORLD JOBS, a JSON list of {"name", "dataset", "options"}."""
+"""One rank of a training, run by test_disk_cache.py: reads two epochs of each dataset with each cache, and prints what came.
+Usage: disk_cache_rank.py RANK WORLD JOBS, a JSON list of {"name", "dataset", "options"}."""
 
 import hashlib
 import json

@@ -17,8 +17,8 @@
 #include <penstock/error.hpp>
 #include <storage/disk_cache/cache_folder.hpp>
 #include <storage/disk_cache/cache_place.hpp>
+#include <storage/disk_cache/disk_cache.hpp>
 #include <storage/disk_cache/eviction.hpp>
-#include <storage/disk_cache/node_cache.hpp>
 #include <storage/disk_cache/object_table.hpp>
 #include <storage/disk_cache/published_plan.hpp>
 
@@ -60,7 +60,7 @@ std::uint64_t recount(CacheFolder& folder) {
 
 }  // namespace
 
-namespace node_cache {
+namespace disk_cache {
 
 // Sums of what threads do.
 struct Counted {
@@ -68,7 +68,7 @@ struct Counted {
   std::atomic<std::int64_t> reading{0}, writing{0};
   static void add(auto& to, auto what) { to.fetch_add(what, std::memory_order_relaxed); }
 
-  NodeCacheStats stats() const {
+  DiskCacheStats stats() const {
     return {.hits = hits,
             .misses = misses,
             .bad = bad,
@@ -93,12 +93,12 @@ class Timed {
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace node_cache
+}  // namespace disk_cache
 
-using node_cache::Counted;
-using node_cache::Timed;
+using disk_cache::Counted;
+using disk_cache::Timed;
 
-NodeCacheStats& NodeCacheStats::operator+=(const NodeCacheStats& other) {
+DiskCacheStats& DiskCacheStats::operator+=(const DiskCacheStats& other) {
   hits += other.hits;
   misses += other.misses;
   bad += other.bad;
@@ -114,7 +114,7 @@ NodeCacheStats& NodeCacheStats::operator+=(const NodeCacheStats& other) {
   return *this;
 }
 
-struct NodeCache::State {
+struct DiskCache::State {
   State(const std::filesystem::path& path, std::uint64_t limit)
       : folder(path, limit, [](const CacheFolder& at) { return recount(const_cast<CacheFolder&>(at)); }),
         eviction(folder) {
@@ -127,7 +127,7 @@ struct NodeCache::State {
 };
 
 struct CachedObject::State {
-  std::shared_ptr<NodeCache::State> cache;
+  std::shared_ptr<DiskCache::State> cache;
   std::shared_ptr<ObjectTable> table;
   Counted counted = {};
 };
@@ -147,14 +147,14 @@ bool CachedObject::has(std::uint64_t block) const noexcept {
   return state_->table->has(block);
 }
 
-NodeCacheStats CachedObject::stats() const {
+DiskCacheStats CachedObject::stats() const {
   return state_->counted.stats();
 }
 
 bool CachedObject::read(std::uint64_t offset, std::span<std::byte> bytes) noexcept {
   if (bytes.empty()) return true;
   ObjectTable& table = *state_->table;
-  NodeCache::State& cache = *state_->cache;
+  DiskCache::State& cache = *state_->cache;
   const std::uint64_t size = block_bytes();
   const std::uint64_t blocks = (offset + bytes.size() - 1) / size - offset / size + 1;
   std::uint64_t bad = 0;
@@ -177,7 +177,7 @@ bool CachedObject::read(std::uint64_t offset, std::span<std::byte> bytes) noexce
 }
 
 bool CachedObject::keep(std::uint64_t block, std::span<const std::byte> bytes, bool evicts) noexcept {
-  NodeCache::State& cache = *state_->cache;
+  DiskCache::State& cache = *state_->cache;
   ObjectTable& table = *state_->table;
   if (block >= table.block_count() || bytes.size() != table.block_size(block)) return false;
   if (table.has(block)) {
@@ -216,22 +216,22 @@ void CachedObject::planned(std::uint64_t block) noexcept {
   if (state_->table->has(block)) state_->cache->eviction.planned(state_->table, block);
 }
 
-NodeCache::NodeCache(std::shared_ptr<State> state) : state_(std::move(state)) {}
-NodeCache::~NodeCache() = default;
+DiskCache::DiskCache(std::shared_ptr<State> state) : state_(std::move(state)) {}
+DiskCache::~DiskCache() = default;
 
-std::filesystem::path NodeCache::resolved(const std::filesystem::path& dir) {
+std::filesystem::path DiskCache::resolved(const std::filesystem::path& dir) {
   return cache_path(dir);
 }
 
-std::shared_ptr<NodeCache> NodeCache::open(const std::filesystem::path& dir, std::uint64_t limit) {
-  return std::shared_ptr<NodeCache>(new NodeCache(std::make_shared<State>(cache_path(dir), limit)));
+std::shared_ptr<DiskCache> DiskCache::open(const std::filesystem::path& dir, std::uint64_t limit) {
+  return std::shared_ptr<DiskCache>(new DiskCache(std::make_shared<State>(cache_path(dir), limit)));
 }
 
-const std::filesystem::path& NodeCache::path() const {
+const std::filesystem::path& DiskCache::path() const {
   return state_->folder.path();
 }
 
-std::shared_ptr<CachedObject> NodeCache::object(const StoredObject& object, std::uint64_t mean_value) {
+std::shared_ptr<CachedObject> DiskCache::object(const StoredObject& object, std::uint64_t mean_value) {
   // Nothing tells this state of the object from the next one.
   if (version_of(object).empty() && object.info.modified == 0) return nullptr;
   if (object.info.size == 0) return nullptr;
@@ -249,7 +249,7 @@ std::shared_ptr<CachedObject> NodeCache::object(const StoredObject& object, std:
   return std::shared_ptr<CachedObject>(new CachedObject(std::move(state)));
 }
 
-std::unique_ptr<PublishedPlan> NodeCache::publish(std::span<const std::shared_ptr<CachedObject>> objects,
+std::unique_ptr<PublishedPlan> DiskCache::publish(std::span<const std::shared_ptr<CachedObject>> objects,
                                                   const PublishedPlanOptions& options) {
   std::vector<PublishedPlan::Object> listed;
   for (const auto& object : objects)
@@ -259,16 +259,16 @@ std::unique_ptr<PublishedPlan> NodeCache::publish(std::span<const std::shared_pt
   return plan;
 }
 
-std::uint64_t NodeCache::used() const {
+std::uint64_t DiskCache::used() const {
   return state_->folder.used();
 }
 
-std::uint64_t NodeCache::limit() const {
+std::uint64_t DiskCache::limit() const {
   return state_->folder.room();
 }
 
-NodeCacheStats NodeCache::stats() const {
-  NodeCacheStats stats = state_->counted.stats();
+DiskCacheStats DiskCache::stats() const {
+  DiskCacheStats stats = state_->counted.stats();
   stats.bytes_evicted = state_->eviction.evicted_bytes();
   stats.evicting = state_->eviction.busy();
   stats.used = state_->folder.used();
@@ -276,7 +276,7 @@ NodeCacheStats NodeCache::stats() const {
   return stats;
 }
 
-std::string NodeCache::stopped() const {
+std::string DiskCache::stopped() const {
   return state_->folder.stop_reason();
 }
 
@@ -296,7 +296,7 @@ std::vector<std::shared_ptr<PlanView>> live_plans(CacheFolder& folder) {
 
 }  // namespace
 
-std::vector<CachedObjectInfo> NodeCache::objects() const {
+std::vector<CachedObjectInfo> DiskCache::objects() const {
   guard_against_sigbus();
   const auto plans = live_plans(state_->folder);
   std::vector<CachedObjectInfo> all;
@@ -314,14 +314,14 @@ std::vector<CachedObjectInfo> NodeCache::objects() const {
   return all;
 }
 
-std::vector<CacheUser> NodeCache::users() const {
+std::vector<CacheUser> DiskCache::users() const {
   guard_against_sigbus();
   std::vector<CacheUser> users;
   for (const auto& plan : live_plans(state_->folder)) users.push_back({.pid = plan->pid(), .objects = plan->objects()});
   return users;
 }
 
-std::uint64_t NodeCache::clear() {
+std::uint64_t DiskCache::clear() {
   guard_against_sigbus();
   std::uint64_t bytes = 0;
   for (const CachedObjectId& id : cached_ids(state_->folder)) {

@@ -12,7 +12,7 @@ from web import Server
 
 import penstock as ps
 
-RANK = pathlib.Path(__file__).with_name("node_cache_rank.py")
+RANK = pathlib.Path(__file__).with_name("disk_cache_rank.py")
 PACKINGS = ("tar", "zip", "tfrecord", "mds", "hdf5", "lmdb")
 
 

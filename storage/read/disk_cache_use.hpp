@@ -8,9 +8,9 @@
 namespace penstock {
 
 /// One loader's view of the cache. Any number of threads may use it; none of it throws.
-class NodeCacheUse {
+class DiskCacheUse {
  public:
-  virtual ~NodeCacheUse() = default;
+  virtual ~DiskCacheUse() = default;
   /// Blocks begin at multiples of it, and the last one ends with the file; 0: nothing is kept of that file.
   virtual std::uint64_t block_bytes(std::uint32_t file) const noexcept = 0;
   virtual bool has(std::uint32_t file, std::uint64_t block) const noexcept = 0;

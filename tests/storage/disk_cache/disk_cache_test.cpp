@@ -24,11 +24,11 @@
 #include <base/thread.hpp>
 #include <formats/places/object_store.hpp>
 #include <penstock/error.hpp>
-#include <storage/disk_cache/node_cache.hpp>
+#include <storage/disk_cache/disk_cache.hpp>
 #include <storage/disk_cache/object_table.hpp>
 #include <storage/disk_cache/published_plan.hpp>
 
-namespace penstock::test::node_cache_test {
+namespace penstock::test::disk_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,7 +59,7 @@ Held held_of(CachedObject& object, std::uint32_t file, std::uint64_t size) {
 
 std::string cause_of(const fs::path& folder) {
   try {
-    NodeCache::open(folder, 0);
+    DiskCache::open(folder, 0);
   } catch (const Error& error) {
     return error.what();
   }
@@ -71,7 +71,7 @@ std::string cause_of(const fs::path& folder) {
 TEST_CASE("what was kept is read back, in any cut, by this process and by others") {
   const TemporaryFolder folder;
   const std::uint64_t size = 3 * kMiB + 12'345;
-  const auto cache = NodeCache::open(folder / "cache", 64 * kMiB);
+  const auto cache = DiskCache::open(folder / "cache", 64 * kMiB);
   const auto object = cache->object(object_of(1, size), 200'000);
   REQUIRE(object != nullptr);
   CHECK(object->block_bytes() == 16384);
@@ -88,7 +88,7 @@ TEST_CASE("what was kept is read back, in any cut, by this process and by others
   };
   CHECK(reads(*object));
   check_in_processes(3, [&] {
-    const auto own = NodeCache::open(folder / "cache", 0);
+    const auto own = DiskCache::open(folder / "cache", 0);
     return reads(*own->object(object_of(1, size), 999)) && reads(*object);
   });
   CHECK(held_of(*cache->object(object_of(1, size, "v2"), 200'000), 1, size).right == 0);
@@ -102,7 +102,7 @@ TEST_CASE("what was kept is read back, in any cut, by this process and by others
 
 TEST_CASE("an address is told without what gives access to it") {
   const TemporaryFolder folder;
-  const auto cache = NodeCache::open(folder / "cache", 64 * kMiB);
+  const auto cache = DiskCache::open(folder / "cache", 64 * kMiB);
   const auto object = cache->object({"https://host/a?X-Amz-Signature=secret", {.size = 5000, .version = "v"}}, 1);
   REQUIRE(object != nullptr);
   CHECK(cache->objects().at(0).address == "https://host/a");
@@ -127,7 +127,7 @@ TEST_CASE("a folder that is not this user's alone is refused, and so is one that
   CHECK(read_file(folder / "begun" / "version") == "penstock node cache 1\n");
   write_file(folder / "full" / "thesis.tex", "text");
   CHECK(cause_of(folder / "full").find("something else") != std::string::npos);
-  NodeCache::open(folder / "other", kMiB);
+  DiskCache::open(folder / "other", kMiB);
   write_file(folder / "other" / "version", "penstock node cache 2\n");
   CHECK(cause_of(folder / "other").find("another version") != std::string::npos);
   CHECK(read_file(folder / "full" / "thesis.tex") == "text");
@@ -145,13 +145,13 @@ TEST_CASE("what a group shares is open to it, and what a user has is not") {
     ::stat(path.c_str(), &found);
     return found.st_mode & 0777;
   };
-  NodeCache::open(folder / "own", 8 * kMiB)->object(object_of(1, 9000), 1);
+  DiskCache::open(folder / "own", 8 * kMiB)->object(object_of(1, 9000), 1);
   CHECK(mode(folder / "own") == 0700);
   CHECK(mode(folder / "own" / "state") == 0600);
   fs::create_directory(folder / "group");
   ::chmod((folder / "group").c_str(), 02770);
   const mode_t before = ::umask(077);
-  NodeCache::open(folder / "group", 8 * kMiB)->object(object_of(1, 9000), 1);
+  DiskCache::open(folder / "group", 8 * kMiB)->object(object_of(1, 9000), 1);
   ::umask(before);
   CHECK(mode(folder / "group" / "objects") == 0770);
   for (const auto& entry : fs::directory_iterator(folder / "group" / "objects")) CHECK(mode(entry.path()) == 0660);
@@ -160,7 +160,7 @@ TEST_CASE("what a group shares is open to it, and what a user has is not") {
 TEST_CASE("the folder never takes more than its limit") {
   const TemporaryFolder folder;
   const std::uint64_t limit = 4 * kMiB, size = 3 * kMiB;
-  const auto cache = NodeCache::open(folder / "cache", limit);
+  const auto cache = DiskCache::open(folder / "cache", limit);
   std::vector<std::shared_ptr<CachedObject>> objects;
   std::uint64_t most = 0;
   for (std::uint32_t o = 0; o < 6; ++o) {
@@ -181,11 +181,11 @@ TEST_CASE("the folder never takes more than its limit") {
 TEST_CASE("of two jobs' blocks those stay that some loader wants soon, and plans of the dead count for nothing") {
   const TemporaryFolder folder;
   const std::uint64_t size = 2 * kMiB, limit = 2 * kMiB + 600'000;
-  const auto cache = NodeCache::open(folder / "cache", limit);
+  const auto cache = DiskCache::open(folder / "cache", limit);
   const std::vector<std::shared_ptr<CachedObject>> mine{cache->object(object_of(0, size), 64 << 10)};
   const pid_t child = ::fork();
   if (child == 0) {
-    const auto own = NodeCache::open(folder / "cache", 0);
+    const auto own = DiskCache::open(folder / "cache", 0);
     const std::vector<std::shared_ptr<CachedObject>> theirs{own->object(object_of(1, size), 64 << 10)};
     const auto plan = own->publish(theirs, {.pace = 2, .in_flight = 0, .longest = 1000});
     for (std::uint64_t block = 0; block < theirs[0]->block_count(); ++block) plan->set(0, block, 1 + block % 3);
@@ -218,7 +218,7 @@ TEST_CASE("of two jobs' blocks those stay that some loader wants soon, and plans
 TEST_CASE("what leaves is told by the plans as they are then, and by the seconds until then where paces differ") {
   const TemporaryFolder folder;
   const std::uint64_t size = 2 * kMiB;
-  const auto cache = NodeCache::open(folder / "cache", kMiB);
+  const auto cache = DiskCache::open(folder / "cache", kMiB);
   const std::vector<std::shared_ptr<CachedObject>> all{cache->object(object_of(0, size), 256 << 10)};
   CachedObject& object = *all[0];
   const auto keeps = [&](std::uint64_t block) { return object.keep(block, block_of(object, 0, block, size)); };
@@ -261,7 +261,7 @@ TEST_CASE("what leaves is told by the plans as they are then, and by the seconds
 TEST_CASE("of blocks that are wanted at one time those leave that lie furthest behind, so that no holes are left") {
   const TemporaryFolder folder;
   const std::uint64_t size = kMiB;
-  const auto cache = NodeCache::open(folder / "cache", kMiB + kMiB / 2);
+  const auto cache = DiskCache::open(folder / "cache", kMiB + kMiB / 2);
   const std::vector<std::shared_ptr<CachedObject>> all{cache->object(object_of(0, size), 256 << 10),
                                                        cache->object(object_of(1, size), 256 << 10)};
   const auto plan = cache->publish(all, {.pace = 1, .in_flight = 0, .longest = 1000});
@@ -280,7 +280,7 @@ TEST_CASE("of blocks that are wanted at one time those leave that lie furthest b
 
 TEST_CASE("a child of fork that goes away takes no plan with it, and one that stays keeps none alive") {
   const TemporaryFolder folder;
-  const auto cache = NodeCache::open(folder / "cache", 8 * kMiB);
+  const auto cache = DiskCache::open(folder / "cache", 8 * kMiB);
   const std::vector<std::shared_ptr<CachedObject>> mine{cache->object(object_of(0, kMiB), 1)};
   auto plan = cache->publish(mine, {.pace = 1, .in_flight = 0, .longest = 1000});
   check_in_processes(1, [&] {
@@ -309,7 +309,7 @@ TEST_CASE("a child of fork waits for nothing that its parent was about") {
   return skip("a program with threads cannot fork under this sanitizer");
 #endif
   const TemporaryFolder folder;
-  const auto cache = NodeCache::open(folder / "cache", 8 * kMiB);
+  const auto cache = DiskCache::open(folder / "cache", 8 * kMiB);
   const int held = ::open((folder / "cache" / "objects").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   REQUIRE(::flock(held, LOCK_EX) == 0);
   Thread waits("waits", [&](const std::stop_token&) { cache->object(object_of(0, kMiB), 1); });
@@ -317,7 +317,7 @@ TEST_CASE("a child of fork waits for nothing that its parent was about") {
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(60);
-    const auto own = NodeCache::open(folder / "own", 8 * kMiB);
+    const auto own = DiskCache::open(folder / "own", 8 * kMiB);
     const auto object = own->object(object_of(0, kMiB), 1);
     fill(*object, 0, kMiB);
     ::_exit(held_of(*object, 0, kMiB).right == object->block_count() ? 0 : 1);
@@ -341,7 +341,7 @@ TEST_CASE("a dataset of very many shards takes few mappings, and its blocks are 
     return found;
   };
   {
-    const auto cache = NodeCache::open(folder / "cache", limit);
+    const auto cache = DiskCache::open(folder / "cache", limit);
     std::vector<std::shared_ptr<CachedObject>> objects;
     for (std::uint32_t o = 0; o < kObjects; ++o) objects.push_back(cache->object(object_of(o, size), 1));
     CHECK(tables() <= kMapped);
@@ -356,7 +356,7 @@ TEST_CASE("a dataset of very many shards takes few mappings, and its blocks are 
     CHECK(held_of(*objects.back(), kObjects - 1, size).right == objects.back()->block_count());
     CHECK(held_of(*objects[0], 0, size).right == 0);
     check_in_processes(2, [&] {
-      const auto own = NodeCache::open(folder / "cache", 0);
+      const auto own = DiskCache::open(folder / "cache", 0);
       const auto object = own->object(object_of(kObjects - 1, size), 1);
       return held_of(*object, kObjects - 1, size).right == object->block_count();
     });
@@ -373,13 +373,13 @@ TEST_CASE("a dataset of very many shards takes few mappings, and its blocks are 
 TEST_CASE("a limit that is lowered is reached little by little, so that nobody waits for long") {
   const TemporaryFolder folder;
   const std::uint64_t size = 60 * kMiB;
-  const auto cache = NodeCache::open(folder / "cache", 64 * kMiB);
+  const auto cache = DiskCache::open(folder / "cache", 64 * kMiB);
   const std::vector<std::shared_ptr<CachedObject>> all{cache->object(object_of(0, size), 256 << 10),
                                                        cache->object(object_of(1, kMiB), 256 << 10)};
   fill(*all[0], 0, size);
   const auto plan = cache->publish(all, {.pace = 1, .in_flight = 0, .longest = 1000});
   for (std::uint64_t block = 0; block < all[1]->block_count(); ++block) plan->set(1, block, 1);
-  NodeCache::open(folder / "cache", 4 * kMiB);
+  DiskCache::open(folder / "cache", 4 * kMiB);
   std::uint64_t before = 0;
   for (std::uint64_t block = 0; block < 8; ++block) {
     all[1]->keep(block, block_of(*all[1], 1, block, kMiB));
@@ -399,10 +399,10 @@ TEST_CASE("bits that flip, anywhere, are never a wrong byte") {
   for (int round = 0; round < 60; ++round) {
     const fs::path place = folder / ("cache" + std::to_string(round));
     {
-      const auto cache = NodeCache::open(place, 8 * kMiB);
+      const auto cache = DiskCache::open(place, 8 * kMiB);
       fill(*cache->object(object_of(0, size), 1), 0, size);
     }
-    const auto cache = round % 2 == 0 ? NodeCache::open(place, 0) : nullptr;
+    const auto cache = round % 2 == 0 ? DiskCache::open(place, 0) : nullptr;
     const auto before = cache != nullptr ? cache->object(object_of(0, size), 1) : nullptr;
     for (const auto& entry : fs::recursive_directory_iterator(place)) {
       if (!entry.is_regular_file() || entry.file_size() == 0) continue;
@@ -427,7 +427,7 @@ TEST_CASE("bits that flip, anywhere, are never a wrong byte") {
     };
     if (before != nullptr) look(*before);
     try {
-      const auto after = NodeCache::open(place, 8 * kMiB);
+      const auto after = DiskCache::open(place, 8 * kMiB);
       if (const auto object = after->object(object_of(0, size), 1)) look(*object);
       after->objects();
       after->clear();
@@ -442,7 +442,7 @@ TEST_CASE("a disk that is full, and files that may not be long, keep nothing and
   const TemporaryFolder folder;
   const std::uint64_t size = 6 * kMiB;
   {
-    const auto cache = NodeCache::open(folder / "cache", 64 * kMiB);
+    const auto cache = DiskCache::open(folder / "cache", 64 * kMiB);
     const auto object = cache->object(object_of(0, size), 1);
     check_in_processes(1, [&] {
       const rlimit longest{kMiB, kMiB};
@@ -459,7 +459,7 @@ TEST_CASE("a disk that is full, and files that may not be long, keep nothing and
     return;
   }
   {
-    const auto cache = NodeCache::open(folder / "small" / "cache", 64 * kMiB);
+    const auto cache = DiskCache::open(folder / "small" / "cache", 64 * kMiB);
     const auto object = cache->object(object_of(0, size), 1);
     REQUIRE(object != nullptr);
     fill(*object, 0, size);
@@ -477,7 +477,7 @@ TEST_CASE("a disk that is full, and files that may not be long, keep nothing and
     // A cache that is made where there is no room at all.
     std::string said;
     try {
-      NodeCache::open(folder / "small" / "late", 64 * kMiB)->object(object_of(0, size), 1);
+      DiskCache::open(folder / "small" / "late", 64 * kMiB)->object(object_of(0, size), 1);
     } catch (const Error& error) {
       said = error.what();
     }
@@ -494,7 +494,7 @@ TEST_CASE("a folder that cannot be written to is said") {
     return;
   }
   {
-    const auto cache = NodeCache::open(folder / "disk" / "cache", 8 * kMiB);
+    const auto cache = DiskCache::open(folder / "disk" / "cache", 8 * kMiB);
     fill(*cache->object(object_of(0, kMiB), 1), 0, kMiB);
   }
   REQUIRE(::mount("none", (folder / "disk").c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "size=16m") == 0);
@@ -510,7 +510,7 @@ TEST_CASE("two hundred kills while processes fill and evict leave no wrong byte,
   std::mt19937_64 random(5);
   const auto work = [&](unsigned seed) {
     std::mt19937_64 own(seed);
-    const auto cache = NodeCache::open(folder / "cache", limit);
+    const auto cache = DiskCache::open(folder / "cache", limit);
     std::vector<std::shared_ptr<CachedObject>> objects;
     for (std::uint32_t o = 0; o < 3; ++o) objects.push_back(cache->object(object_of(o, size), 64 << 10));
     for (const auto& object : objects)
@@ -565,7 +565,7 @@ TEST_CASE("two hundred kills while processes fill and evict leave no wrong byte,
   }
   CHECK(ended == 0);  // none found a wrong byte, and none failed
   CHECK(taken_by(folder / "cache") <= limit);
-  const auto cache = NodeCache::open(folder / "cache", 0);
+  const auto cache = DiskCache::open(folder / "cache", 0);
   std::uint64_t right = 0, bytes = 0;
   for (std::uint32_t o = 0; o < 3; ++o) {
     const Held held = held_of(*cache->object(object_of(o, size), 1), o, size);
@@ -578,4 +578,4 @@ TEST_CASE("two hundred kills while processes fill and evict leave no wrong byte,
   CHECK(cache->used() < bytes + bytes / 50 + kMiB / 2);
 }
 
-}  // namespace penstock::test::node_cache_test
+}  // namespace penstock::test::disk_cache_test
