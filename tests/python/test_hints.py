@@ -2,6 +2,7 @@
 
 import inspect
 import pathlib
+import pickle
 import re
 
 import penstock as ps
@@ -121,6 +122,13 @@ def test_options_of_the_command(theirs, ours, note):
         if f" {theirs} " not in HELP[command]:
             said = fails(command, f"{theirs}=x", code=2)
             assert f"penstock {command} has no option {theirs}: here it is {ours}" in said
+
+
+def test_functions_pickle():
+    for name, call in callables():
+        if name.rpartition(".")[0] in ("penstock.image", "penstock.array", "penstock.points"):
+            continue  # their chains pickle
+        assert pickle.loads(pickle.dumps(call)) is call, name
 
 
 # Old names that mean something else now, or that are values which an error of their own names.

@@ -78,7 +78,6 @@ from ._stage import stage
 from ._stats import Stats
 from ._trace import Trace, merge_traces
 from ._tune import tune
-from ._words import keywords_in_words as _keywords_in_words
 from ._words import worded as _worded
 from ._words import worded_step as _worded_step
 from ._words import worded_steps as _worded_steps
@@ -170,13 +169,6 @@ pad = _worded_step("penstock.pad", pad)
 raw = _worded_step("penstock.raw", raw)
 valid_mask = _worded_step("penstock.valid_mask", valid_mask)
 window_valid = _worded_step("penstock.window_valid", window_valid)
-encode = _keywords_in_words(encode)
-merge_traces = _keywords_in_words(merge_traces)
-profile = _keywords_in_words(profile)
-rank_table = _keywords_in_words(rank_table)
-sample_transform = _keywords_in_words(sample_transform)
-schedule = _keywords_in_words(schedule)
-transform = _keywords_in_words(transform)
 array = _worded_steps(array)
 image = _worded_steps(image)
 points = _worded_steps(points)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
 from ._encodings import encoding_of
+from ._words import keywords_in_words
 
 Encoded = Union[bytes, bytearray, memoryview, "os.PathLike[str]"]
 """Bytes, or the path of a file that holds them."""
@@ -19,6 +20,7 @@ Encoded = Union[bytes, bytearray, memoryview, "os.PathLike[str]"]
 _TEXTS = ("txt", "text")
 
 
+@keywords_in_words
 def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] | Mapping[str, int] = ()) -> Encoded:
     """The bytes of `value` as the field `field`, whose last extension decides where the value leaves a choice.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _penstock
+from ._words import keywords_in_words
 
 
 class RankTable:
@@ -42,6 +43,7 @@ class RankTable:
         return "\n".join([*lines, self.text]) + "\n"
 
 
+@keywords_in_words
 def rank_table(stats: Iterable[Mapping[str, Any]]) -> RankTable:
     """Compares the ranks of one training by what their loaders' stats() tell, each rank's once.
 

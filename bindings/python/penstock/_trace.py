@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from . import _error
 from ._warn import warn
+from ._words import keywords_in_words
 
 if TYPE_CHECKING:
     from ._penstock import Loader
-
 
 
 class Trace:
@@ -64,6 +64,7 @@ _DAY = 24 * 3600 * 1_000_000_000
 # ---- Merging ---------------------------------------------------------------------------------------------------------
 
 
+@keywords_in_words
 def merge_traces(
     torch_trace: str | os.PathLike[str],
     penstock_trace: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
@@ -78,7 +79,9 @@ def merge_traces(
     several = not isinstance(penstock_trace, (str, os.PathLike))
     traces = [torch_trace, *(penstock_trace if several else [penstock_trace])]  # type: ignore[misc, list-item]
     merged = _read(traces[0])
-    if "baseTimeNanoseconds" not in merged:  # since 1970, as older profilers have it, in numbers with few digits behind the point
+    if (
+        "baseTimeNanoseconds" not in merged
+    ):  # since 1970, as older profilers have it, in numbers with few digits behind the point
         _move(merged, time.time_ns() // _DAY * _DAY)
     used = {event.get("pid") for event in merged["traceEvents"]}
     for path in traces[1:]:
@@ -93,7 +96,9 @@ def merge_traces(
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     name = os.fspath(path)
     try:
-        opened: IO[str] = gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8")
+        opened: IO[str] = (
+            gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8")
+        )
         with opened as file:
             trace = json.load(file)
     except OSError as failure:
@@ -142,7 +147,9 @@ def _new_text(path: str) -> Iterator[IO[str]]:
     """A file that takes the place of `path` once it is whole."""
     growing = f"{path}.{os.getpid()}.tmp"
     try:
-        opened: IO[str] = gzip.open(growing, "xt", encoding="utf-8") if path.endswith(".gz") else open(growing, "x", encoding="utf-8")
+        opened: IO[str] = (
+            gzip.open(growing, "xt", encoding="utf-8") if path.endswith(".gz") else open(growing, "x", encoding="utf-8")
+        )
         try:
             with opened as file:
                 yield file

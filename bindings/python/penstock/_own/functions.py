@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Union
 from .._penstock import Chain
 from .._steps import refuse_step, torch_dtype_name
 from .rows import name_of
+from .._words import keywords_in_words
 
 _LAYOUTS = ("CHW", "HWC")
 
@@ -100,6 +101,7 @@ class Transform:
         return " | ".join([str(part) for part in (self.chain, *self.parts) if part is not None])
 
 
+@keywords_in_words
 def transform(
     function: Callable[..., Any],
     shape: Sequence[int | None] | None = None,
@@ -161,6 +163,7 @@ class SampleFunction:
         return f"sample_transform({name_of(self.function)})"
 
 
+@keywords_in_words
 def sample_transform(
     function: Callable[..., Any],
     outputs: Sequence[str] | Mapping[str, str],

@@ -20,6 +20,7 @@ from .steps import Steps
 from .text import counted, duration, percent, rate
 from .times import Recorder, Times
 from .verdict import Verdict, passed_on, verdict_of
+from .._words import keywords_in_words
 
 _now = time.perf_counter_ns
 
@@ -313,6 +314,7 @@ def _class_with(*names: str) -> type[Profile]:
     )
 
 
+@keywords_in_words
 def profile(loader: Iterable[Any], *, synchronize: bool = False) -> Profile:
     """Wraps any loader, and says where the time of the training loop goes.
 

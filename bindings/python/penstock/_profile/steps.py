@@ -7,6 +7,7 @@ from typing import Any
 
 from .._penstock import Schedule
 from .text import counted, duration, percent
+from .._words import keywords_in_words
 
 _STAGES = ("plan", "read", "decode", "transform", "deliver", "custom_transform", "copy")
 _TIMES = ("data_wait_s", "compute_s", "other_s")
@@ -14,6 +15,7 @@ KEPT = 8192  # steps, the last ones
 _LISTED = 10  # of them in a table
 
 
+@keywords_in_words
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0) -> Schedule:
     """Which steps are recorded, as torch.profiler.schedule(): behind the first skip_first steps come cycles of `wait`, `warmup`
     and `active` steps, without end or `repeat` times. For loader.steps() and loader.trace()."""
