@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <span>
 #include <string>
 
 namespace penstock::cli {
@@ -31,8 +32,8 @@ Command tune_command(CLI::App& app);
 Command top_command(CLI::App& app);
 Command doctor_command(CLI::App& app);
 
-/// Adds the options and subcommands of base/names/hints.hpp, hidden: using one is an error that names the present one.
-/// Call it after all subcommands and their options were added.
-void refuse_hinted_names(CLI::App& app);
+/// For a command line that `app` refused: an error that names the replacement, if base/names/hints.hpp has the subcommand
+/// or one of the options; otherwise empty. `words` begins behind the program's name.
+std::string hint_of(const CLI::App& app, std::span<const char* const> words);
 
 }  // namespace penstock::cli

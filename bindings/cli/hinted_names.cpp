@@ -1,6 +1,3 @@
-#include <string>
-#include <vector>
-
 #include <base/names/hints.hpp>
 
 #include "command.hpp"
@@ -8,31 +5,30 @@
 namespace penstock::cli {
 namespace {
 
-void refuse(CLI::App& command, const Hint& hint) {
-  const std::string theirs(hint.theirs);
-  if (command.get_option_no_throw(theirs) != nullptr) return;
-  const std::string refused =
-      "penstock " + command.get_name() + " has no option " + theirs + hint_for(hint.where, theirs);
-  const auto refusal = [refused](const std::vector<std::string>&) { throw CLI::ValidationError(refused); };
-  command.add_option_function<std::vector<std::string>>(theirs, refusal)
-      ->expected(0, CLI::detail::expected_max_vector_size)
-      ->group("");
+bool has(const CLI::App& command, std::string_view option) {
+  return command.get_option_no_throw(std::string(option)) != nullptr;
 }
 
 }  // namespace
 
-void refuse_hinted_names(CLI::App& app) {
-  const std::vector<CLI::App*> commands = app.get_subcommands([](const CLI::App*) { return true; });
-  for (const Hint& hint : hints()) {
-    for (CLI::App* command : commands) {
-      const bool renamed = hint.where == "option" && command->get_option_no_throw(std::string(hint.ours)) != nullptr;
-      if (renamed || hint.where == command->get_name()) refuse(*command, hint);
-    }
-    if (hint.where != "command") continue;
-    const std::string theirs(hint.theirs), refused = "there is no command " + theirs + hint_for("command", theirs);
-    CLI::App* const command = app.add_subcommand(theirs)->group("")->allow_extras();
-    command->parse_complete_callback([refused] { throw CLI::ValidationError(refused); });
+std::string hint_of(const CLI::App& app, std::span<const char* const> words) {
+  if (words.empty()) return {};
+  const std::string named = words.front();
+  const std::vector<const CLI::App*> command =
+      app.get_subcommands([&](const CLI::App* each) { return each->get_name() == named; });
+  if (command.empty()) {
+    const std::string hint = hint_for("command", named);
+    return hint.empty() ? hint : "there is no command " + named + hint;
   }
+  for (const std::string_view word : words.subspan(1)) {
+    const std::string_view option = word.substr(0, word.find('='));
+    for (const Hint& hint : hints()) {
+      if (hint.theirs != option || has(*command.front(), option)) continue;
+      if (hint.where == named || (hint.where == "option" && has(*command.front(), hint.ours)))
+        return "penstock " + named + " has no option " + std::string(option) + hint_for(hint.where, option);
+    }
+  }
+  return {};
 }
 
 }  // namespace penstock::cli

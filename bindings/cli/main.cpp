@@ -30,13 +30,10 @@ int complain(std::string message, Exit code) {
 
 std::vector<Command> add_commands(CLI::App& app) {
   using namespace penstock::cli;
-  std::vector<Command> commands{
-      synth_command(app), pack_command(app),  pack_join_command(app), info_command(app),
-      ls_command(app),    cat_command(app),   inspect_command(app),   verify_command(app),
-      audit_command(app), stage_command(app), bench_command(app),     bench_sampling_command(app),
-      tune_command(app),  top_command(app),   doctor_command(app),    cache_command(app)};
-  refuse_hinted_names(app);
-  return commands;
+  return {synth_command(app), pack_command(app),  pack_join_command(app), info_command(app),
+          ls_command(app),    cat_command(app),   inspect_command(app),   verify_command(app),
+          audit_command(app), stage_command(app), bench_command(app),     bench_sampling_command(app),
+          tune_command(app),  top_command(app),   doctor_command(app),    cache_command(app)};
 }
 
 // A command may say how to go on; what else failed, because it was interrupted, does not matter.
@@ -91,7 +88,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& help) {  // --help and --version print and end well
     return app.exit(help);
   } catch (const CLI::ParseError& wrong) {
-    return complain(wrong.what(), kUsage);
+    const std::string hint = penstock::cli::hint_of(app, {argv + 1, argv + argc});
+    return complain(hint.empty() ? wrong.what() : hint, kUsage);
   } catch (const Error& error) {
     if (penstock::cli::interrupted()) return complain(interruption(error), kInterrupted);
     const bool data = dynamic_cast<const penstock::cli::OpenFailure*>(&error) != nullptr;
