@@ -55,7 +55,7 @@ def pack(
     Other sources are iterables of dicts (values as penstock.encode takes them; the key is `"__key__"`, by default a
     running number of 12 digits), iterables of tuples, datasets of torch and of Hugging Face, Parquet files and folders
     (also Petastorm's), and CSV files of paths and labels; see penstock.sources. They cannot be resumed or packed by
-    several ranks. What an iterable raises, and a key that comes twice, ends the call. Compressed files (`x.tar.gz`,
+    several ranks. An exception of an iterable ends the call, and so does a key that comes twice. Compressed files (`x.tar.gz`,
     `x.tgz`, TFRecord files with GZIP or ZLIB) are decompressed first. If the destination is a store (s3://, gs://,
     az://), penstock.json is written last, and `overwrite` removes the dataset there before the first shard is sent.
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Union
 
 from .._penstock import Chain
 from .._steps import refuse_step, torch_dtype_name
-from .rows import name_of
 from .._words import keywords_in_words
+from .rows import name_of
 
 _LAYOUTS = ("CHW", "HWC")
 

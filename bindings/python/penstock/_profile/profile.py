@@ -12,6 +12,7 @@ from typing import Any
 
 from .._loader import Loader
 from .._penstock import Schedule, StepLog, usable_cores
+from .._words import keywords_in_words
 from .about import About, own_verdict, reset_own
 from .batch import delivered
 from .compare import Comparison, Request, compare_with
@@ -20,7 +21,6 @@ from .steps import Steps
 from .text import counted, duration, percent, rate
 from .times import Recorder, Times
 from .verdict import Verdict, passed_on, verdict_of
-from .._words import keywords_in_words
 
 _now = time.perf_counter_ns
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._penstock import Schedule
-from .text import counted, duration, percent
 from .._words import keywords_in_words
+from .text import counted, duration, percent
 
 _STAGES = ("plan", "read", "decode", "transform", "deliver", "custom_transform", "copy")
 _TIMES = ("data_wait_s", "compute_s", "other_s")
