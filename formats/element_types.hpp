@@ -22,7 +22,7 @@ struct BoolElement {
   std::uint8_t value;
 };
 
-/// Calls `visit` with an element of the type that `dtype` stands for, whose value says nothing, and returns its result.
+/// Returns visit(element). Only the type of the element has a meaning: it is the C++ type of `dtype`.
 template <typename Visit>
 auto with_element(DType dtype, const Visit& visit) {
   switch (dtype) {

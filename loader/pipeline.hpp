@@ -148,7 +148,7 @@ class Pipeline {
     AutoWorkers decides;
     IdleCores idle;
   };
-  /// What stats() needs between two calls.
+  /// Values that stats() keeps from one call to the next.
   struct Figures {
     std::mutex mutex = {};  // guards before
     Counts before = {};     // since_made() at the last reset_stats()

@@ -52,8 +52,8 @@ struct BucketOptions {
 /// - "shape:jpg": shape of an image, height first, so that images of one shape are together. It allows no budget.
 /// - "json:length", a member of a JSON field: the number in it (Column).
 /// Headers are read on all cores, members by a loader. A sample may lack the field as long as no loader delivers it.
-/// Throws Error: invalid_argument, for no such field, and naming the sample, for a length below 0; corrupt,
-/// unsupported, naming the sample; io; what `tick` throws, which is called now and then.
+/// Calls `tick` now and then, and passes on its exceptions. Throws Error: invalid_argument, if there is no such field;
+/// invalid_argument for a length below 0, corrupt and unsupported, all of which name the sample; io.
 std::shared_ptr<const LengthBuckets> bucket_by(const Dataset& dataset, std::string_view by,
                                                const BucketOptions& options = {},
                                                const std::function<void()>& tick = {});

@@ -70,7 +70,7 @@ enum class CacheScope : std::uint8_t { process, node };
 std::string_view name(CacheScope scope);
 CacheScope cache_scope_named(std::string_view name);  ///< Throws Error: invalid_argument.
 
-/// What one loader, or one process, did with a cache. Bytes are those of whole blocks.
+/// Counters of the disk cache of one loader, or of one process. Bytes are those of whole blocks.
 struct DiskCacheStats {
   std::uint64_t hits = 0;           ///< blocks that were read from the disk
   std::uint64_t misses = 0;         ///< blocks that were asked for and were not there, or not sound

@@ -39,7 +39,7 @@ constexpr auto kHints = std::to_array<Hint>({
     {"Loader", "num_workers", "workers", "threads, which decode; python_workers are processes, for functions"},
     {"Loader", "prefetch_factor", "prefetch", "batches kept ahead, by all workers together"},
     {"Loader", "collate_fn", "batch_transform",
-     "a function of the whole batch; what happens to each output stands in transforms"},
+     "a function of the whole batch; transforms has the chain of each output"},
     {"Loader", "transform", "transforms", "a chain for each output, or ps.transform() for a function of your own"},
     {"Loader", "target_transform", "transforms", "a chain for each output, of labels ps.label()"},
     {"Loader", "batch_sampler", "batching", "ps.batching.by_length(field)"},

@@ -223,8 +223,8 @@ Command pack_command(CLI::App& app) {
   command
       ->add_option(
           "--point-attributes", options->attributes,
-          "What points keep beside x, y, z when --presample or --point-order make them over: none, all, or names\n"
-          "with commas between, such as classification,intensity")
+          "Attributes that --presample and --point-order keep beside x, y, z: none, all, or names with commas\n"
+          "between, such as classification,intensity")
       ->capture_default_str();
   command->add_option("--workers", options->convert.workers, "Threads; 0: usable cores")->capture_default_str();
   command

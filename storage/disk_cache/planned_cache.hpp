@@ -18,8 +18,8 @@
 
 namespace penstock {
 
-/// What the engine of stores is given (EngineOptions::disk_cache). A thread of its own looks at the plan; until it has,
-/// blocks are kept where there is room.
+/// The disk cache of a loader that reads from a store (EngineOptions::disk_cache). A thread of the cache reads the plan.
+/// Until it has, blocks are kept if there is room.
 class PlannedCache : public DiskCacheUse {
  public:
   /// All that is given is copied, but the program and the selection, which must live as long. `windows` may be null.
