@@ -202,7 +202,7 @@ void PackSource::Unpacked::add(const SourceFile& file, const fs::path& into,
   }
 }
 
-PackSource::PackSource(fs::path path, const fs::path& destination, const ConvertOptions& options, const fs::path& spool,
+PackSource::PackSource(fs::path path, const fs::path& destination, const ConvertOptions& options,
                        const Progress& progress)
     : path_(std::move(path)) {
   const std::vector<SourceFile> sources = compressed_files(path_);
@@ -210,7 +210,7 @@ PackSource::PackSource(fs::path path, const fs::path& destination, const Convert
   require_free(destination, options);
   const fs::path beside = store_destination(destination) ? fs::path(temporary_place())
                                                          : fs::absolute(without_slash(destination)).parent_path();
-  const fs::path around = spool.empty() ? beside : spool;
+  const fs::path around = options.spool.empty() ? beside : options.spool;
   try {
     unpacked_ = std::make_unique<Unpacked>(fs::absolute(around));
   } catch (const Error& error) {

@@ -23,12 +23,12 @@ class PackSource {
   /// "interrupted".
   using Progress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
-  /// Unpacks what is compressed, into a folder inside `spool` (empty: beside the destination). `destination` and
-  /// `options` are those of convert(), so that what is in the way of packing is known before.
-  /// Throws Error: invalid_argument, as convert() does of its destination; corrupt, naming the file and the offset; io;
-  /// and what `progress` throws.
+  /// Unpacks what is compressed, into a folder inside `options.spool` (empty: beside the destination). `destination`
+  /// and `options` are those of convert(), so that what is in the way of packing is known before. Throws Error:
+  /// invalid_argument, as convert() does of its destination; corrupt, naming the file and the offset; io; and what
+  /// `progress` throws.
   PackSource(std::filesystem::path path, const std::filesystem::path& destination, const ConvertOptions& options,
-             const std::filesystem::path& spool = {}, const Progress& progress = {});
+             const Progress& progress = {});
   ~PackSource();
 
   Dataset open(const OpenOptions& options, const OpenProgress& progress = {}) const;

@@ -7,8 +7,8 @@
 #include <device/device.hpp>
 
 #include "command.hpp"
-#include "loader_flags.hpp"
 #include "open.hpp"
+#include "option_flags.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 

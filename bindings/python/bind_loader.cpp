@@ -79,7 +79,7 @@ Workers workers_of(const nb::object& given, unsigned most) {
     return {number, most};
   }
   std::string word;
-  if (!nb::try_cast(given, word)) Keywords::misfit();
+  if (!nb::try_cast(given, word)) misfit();
   if (word != "auto") refuse_word("workers", word, "a number of 1 or more, or \"auto\"");
   return {0, most == 0 ? kAutoWorkers : most};
 }
@@ -327,9 +327,8 @@ constexpr const char* kDoc =
     "is the number of the source in a mixture.";
 
 const char* init_doc() {
-  static const std::string text =
-      "dataset: a path, a Dataset, or a Mixture.\n" + options_for_python("") +
-      "docs/reference/options.md describes them in full. Raises Error.";
+  static const std::string text = "dataset: a path, a Dataset, or a Mixture.\n" + options_for_python("") +
+                                  "docs/reference/options.md describes them in full. Raises Error.";
   return text.c_str();
 }
 
@@ -337,7 +336,7 @@ const char* init_doc() {
 // LoaderOptions' name (or ""), meaning, and when to change it.
 nb::list option_table() {
   nb::list table;
-  for (const OptionEntry& option : loader_options()) {
+  for (const LoaderOption& option : loader_options()) {
     const bool in_python = option.door != Door::cpp;
     const PythonValue value = python_value(option);
     const std::string declared =
@@ -352,14 +351,14 @@ nb::list option_table() {
 // For the same page: a flag of the command, and the option of LoaderOptions that it sets.
 nb::list option_flags() {
   nb::list flags;
-  for (const OptionEntry& option : loader_options())
+  for (const LoaderOption& option : loader_options())
     if (option.door != Door::python) flags.append(nb::make_tuple(text(flag_of(option)), text(option.name)));
   return flags;
 }
 
 void bind_loader_class(nb::module_& module) {
   static const std::string signature =
-      "def __init__(self, dataset: object, *, " + keywords_for_python("") + ") -> None";
+      "def __init__(self, dataset: object, *, " + keywords_for_python(options_of_python("")) + ") -> None";
   nb::class_<PythonLoader>(module, "Loader", nb::is_weak_referenceable(), nb::type_slots(kLoaderSlots), kDoc)
       .def("__init__", construct, nb::arg("dataset"), nb::arg("options"), nb::sig(signature.c_str()), init_doc())
       .def(

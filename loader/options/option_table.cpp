@@ -1,10 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <utility>
 
-#include <base/numbers/decimal.hpp>
-#include <base/printable.hpp>
 #include <loader/options/option_table.hpp>
 
 namespace penstock {
@@ -16,34 +12,12 @@ constexpr std::string_view kFirst = "What people set first", kOrder = "Order and
                            kDevice = "DeviceOptions", kCpp = "C++ alone";
 
 using L = LoaderOptions;
-using Bytes = OptionEntry::Bytes;
-using ByHand = OptionEntry::ByHand;
+using Bytes = LoaderOption::Bytes;
+using ByHand = LoaderOption::ByHand;
+using option::in;
+using option::Words;
 
-// The place of the member that a path of members leads to: in<&L::cache, &CacheOptions::limit>().
-template <auto... Path>
-auto& follow(auto& options) {
-  return (options.*....*Path);
-}
-template <auto... Path>
-constexpr auto in() {
-  using Value = std::remove_reference_t<decltype(follow<Path...>(std::declval<L&>()))>;
-  return OptionEntry::Place<Value>([](L& options) -> Value& { return follow<Path...>(options); });
-}
-
-template <auto... Path>
-struct Words {
-  template <auto... Values>
-  static constexpr OptionEntry::Words of() {
-    return {.get = [](const L& options) { return name(follow<Path...>(options)); },
-            .set =
-                [](L& options, std::string_view word) {
-                  return ((name(Values) == word && (follow<Path...>(options) = Values, true)) || ...);
-                },
-            .known = [] { return std::vector<std::string_view>{name(Values)...}; }};
-  }
-};
-
-constexpr auto kOptions = std::to_array<OptionEntry>({
+constexpr auto kOptions = std::to_array<LoaderOption>({
     {kFirst, "batch_size", in<&L::batch_size>(), "Samples in a batch.", "Your training decides it."},
     {kFirst, "shuffle", ByHand{"bool | penstock.shuffle.Shuffle", "False"},
      "True, or in parts: ps.shuffle.blocks(16), ps.shuffle.window(4096). Every epoch has another "
@@ -281,121 +255,46 @@ constexpr auto kOptions = std::to_array<OptionEntry>({
      Door::cpp},
 });
 
-// The annotation and the default of an option in Python's signature.
-struct InPython {
-  using Text = PythonValue;
-  template <typename Value>
-  using Place = OptionEntry::Place<Value>;
-  Text operator()(std::monostate) const { return {}; }
-  Text operator()(Place<bool> place) { return {"bool", place(defaults) ? "True" : "False"}; }
-  Text operator()(Place<unsigned> place) { return {"int", std::to_string(place(defaults))}; }
-  Text operator()(Place<std::uint64_t> place) { return {"int", std::to_string(place(defaults))}; }
-  Text operator()(Place<double> place) { return {"float", python_float(place(defaults))}; }
-  Text operator()(Place<std::string>) const { return {"str | None", "None"}; }
-  Text operator()(Place<std::filesystem::path>) const { return {"str | os.PathLike | None", "None"}; }
-  Text operator()(Place<std::optional<std::uint64_t>>) const { return {"int | None", "None"}; }
-  Text operator()(Place<std::vector<std::string>>) const { return {"collections.abc.Sequence[str] | None", "None"}; }
-  Text operator()(Place<std::optional<std::vector<std::uint64_t>>>) const {
-    return {"collections.abc.Sequence[int] | None", "None"};
-  }
-  Text operator()(OptionEntry::Bytes bytes) { return {"int | str", std::to_string(bytes.place(defaults))}; }
-  Text operator()(const OptionEntry::Words& words) const {
-    const std::string word(words.get(defaults));
-    return word == "none" ? Text{.type = "str | None", .value = "None"}
-                          : Text{.type = "str", .value = "'" + word + "'"};
-  }
-  Text operator()(const OptionEntry::ByHand& own) const { return {std::string(own.type), std::string(own.value)}; }
-
-  static std::string python_float(double value) {
-    const std::string text = shortest_decimal(value);
-    return text.find('.') == std::string::npos ? text + ".0" : text;
-  }
-  LoaderOptions defaults = {};
-};
-
-/// Breaks text into lines of at most 92 characters; all but the first begin with two blanks.
-std::string lines_of(std::string_view text) {
-  constexpr std::size_t kWidth = 92;  // help() puts them 8 columns in
-  std::string lines;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t room = kWidth - (begin == 0 ? 0 : 2);
-    std::size_t end = text.size();
-    if (end - begin > room) {
-      const std::size_t blank = text.rfind(' ', begin + room);
-      if (blank != std::string_view::npos && blank > begin) end = blank;
-    }
-    lines += begin == 0 ? "" : "\n  ";
-    lines += text.substr(begin, end - begin);
-    begin = end + 1;
-  }
-  return lines;
-}
-
 }  // namespace
 
-std::span<const OptionEntry> loader_options() {
+std::span<const LoaderOption> loader_options() {
   return kOptions;
 }
 
-const OptionEntry& loader_option(std::string_view name) {
-  return *std::ranges::find(kOptions, name, &OptionEntry::name);
+const LoaderOption& loader_option(std::string_view name) {
+  return *std::ranges::find(kOptions, name, &LoaderOption::name);
 }
 
-std::vector<const OptionEntry*> options_of_python(std::string_view object) {
-  std::vector<const OptionEntry*> options;
-  for (const OptionEntry& option : kOptions) {
+std::vector<const LoaderOption*> options_of_python(std::string_view object) {
+  std::vector<const LoaderOption*> options;
+  for (const LoaderOption& option : kOptions) {
     if (option.door != Door::cpp && option.object() == object) options.push_back(&option);
   }
   return options;
 }
 
-std::string words_text(const OptionEntry::Words& words) {
-  std::vector<std::string_view> known = words.known();
-  std::erase(known, "none");
-  std::string text;
-  for (std::size_t i = 0; i < known.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == known.size() ? " or " : ", ") + double_quoted(known[i]);
-  return text;
-}
-
-PythonValue python_value(const OptionEntry& option) {
-  return std::visit(InPython{}, option.member);
-}
-
-std::string keywords_for_python(std::string_view object) {
-  std::string text;
-  for (const OptionEntry* option : options_of_python(object)) {
-    const auto [type, value] = python_value(*option);
-    text += (text.empty() ? "" : ", ") + std::string(option->keyword()) + ": " + type + " = " + value;
-  }
-  return text;
-}
-
 std::string options_for_python(std::string_view object) {
   std::string text;
   std::string_view group;
-  for (const OptionEntry* option : options_of_python(object)) {
+  for (const LoaderOption* option : options_of_python(object)) {
     if (object.empty() && option->group != group) text += std::string(option->group) + "\n";
     group = option->group;
     const std::string_view told = object.empty() ? first_sentence(option->meaning) : option->meaning;
-    text += lines_of(std::string(option->keyword()) + ": " + std::string(told)) + "\n";
+    text += help_entry(option->keyword(), told);
   }
   return text;
 }
 
-std::string flag_of(const OptionEntry& option) {
+PythonValue python_value(const LoaderOption& option) {
+  return std::visit(InPython<LoaderOptions>{}, option.member);
+}
+
+std::string flag_of(const LoaderOption& option) {
   std::string flag(option.keyword());
   if (option.object() == "cache") flag = flag == "kind" ? "cache" : "cache-" + flag;
   if (option.object() == "disk_cache") flag = flag == "path" ? "disk-cache" : "disk-cache-" + flag;
   if (option.name == "device_options.prefetch") flag = "device-prefetch";
-  std::ranges::replace(flag, '_', '-');
-  return "--" + flag;
-}
-
-std::string_view first_sentence(std::string_view text) {
-  const std::size_t end = text.find(". ");
-  return text.substr(0, end == std::string_view::npos ? end : end + 1);
+  return flag_of_keyword(flag);
 }
 
 }  // namespace penstock

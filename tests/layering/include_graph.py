@@ -29,7 +29,7 @@ MOST_FILES, MOST_PUBLIC = 40, 45
 # has its folders, lowest first: a folder may include those before it. "." is the layer's own folder. Units of that folder
 # that stand on another floor are named there ("./open").
 ORDER = {
-    "base": ["names", "numbers", "processor", ".", "waits", "./parallel_for"],
+    "base": ["names", "numbers", "processor", ".", "options", "waits", "./parallel_for"],
     "formats": [
         "io", "./encodings ./extent ./element_types ./mosaic ./open_options ./schema", "filters", "places",
         "index", "text", "lists", ".", "streams", "./format ./writer", "folder", "tar", "lmdb", "sidecar", "packed", "zip",

@@ -94,7 +94,7 @@ std::string presample_text(const CloudRecoding& recoding) {
   return text;
 }
 
-std::string order_text(const CloudRecoding& recoding) {
+std::string_view order_text(const CloudRecoding& recoding) {
   if (recoding.order == PointOrder::stratified) return "stratified";
   return recoding.order == PointOrder::random ? "progressive" : "keep";
 }

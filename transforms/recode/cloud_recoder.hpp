@@ -14,11 +14,12 @@
 
 namespace penstock {
 
-/// What --presample, --point-order and --point-attributes take: "fps:4096", "voxel:0.05,fps:4096" (of voxel, poisson: the size);
-/// "keep", "progressive" or "stratified"; "none", "all" or names with commas between. Throws Error: invalid_argument.
+/// What --presample, --point-order and --point-attributes take: "fps:4096", "voxel:0.05,fps:4096" (of voxel, poisson:
+/// the size); "keep", "progressive" or "stratified"; "none", "all" or names with commas between. Throws Error:
+/// invalid_argument.
 CloudRecoding cloud_recoding(std::string_view presample, std::string_view order, std::string_view attributes);
 std::string presample_text(const CloudRecoding& recoding);
-std::string order_text(const CloudRecoding& recoding);
+std::string_view order_text(const CloudRecoding& recoding);
 std::string attributes_text(const CloudRecoding& recoding);
 
 /// One per thread: owns decoders and scratch.

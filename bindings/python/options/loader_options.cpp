@@ -106,8 +106,8 @@ Last last_of(Last last, bool drop_last) {
   return drop_last ? Last::drop : last;
 }
 
-const OptionEntry* option_of_python(std::string_view object, std::string_view keyword) {
-  for (const OptionEntry* option : options_of_python(object))
+const LoaderOption* option_of_python(std::string_view object, std::string_view keyword) {
+  for (const LoaderOption* option : options_of_python(object))
     if (option->keyword() == keyword) return option;
   return nullptr;
 }
@@ -115,8 +115,8 @@ const OptionEntry* option_of_python(std::string_view object, std::string_view ke
 Keywords::Keywords(const nb::kwargs& given) {
   for (const auto& [name, value] : given) {
     const std::string keyword = nb::cast<std::string>(name);
-    const OptionEntry* option = option_of_python("", keyword);
-    if (option == nullptr || (value.is_none() && !python_value(*option).type.ends_with("None"))) misfit();
+    const LoaderOption* option = option_of_python("", keyword);
+    if (option == nullptr || (value.is_none() && !takes_none(python_value(*option)))) misfit();
     if (const OptionObject* const object = option_object(value)) {
       if (object->keyword != keyword) misfit();
       for (const auto& [own, each] : object->given)
@@ -143,13 +143,13 @@ nb::object Keywords::object(std::string_view name) const {
   return nb::none();
 }
 
-void Keywords::misfit() {
+void misfit() {
   throw nb::type_error("__init__(): incompatible function arguments");
 }
 
 OwnFunctions own_functions(const nb::object& fields, const nb::object& on_sample, const nb::object& on_batch,
                            bool marks, unsigned python_workers) {
-  if (!fields.is_none() && !nb::isinstance<nb::dict>(fields)) Keywords::misfit();
+  if (!fields.is_none() && !nb::isinstance<nb::dict>(fields)) misfit();
   if (!fields.is_none()) require_names(nb::borrow<nb::dict>(fields));
   const nb::tuple made =
       nb::cast<nb::tuple>(own_step_module().attr("own_step")(fields, on_sample, on_batch, marks, python_workers));
@@ -276,7 +276,7 @@ void set_sampler(LoaderOptions& options, const Dataset& dataset, nb::handle samp
 void set_shuffle(LoaderOptions& options, nb::handle shuffle) {
   if (shuffle.is_none()) return;
   if (nb::try_cast(shuffle, options.shuffle)) return;
-  if (!nb::hasattr(shuffle, "block")) Keywords::misfit();
+  if (!nb::hasattr(shuffle, "block")) misfit();
   options.shuffle = true;
   options.shuffle_block = nb::cast<std::optional<std::uint64_t>>(shuffle.attr("block"));
   options.shuffle_window = nb::cast<std::optional<std::uint64_t>>(shuffle.attr("window")).value_or(0);
@@ -288,7 +288,7 @@ void set_max_errors(LoaderOptions& options, nb::handle limit) {
   if (nb::try_cast(limit, count)) {
     options.max_error_count = count;
   } else if (PyIndex_Check(limit.ptr()) != 0 || !nb::try_cast(limit, options.max_error_rate)) {
-    Keywords::misfit();
+    misfit();
   }
 }
 

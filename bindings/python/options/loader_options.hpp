@@ -19,6 +19,7 @@
 #include <penstock/order.hpp>
 
 #include "../python_step.hpp"
+#include "set_option.hpp"
 
 namespace penstock::python {
 
@@ -38,17 +39,14 @@ class Keywords {
     return value;
   }
   nanobind::object object(std::string_view name) const;  ///< None where it is not given
-  [[noreturn]] static void misfit();
 
  private:
-  std::vector<std::pair<const OptionEntry*, nanobind::object>> given_;
+  std::vector<std::pair<const LoaderOption*, nanobind::object>> given_;
 };
 
 /// The option that `object` of Python has as `keyword` ("" stands for Loader); null: none.
-const OptionEntry* option_of_python(std::string_view object, std::string_view keyword);
+const LoaderOption* option_of_python(std::string_view object, std::string_view keyword);
 
-/// Throws Error: invalid_argument, for a word that an option does not know; `known` lists those that it does.
-[[noreturn]] void refuse_word(const std::string& option, const std::string& given, const std::string& known);
 /// Each throws Error: invalid_argument, naming the option.
 Last last_of(Last last, bool drop_last);
 /// The functions that a program adds, and what remains for the loader's workers.

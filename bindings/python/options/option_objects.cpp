@@ -1,45 +1,16 @@
 #include "option_objects.hpp"
 
-#include <cstdint>
 #include <deque>
 #include <iterator>
 #include <string>
 #include <utility>
-#include <variant>
-
-#include <base/amounts.hpp>
 
 #include "../bind.hpp"
 #include "loader_options.hpp"
+#include "set_option.hpp"
 
 namespace penstock::python {
 namespace {
-
-struct Setter {
-  LoaderOptions& options;
-  const OptionEntry& option;
-  nb::handle given;
-
-  void operator()(std::monostate) const {}
-  void operator()(const OptionEntry::ByHand& own) const {
-    std::uint64_t number = 0;
-    if (own.type == "int | None" && !nb::try_cast(given, number)) Keywords::misfit();
-  }
-  void operator()(OptionEntry::Bytes bytes) const {
-    std::string text;
-    if (!nb::try_cast(given, text)) return (*this)(bytes.place);
-    bytes.place(options) = parse_size(text);
-  }
-  void operator()(const OptionEntry::Words& words) const {
-    std::string word;
-    if (!nb::try_cast(given, word)) Keywords::misfit();
-    if (!words.set(options, word)) refuse_word(std::string(option.keyword()), word, words_text(words));
-  }
-  template <typename Value>
-  void operator()(OptionEntry::Place<Value> place) const {
-    if (!nb::try_cast(given, place(options))) Keywords::misfit();
-  }
-};
 
 // One of Python's classes, by the keyword of Loader() that takes it.
 struct Class {
@@ -89,8 +60,8 @@ nb::dict checked(const Class& of, nb::handle type, const nb::args& places, const
   if (of.by_place && (!given.contains(first) || nb::object(given[first]).is_none())) throw misuse();
   LoaderOptions scratch;
   for (const auto& [keyword, value] : given) {
-    const OptionEntry* const option = option_of_python(of.keyword, nb::cast<std::string>(keyword));
-    if (option == nullptr || (value.is_none() && !python_value(*option).type.ends_with("None"))) throw misuse();
+    const LoaderOption* const option = option_of_python(of.keyword, nb::cast<std::string>(keyword));
+    if (option == nullptr || (value.is_none() && !takes_none(python_value(*option)))) throw misuse();
     try {
       if (!value.is_none()) set_option(scratch, *option, value);
     } catch (const nb::builtin_exception&) {
@@ -101,7 +72,7 @@ nb::dict checked(const Class& of, nb::handle type, const nb::args& places, const
 }
 
 std::string signature_of(const Class& of) {
-  const std::string keywords = keywords_for_python(of.keyword);
+  const std::string keywords = keywords_for_python(options_of_python(of.keyword));
   if (!of.by_place) return "def __init__(self, *, " + keywords + ") -> None";
   // The first one has no default.
   const std::size_t end = keywords.find(" = ");
@@ -110,7 +81,7 @@ std::string signature_of(const Class& of) {
   return "def __init__(self, " + first + ", *" + keywords.substr(keywords.find(", ", end)) + ") -> None";
 }
 
-nb::object value_of(const OptionObject& object, const OptionEntry& option) {
+nb::object value_of(const OptionObject& object, const LoaderOption& option) {
   const char* const keyword = option.keyword().data();
   if (object.given.contains(keyword)) return nb::object(object.given[keyword]);
   return nb::module_::import_("ast").attr("literal_eval")(python_value(option).value);
@@ -150,7 +121,7 @@ void bind_class(nb::module_& module) {
         const nb::args none = nb::borrow<nb::args>(nb::make_tuple());
         new (&self) Object<N>{{kOf.keyword, checked(kOf, nb::type<Object<N>>(), none, nb::borrow<nb::kwargs>(given))}};
       });
-  for (const OptionEntry* option : options_of_python(kOf.keyword)) {
+  for (const LoaderOption* option : options_of_python(kOf.keyword)) {
     const std::string_view keyword = option->keyword();
     made.def_prop_ro(
         keyword.data(), [option](const Object<N>& self) { return value_of(self, *option); },
@@ -170,10 +141,6 @@ const OptionObject* option_object(nb::handle value) {
   }
   (Classes());
   return found;
-}
-
-void set_option(LoaderOptions& options, const OptionEntry& option, nb::handle given) {
-  std::visit(Setter{options, option, given}, option.member);
 }
 
 void bind_option_objects(nb::module_& module) {

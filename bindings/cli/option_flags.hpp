@@ -1,10 +1,13 @@
-// Declares flags of the command from the table of a loader's options.
+// Declares flags of the command from the tables of options.
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include <penstock/options.hpp>
+#include <penstock/pack.hpp>
 
 namespace penstock::cli {
 
@@ -12,5 +15,8 @@ namespace penstock::cli {
 /// help is the first sentence of the table, with `note` behind it.
 CLI::Option* add_loader_flag(CLI::App& command, LoaderOptions& options, std::string_view option,
                              std::string_view note = {});
+
+/// Every option of `penstock pack` in the table. `by_hand` has a text for each of those that the command reads itself.
+void add_pack_flags(CLI::App& command, ConvertOptions& options, std::map<std::string_view, std::string>& by_hand);
 
 }  // namespace penstock::cli
