@@ -1,11 +1,12 @@
 #include <charconv>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <bench/measure/dataset_summary.hpp>
 #include <bench/measure/units.hpp>
-#include <formats/format.hpp>
 #include <formats/labels/emptiness.hpp>
 #include <formats/layout_line.hpp>
 #include <formats/places/address.hpp>
@@ -14,36 +15,22 @@
 #include <penstock/dataset.hpp>
 #include <penstock/error.hpp>
 #include <penstock/pack.hpp>
-#include <transforms/recode/cloud_recoder.hpp>
-#include <transforms/recode/jpeg_recoder.hpp>
-#include <transforms/recode/pixel_recoder.hpp>
 
 #include "classes.hpp"
 #include "command.hpp"
 #include "open.hpp"
+#include "option_flags.hpp"
 #include "progress.hpp"
 
 namespace penstock::cli {
 namespace {
 
 struct PackArguments {
-  std::string source, destination, shard_size = "256MiB", align = "1", classes, on_error = "raise";
-  std::string rank;  // a number, or "env"
-  std::string jpeg = "keep", presample, order = "keep", attributes = "none";
-  std::int64_t max_side = 0;
-  CLI::Option* decode = nullptr;
-  std::string decode_size;
-  std::string temp_dir;  // a folder for what is unpacked first
+  std::string source, destination;
+  std::map<std::string_view, std::string> by_hand;  // "rank": a number, or "env"; "classes": a file or a dataset
   ConvertOptions convert;
   OpenOptions open;
 };
-
-CLI::Validator written_format() {
-  std::vector<std::string> names;
-  for (const Format& format : formats())
-    if (format.write != nullptr) names.emplace_back(format.name);
-  return CLI::IsMember(names);
-}
 
 void report_bad(const ConvertResult& result) {
   for (const BadSample& bad : result.bad)
@@ -109,16 +96,11 @@ void require(const std::string& value, const char* name) {
   if (value.empty()) throw CLI::RequiredError(name);
 }
 
-PixelRecoding pixels_of(const PackArguments& options) {
-  if (options.decode->count() == 0) return {};
-  return pixel_recoding(options.decode_size.empty() ? "same" : options.decode_size);
-}
-
 // What is compressed as a whole is unpacked.
 PackSource unpack(const PackArguments& arguments, const ConvertOptions& options) {
   Progress progress("unpacking", Progress::kBytes);
   const auto tell = [&](std::uint64_t done, std::uint64_t total) { return progress(done, total, done); };
-  return PackSource(arguments.source, arguments.destination, options, arguments.temp_dir, tell);
+  return PackSource(arguments.source, arguments.destination, options, tell);
 }
 
 // An interruption says, in the words of this command, what goes on with it.
@@ -138,15 +120,9 @@ int run(const PackArguments& options) {
   require(options.source, "SRC");
   require(options.destination, "DST");
   ConvertOptions convert_options = options.convert;
-  const std::string doing = set_rank(convert_options, options.rank);
-  convert_options.shard_size = parse_size(options.shard_size);
-  convert_options.align = parse_size(options.align);
-  convert_options.spool = options.temp_dir;
-  convert_options.recoding = {.jpeg = jpeg_recoding(options.jpeg, options.max_side),
-                              .clouds = cloud_recoding(options.presample, options.order, options.attributes),
-                              .pixels = pixels_of(options)};
-  convert_options.on_error = options.on_error == "skip" ? PackOnError::skip : PackOnError::raise;
-  if (!options.classes.empty()) convert_options.classes = read_classes(options.classes);
+  const auto given = [&](std::string_view name) { return options.by_hand.at(name); };
+  const std::string doing = set_rank(convert_options, given("rank"));
+  if (!given("classes").empty()) convert_options.classes = read_classes(given("classes"));
   const PackSource source = unpack(options, convert_options);
   const Dataset dataset =
       open_quietly([&](const OpenProgress& progress) { return source.open(options.open, progress); });
@@ -181,67 +157,8 @@ Command pack_command(CLI::App& app) {
   command->add_option("SRC", options->source, "Dataset of any format, also of whole-file gzip, or a folder of files");
   command->add_option("DST", options->destination,
                       "Folder to make, or address (s3://, gs://, az://); it appears once complete");
-  command->add_option("--format", options->convert.format, "Format to write")
-      ->check(written_format())
-      ->capture_default_str();
+  add_pack_flags(*command, options->convert, options->by_hand);
   add_open_options(*command, options->open);
-  command->add_option("--labels", options->convert.labels, "FILE or FILE:COLUMN: labels kept apart, csv, txt or json");
-  command->add_option("--classes", options->classes, "FILE of class names, one a line, or a DATASET, to number by");
-  command->add_option("--shard-size", options->shard_size, "Bytes after which a new shard begins")
-      ->capture_default_str();
-  command->add_option("--align", options->align, "Samples begin at a multiple of this (tar, zip; 4096 suits O_DIRECT)")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--jpeg", options->jpeg,
-          "keep; recode: identical pixels, decoded about twice as fast, and the files can be had back; original: the "
-          "files\n"
-          "back; baseline: progressive files lose nothing and decode twice as fast; quality:Q: compressed again")
-      ->capture_default_str();
-  command
-      ->add_option("--max-side", options->max_side,
-                   "Shrink JPEG files whose longer side has more pixels (quality 90, or --jpeg's); 0: none")
-      ->capture_default_str();
-  options->decode =
-      command
-          ->add_option(
-              "--decode", options->decode_size,
-              "Store pixels, uint8, in place of encoded images. 224, HEIGHTxWIDTH: resized to cover that, and the\n"
-              "middle cut out; same (or nothing): images of one size, as they are. FIELD=SIZE names the field")
-          ->expected(0, 1)
-          ->option_text("SIZE");
-  command->add_option(
-      "--presample", options->presample,
-      "Keep so many points of each cloud: fps:4096, random:N, stratified:N, inverse_density:N, or what\n"
-      "voxel:SIZE or poisson:SIZE leaves; several, in turn, with commas between");
-  command
-      ->add_option("--point-order", options->order,
-                   "Of points. progressive: any run of them is a random sample, so a loader reads only as many as it\n"
-                   "delivers; stratified: any run covers the cloud evenly")
-      ->check(CLI::IsMember({"keep", "progressive", "stratified"}))
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--point-attributes", options->attributes,
-          "Attributes that --presample and --point-order keep beside x, y, z: none, all, or names with commas\n"
-          "between, such as classification,intensity")
-      ->capture_default_str();
-  command->add_option("--workers", options->convert.workers, "Threads; 0: usable cores")->capture_default_str();
-  command
-      ->add_option("--on-error", options->on_error, "raise ends at the first bad sample, skip names and leaves it out")
-      ->check(CLI::IsMember({"raise", "skip"}))
-      ->capture_default_str();
-  command->add_option("--temp-dir", options->temp_dir,
-                      "Folder for the unpacked bytes of files compressed as a whole (x.tar.gz), default: beside DST; "
-                      "and for shards on\n"
-                      "their way to a store, default: $TMPDIR");
-  command->add_option("--report", options->convert.report, "FILE for the skipped samples, a line of JSON each");
-  command->add_option("--rank", options->rank,
-                      "Pack one of several parts: a number from 0 on, or env: as torchrun, mpirun or srun tells");
-  command->add_option("--world", options->convert.world, "Number of parts");
-  command->add_flag("--resume", options->convert.resume, "Continue an interrupted run after its last whole shard");
-  command->add_flag("--overwrite", options->convert.overwrite,
-                    "Replace DST once the new dataset is complete; at an address at once");
   command->footer(
       "Examples:\n"
       "  penstock pack photos train.tar.d\n"

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,66 +11,78 @@
 
 #include <formats/labels/emptiness.hpp>
 #include <formats/places/address.hpp>
+#include <pack/option_table.hpp>
 #include <pack/pack_source.hpp>
 #include <penstock/error.hpp>
 #include <penstock/pack.hpp>
-#include <transforms/recode/cloud_recoder.hpp>
-#include <transforms/recode/jpeg_recoder.hpp>
-#include <transforms/recode/pixel_recoder.hpp>
 
 #include "bind.hpp"
 #include "convert_result.hpp"
 #include "interpreter.hpp"
 #include "open_dataset.hpp"
 #include "options/loader_options.hpp"
+#include "options/set_option.hpp"
 
 namespace penstock::python {
 namespace {
 
-PackOnError pack_on_error_named(const std::string& given) {
-  if (given == "raise") return PackOnError::raise;
-  if (given == "skip") return PackOnError::skip;
-  throw Error::invalid_argument("on_error is \"raise\" or \"skip\", not \"" + given + "\"");
+// The options of the table that have a place in ConvertOptions.
+const std::vector<const PackOption*>& placed_options() {
+  static const auto placed = [] {
+    auto options = pack_options_of(kOfPack);
+    std::erase_if(options,
+                  [](const PackOption* each) { return std::holds_alternative<PackOption::ByHand>(each->member); });
+    return options;
+  }();
+  return placed;
 }
 
-// None or False, True ("same"), a number of pixels, or a text for pixel_recoding().
-PixelRecoding pixels_of(const nb::object& decode) {
-  if (decode.is_none() || decode.ptr() == Py_False) return {};
-  if (decode.ptr() == Py_True) return pixel_recoding("same");
-  const std::string text = nb::cast<std::string>(nb::str(decode));
-  if (text.empty()) throw Error::invalid_argument("decode is empty; a size, or True");
-  return pixel_recoding(text);
+void make_options(ConvertOptions* self, const nb::kwargs& given) {
+  ConvertOptions options;
+  for (const auto& [name, value] : given) {
+    const auto& known = placed_options();
+    const auto found = std::ranges::find(known, nb::cast<std::string>(name), &PackOption::name);
+    if (found == known.end() || (value.is_none() && !takes_none(python_value(**found)))) misfit();
+    if (!value.is_none()) set_option(options, **found, value);
+  }
+  new (self) ConvertOptions(std::move(options));
 }
 
-void make_options(ConvertOptions* self, std::string format, std::uint64_t shard_size, std::uint64_t align,
-                  std::string labels, std::vector<std::string> classes, const std::string& jpeg, std::int64_t max_side,
-                  const nb::object& decode, const std::string& presample, const std::string& order,
-                  const std::string& attributes, unsigned workers, const std::string& on_error, bool overwrite) {
-  new (self) ConvertOptions{.format = std::move(format),
-                            .shard_size = shard_size,
-                            .workers = workers,
-                            .labels = std::move(labels),
-                            .classes = std::move(classes),
-                            .align = align,
-                            .recoding = {.jpeg = jpeg_recoding(jpeg, max_side),
-                                         .clouds = cloud_recoding(presample, order, attributes),
-                                         .pixels = pixels_of(decode)},
-                            .on_error = pack_on_error_named(on_error),
-                            .overwrite = overwrite};
+constexpr std::pair<PackApi, const char*> kApis[] = {
+    {kOfPack, "pack"}, {kOfWriter, "Writer"}, {kOfClusters, "clusters"}, {kOfCommand, "command"}};
+
+// Each API, with the help for its options in Python.
+nb::list pack_help() {
+  nb::list help;
+  for (const auto& [api, name] : kApis) help.append(nb::make_tuple(name, text(pack_options_for_python(api))));
+  return help;
+}
+
+// For the page of options: heading, option, as Python's signatures declare it, APIs with commas between, meaning.
+nb::list pack_option_table() {
+  nb::list table;
+  for (const PackOption& option : pack_options()) {
+    std::string apis;
+    for (const auto& [api, name] : kApis)
+      if ((option.apis & api) != 0) apis += (apis.empty() ? "" : ",") + std::string(name);
+    const auto [type, value] = python_value(option);
+    table.append(nb::make_tuple(text(option.group), text(option.name), text(type + " = " + value), text(apis),
+                                text(meaning_of(option))));
+  }
+  return table;
 }
 
 using Rank = std::optional<std::variant<std::uint32_t, std::string>>;
 
-void take_rank(ConvertOptions& options, const Rank& rank, std::optional<std::uint32_t> world) {
-  if (!rank && world) throw Error::invalid_argument("world is given, but no rank");
+void take_rank(ConvertOptions& options, const Rank& rank) {
+  if (!rank && options.world != 0) throw Error::invalid_argument("world is given, but no rank");
   if (!rank) return;
-  if (std::holds_alternative<std::uint32_t>(*rank) && !world)
+  if (std::holds_alternative<std::uint32_t>(*rank) && options.world == 0)
     throw Error::invalid_argument("a rank needs world, the number of ranks");
   LoaderOptions taken;  // whose rank and world are spelled alike
-  set_rank(taken, *rank, world);
+  set_rank(taken, *rank, options.world == 0 ? std::nullopt : std::optional(options.world));
   options.rank = taken.rank;
   options.world = taken.world_size;
-  if (options.world == 0) throw Error::invalid_argument("world is 0");
 }
 
 nb::dict pack_dataset(const Dataset& dataset, const std::filesystem::path& destination, const ConvertOptions& options,
@@ -85,20 +98,16 @@ nb::dict pack_dataset(const Dataset& dataset, const std::filesystem::path& desti
   return summary(result);
 }
 
-nb::dict pack(nb::handle source, const std::filesystem::path& destination, ConvertOptions options, bool resume,
-              std::filesystem::path report, const Rank& rank, std::optional<std::uint32_t> world,
-              const nb::object& progress, const std::filesystem::path& spool, const nb::object& unpacking) {
-  options.resume = resume;
-  options.report = std::move(report);
-  options.spool = spool;
-  take_rank(options, rank, world);
+nb::dict pack(nb::handle source, const std::filesystem::path& destination, ConvertOptions options, const Rank& rank,
+              const nb::object& progress, const nb::object& unpacking) {
+  take_rank(options, rank);
   std::filesystem::path path;
   if (!nb::try_cast(source, path)) return pack_dataset(open_dataset(source), destination, options, progress);
   std::optional<PackSource> unpacked;
   {
     const WithoutInterpreter released;
     const auto told = teller(unpacking);
-    unpacked.emplace(path, destination, options, spool, [&](std::uint64_t done, std::uint64_t total) {
+    unpacked.emplace(path, destination, options, [&](std::uint64_t done, std::uint64_t total) {
       return told({.samples = done, .total_samples = total, .bytes = done});
     });
   }
@@ -129,15 +138,14 @@ nb::dict finish_pack(const std::filesystem::path& destination, bool overwrite, s
 }  // namespace
 
 void bind_convert(nb::module_& module) {
+  static const std::string signature = "def __init__(self, *, " + keywords_for_python(placed_options()) + ") -> None";
   nb::class_<ConvertOptions>(module, "PackOptions", "How a dataset is packed; the options of penstock.pack.")
-      .def("__init__", make_options, nb::kw_only(), nb::arg("format"), nb::arg("shard_size"), nb::arg("align"),
-           nb::arg("labels"), nb::arg("classes"), nb::arg("jpeg"), nb::arg("max_side"), nb::arg("decode").none(),
-           nb::arg("presample"), nb::arg("point_order"), nb::arg("point_attributes"), nb::arg("workers"),
-           nb::arg("on_error") = "raise", nb::arg("overwrite"));
+      .def("__init__", make_options, nb::sig(signature.c_str()));
   module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::arg("options"), nb::kw_only(),
-             nb::arg("resume") = false, nb::arg("report") = std::filesystem::path(), nb::arg("rank") = nb::none(),
-             nb::arg("world") = nb::none(), nb::arg("progress") = nb::none(),
-             nb::arg("temp_dir") = std::filesystem::path(), nb::arg("unpacking") = nb::none());
+             nb::arg("rank") = nb::none(), nb::arg("progress") = nb::none(), nb::arg("unpacking") = nb::none());
+  module.def("pack_help", pack_help, nb::sig("def pack_help() -> list[tuple[str, str]]"));
+  module.def("pack_option_table", pack_option_table,
+             nb::sig("def pack_option_table() -> list[tuple[str, str, str, str, str]]"));
   module.def("finish_pack", finish_pack, nb::arg("destination"), nb::kw_only(), nb::arg("overwrite") = false,
              nb::arg("report") = std::filesystem::path());
 }

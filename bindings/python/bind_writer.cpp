@@ -54,8 +54,9 @@ class Fields {
   std::vector<WriterValue> values_;
 };
 
-void make(Writer* self, const std::filesystem::path& destination, ConvertOptions pack, std::vector<std::string> classes,
-          std::filesystem::path spool) {
+void make(Writer* self, const std::filesystem::path& destination, ConvertOptions pack,
+          std::vector<std::string> classes) {
+  std::filesystem::path spool = std::exchange(pack.spool, {});  // of samples, not of shards for a store
   const WithoutInterpreter released;
   new (self) Writer(destination, {.pack = std::move(pack), .classes = std::move(classes), .spool = std::move(spool)});
 }
@@ -76,7 +77,7 @@ nb::dict finish(Writer& self, const nb::object& progress) {
 void bind_writer(nb::module_& module) {
   nb::class_<Writer>(module, "Writer", "Takes encoded samples; use penstock.Writer.")
       .def("__init__", make, nb::arg("destination"), nb::arg("options"), nb::kw_only(),
-           nb::arg("classes") = std::vector<std::string>(), nb::arg("temp_dir") = std::filesystem::path())
+           nb::arg("classes") = std::vector<std::string>())
       .def("add", add, nb::arg("key"), nb::arg("fields"))
       .def("finish", finish, nb::arg("progress") = nb::none())
       .def_prop_ro("samples", &Writer::samples)

@@ -1,6 +1,5 @@
 """Packing on a Dask cluster: two worker processes, which fail, die and are stopped."""
 
-import inspect
 import os
 import signal
 
@@ -10,7 +9,6 @@ distributed = pytest.importorskip("distributed", reason="Dask is not installed: 
 
 import penstock as ps
 from command import bytes_of, run
-from penstock._packing import OPTIONS
 
 SMALL = {"shard_size": 100_000, "progress": False}
 
@@ -131,9 +129,3 @@ def test_a_missing_source_is_the_error_of_a_local_open(client, tmp_path):
     with pytest.raises(ps.Error, match="missing"):
         ps.dask.pack(client, tmp_path / "missing", tmp_path / "set", format="tar", progress=False)
     assert os.listdir(tmp_path) == []
-
-
-def test_it_takes_the_options_of_pack_with_the_same_defaults():
-    of_pack, of_dask = (inspect.signature(function).parameters for function in (ps.pack, ps.dask.pack))
-    differ = {name for name in OPTIONS if of_pack[name].default != of_dask[name].default}
-    assert differ == {"workers"}  # a task uses one thread of its Dask worker, unless told

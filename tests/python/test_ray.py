@@ -1,6 +1,5 @@
 """Packing on a Ray cluster: two worker processes, which fail, die and are stopped."""
 
-import inspect
 import os
 import signal
 
@@ -11,7 +10,6 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
 
 import penstock as ps
 from command import bytes_of, run
-from penstock._packing import OPTIONS
 
 SMALL = {"shard_size": 100_000, "progress": False}
 
@@ -125,11 +123,6 @@ def test_a_missing_source_is_the_error_of_a_local_open(tmp_path):
         ps.ray.pack(tmp_path / "missing", tmp_path / "set", format="tar", progress=False)
     assert os.listdir(tmp_path) == []
 
-
-def test_it_takes_the_options_of_pack_with_the_same_defaults():
-    of_pack, of_ray = (inspect.signature(function).parameters for function in (ps.pack, ps.ray.pack))
-    differ = {name for name in OPTIONS if of_pack[name].default != of_ray[name].default}
-    assert differ == {"workers"}  # a task uses one core, unless told
 
 
 def test_workers_of_ray_train_on_what_was_packed(icons, tmp_path):

@@ -51,6 +51,41 @@ def test_every_option_of_every_door_is_in_the_table():
     assert all(meaning.endswith(".") and change.endswith(".") for _, _, _, _, meaning, change in table)
 
 
+@pytest.mark.parametrize(
+    ("api", "file", "name"),
+    [
+        ("pack", "_pack.py", "pack"),
+        ("Writer", "_writer.py", "Writer"),
+        ("clusters", "dask.py", "pack"),
+        ("clusters", "ray.py", "pack"),
+    ],
+)
+def test_the_signatures_of_packing_are_those_of_the_table(api, file, name):
+    table = {
+        option: declared
+        for _, option, declared, apis, _ in reference.table_of(BUILD, "pack_option_table")
+        if api in apis.split(",")
+    }
+    node = reference.definitions(reference.PACKAGE / file)[name]
+    if isinstance(node, ast.ClassDef):
+        node = next(each for each in node.body if getattr(each, "name", "") == "__init__")
+    written = {
+        argument.arg: f"{reference.short(ast.unparse(argument.annotation))} = {eval(ast.unparse(default))!r}"
+        for argument, default in zip(node.args.kwonlyargs, node.args.kw_defaults)
+    }
+    assert written == {
+        option: reference.short(declared).replace("PathLike", "PathLike[str]") for option, declared in table.items()
+    }
+
+
+def test_every_flag_of_pack_is_in_the_table():
+    flags = re.findall(r"^  --([a-z-]+)", reference.help_of(BUILD / "bindings/cli/penstock", "pack"), re.MULTILINE)
+    table = reference.table_of(BUILD, "pack_option_table")
+    of_command = [option.replace("_", "-") for _, option, _, apis, _ in table if "command" in apis.split(",")]
+    of_open = re.findall(r"^  --([a-z-]+)", reference.help_of(BUILD / "bindings/cli/penstock", "info"), re.MULTILINE)
+    assert [flag for flag in flags if flag not in of_open] == of_command
+
+
 def test_a_loader_has_at_most_32_keywords():
     keywords = [each for each in inspect.signature(ps.Loader).parameters.values() if each.kind is each.KEYWORD_ONLY]
     assert len(keywords) <= 32

@@ -4,7 +4,6 @@ import array
 import datetime
 import decimal
 import hashlib
-import inspect
 import io
 import json
 import os
@@ -20,7 +19,6 @@ import time
 import numpy as np
 import penstock as ps
 import pytest
-from penstock._packing import OPTIONS
 from PIL import Image
 
 
@@ -372,10 +370,3 @@ def test_a_full_disk_gives_one_clear_error_and_leaves_nothing(tmp_path):
         signal.signal(signal.SIGXFSZ, handler)
     assert raised.value.kind == "io" and "File too large" in str(raised.value) and str(tmp_path) in str(raised.value)
     assert os.listdir(tmp_path) == []
-
-
-def test_a_writer_takes_the_options_of_pack_with_the_same_defaults():
-    of_pack, of_writer = (inspect.signature(function).parameters for function in (ps.pack, ps.Writer))
-    shared = [name for name in OPTIONS if name != "on_error"]  # whoever adds a sample is told at once
-    assert [of_writer[name].default for name in shared] == [of_pack[name].default for name in shared]
-    assert "on_error" in of_pack and "on_error" not in of_writer

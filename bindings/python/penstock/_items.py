@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ._error import Error, made
@@ -18,28 +18,17 @@ def pack_items(
     source: Source,
     destination: str | os.PathLike[str],
     *,
-    classes: Sequence[str],
-    on_error: str,
     progress: bool | Callable[[int, int, int], object],
     quality: int,
     **options: Any,
 ) -> dict[str, Any]:
-    """`classes` are names that class numbers must follow, as for penstock.pack."""
-    if on_error not in ("raise", "skip"):
-        raise made("invalid_argument", f'on_error is "raise" or "skip", not "{on_error}"')
-    follow = list(classes) if source.classes else []
-    failures = _Failures(on_error == "skip")
+    """`options` are those of _penstock.PackOptions. Its classes are names that class numbers must follow."""
+    classes = options["classes"]
+    failures = _Failures(options["on_error"] == "skip")
     bar = Bar("gathering") if progress is True else None
     tell: Callable[[int, int, int], object] = bar or (progress if callable(progress) else _tell_nobody)
-    with Writer(
-        destination,
-        classes=source.classes or classes,
-        follow_classes=follow,
-        on_error=on_error,
-        quality=quality,
-        progress=progress,
-        **options,
-    ) as writer:
+    options["classes"] = classes if source.classes else []
+    with Writer._made(destination, options, source.classes or classes, quality, progress) as writer:
         try:
             written = _gather(source, writer, failures, tell)
         finally:

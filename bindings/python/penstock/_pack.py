@@ -9,7 +9,7 @@ from typing import Any
 from . import _penstock
 from ._error import made
 from ._items import pack_items
-from ._packing import packing_options
+from ._packing import packing_options, with_options
 from ._progress import Bar
 from ._words import keywords_in_words, worded
 from .sources import choose
@@ -20,13 +20,14 @@ _finish_pack = worded("penstock.finish_pack", _penstock.finish_pack)
 
 
 @keywords_in_words
+@with_options("pack")
 def pack(
     source: str | os.PathLike[str] | _penstock.Dataset | Iterable[Any],
     destination: str | os.PathLike[str],
     *,
     format: str = "tar",
-    shard_size: int = 256 << 20,
-    align: int = 1,
+    shard_size: int | str = 256 << 20,
+    align: int | str = 1,
     labels: str = "",
     classes: Sequence[str] = (),
     jpeg: str = "keep",
@@ -59,33 +60,7 @@ def pack(
     `x.tgz`, TFRecord files with GZIP or ZLIB) are decompressed first. If the destination is a store (s3://, gs://,
     az://), penstock.json is written last, and `overwrite` removes the dataset there before the first shard is sent.
 
-    format: "tar", "lmdb", "hdf5", "zip", "tfrecord" or "mds".
-    shard_size: bytes after which a new shard begins.
-    align: alignment of samples in bytes (tar). 4096 suits O_DIRECT.
-    labels: "FILE" or "FILE:COLUMN" (csv, txt, json) with the labels of the samples.
-    classes: names of the classes, in the order of their numbers.
-    jpeg: "keep" stores JPEG files as they are. "recode" stores them in a code with identical pixels that decodes more
-      than twice as fast; "original" restores the files. "baseline" converts progressive files to baseline files with
-      identical pixels, which decode twice as fast. "quality:Q" compresses them again.
-    max_side: JPEG files with a longer side are shrunk to this many pixels, with the quality of `jpeg` or 90. 0: never.
-    decode: stores images as pixels, uint8 (height, width, 3), which load at the speed of a copy. 256 or "HEIGHTxWIDTH"
-      resizes and crops them to one size, True keeps their size, "jpg=256" names the field.
-    presample: the points kept of each cloud, "fps:4096" or "voxel:0.05,fps:4096".
-    point_order: "keep", "progressive" (each run of points is a random sample, so that a loader reads only what it needs), or
-      "stratified" (each run covers the cloud evenly).
-    point_attributes: attributes of points kept beside x, y, z by `presample` and `point_order`: "none", "all", or names with
-      commas.
-    workers: threads. 0: all usable cores.
-    on_error: "raise", or "skip" to leave out samples that cannot be read. skipped.jsonl of the dataset lists them.
-    overwrite: replaces a dataset at the destination.
-    resume: continues an interrupted run.
-    report: a file for the samples that were skipped, one JSON object a line.
-    rank, world: this process packs one of `world` parts, and finish_pack() joins them. rank="env" takes both from
-      torchrun, MPI or Slurm.
-    progress: True for a bar on stderr, or a function of (samples, total, bytes).
-    fields: names of the parts of tuples ("jpg", "cls"), or the field of each column {"image": "jpg"}.
-    quality: quality of images that are encoded as jpg or webp.
-    temp_dir: the folder of temporary files. The default is beside the destination, for a store $TMPDIR.
+    {options}
 
     Returns {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}, "renamed"}. `kept` counts
     the JPEG files that "recode" left as they are. If two shards share a key, each key gets the name of its shard in
@@ -100,7 +75,7 @@ def pack(
                 "only what is packed from files can be resumed, be packed by several ranks, or has a report",
                 dataset=_penstock.shown_place(destination),
             )
-        return pack_items(items, destination, progress=progress, quality=quality, temp_dir=temp_dir, **options)
+        return pack_items(items, destination, progress=progress, quality=quality, **options)
     bars = [Bar("unpacking", "bytes")]
 
     def tell(samples: int, total: int, nbytes: int) -> None:
@@ -114,12 +89,8 @@ def pack(
             source,
             destination,
             _PackOptions(**options),
-            resume=resume,
-            report=report,
             rank=rank,
-            world=world,
             progress=tell if progress is True else progress or None,
-            temp_dir=temp_dir or "",
             unpacking=bars[0] if progress is True else None,
         )
     finally:

@@ -1,32 +1,37 @@
-"""The options that pack(), Writer, dask.pack() and ray.pack() take alike. penstock.pack tells what they mean; each has
-them in its signature, so that users and type checkers see them there."""
+"""The options of packing. pack/option_table.cpp describes them. pack(), Writer, dask.pack() and ray.pack() have them in
+their signatures, where editors and type checkers see them. A test compares the signatures with the table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-OPTIONS = (
-    "format",
-    "shard_size",
-    "align",
-    "labels",
-    "classes",
-    "jpeg",
-    "max_side",
-    "decode",
-    "presample",
-    "point_order",
-    "point_attributes",
-    "workers",
-    "on_error",
-    "overwrite",
-)
+from . import _penstock
+from ._words import known_keywords
+
+_OPTIONS = known_keywords(_penstock.PackOptions.__init__)
+_HELP = dict(_penstock.pack_help())
+_Type = TypeVar("_Type")
 
 
 def packing_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a function's arguments, its `locals()` on its first line, that are options of packing: what
-    _penstock.PackOptions is made of."""
-    options = {name: arguments[name] for name in OPTIONS if name in arguments}
+    """Selects the keywords of _penstock.PackOptions from a function's arguments, its `locals()` on its first line."""
+    options = {name: arguments[name] for name in _OPTIONS if name in arguments}
     options["classes"] = list(options["classes"])
     return options
+
+
+def with_options(api: str) -> Callable[[_Type], _Type]:
+    """Replaces the line {options} of a docstring with the help of the options that `api` has."""
+
+    def fill(documented: _Type) -> _Type:
+        text = documented.__doc__ or ""
+        helped = re.sub(
+            r"^( *)\{options\}$", lambda line: textwrap.indent(_HELP[api].rstrip(), line[1]), text, flags=re.M
+        )
+        documented.__doc__ = helped
+        return documented
+
+    return fill

@@ -338,8 +338,9 @@ def known_keywords(function: Any) -> list[str]:
 def keywords_in_words(function: _Type) -> _Type:
     """A function of Python whose unknown keywords are told with the one that is meant."""
     plain: Any = function
-    known = list(inspect.signature(plain).parameters)
-    name = f"{plain.__module__ if '._' not in plain.__module__ else 'penstock'}.{plain.__name__}"
+    known = [parameter for parameter in inspect.signature(plain).parameters if parameter != "self"]
+    module = plain.__module__ if "._" not in plain.__module__ else "penstock"
+    name = f"{module}.{plain.__qualname__.replace('.__init__', '')}"
 
     @functools.wraps(plain)
     def call(*places: Any, **keywords: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -11,13 +10,14 @@ from typing import Any
 from . import _penstock
 from ._encode import encode
 from ._error import made
-from ._packing import packing_options
+from ._packing import packing_options, with_options
 from ._progress import Bar
-from ._words import no_keyword, worded
+from ._words import keywords_in_words, worded
 
 _PackOptions = worded("penstock.Writer", _penstock.PackOptions)
 
 
+@with_options("Writer")
 class Writer:
     """Writes a packed dataset from samples that come in any order, from any thread.
 
@@ -29,21 +29,19 @@ class Writer:
     the end, samples are in an unnamed file in the folder `temp_dir`, so that twice the space is in use. The memory in use is
     24 bytes per field, and about 20 bytes and the key per sample.
 
-    classes: names of the classes. `cls` may then be given by name.
-    quality: quality of images that are encoded as jpg or webp.
-    temp_dir: the folder of the temporary file. The default is beside the destination.
-    progress: True for a bar while the dataset is packed, or a function of (samples, total, bytes).
+    With `classes`, `cls` may be given by name. Raises Error: invalid_argument, if the destination exists; io.
 
-    The other options are those of penstock.pack. Raises Error: invalid_argument, if the destination exists; io.
+    {options}
     """
 
+    @keywords_in_words
     def __init__(
         self,
         destination: str | os.PathLike[str],
         *,
         format: str = "tar",
-        shard_size: int = 256 << 20,
-        align: int = 1,
+        shard_size: int | str = 256 << 20,
+        align: int | str = 1,
         labels: str = "",
         classes: Sequence[str] = (),
         jpeg: str = "keep",
@@ -57,19 +55,31 @@ class Writer:
         temp_dir: str | os.PathLike[str] | None = None,
         quality: int = 95,
         progress: bool | Callable[[int, int, int], object] = True,
-        **packing: Any,
     ) -> None:
-        for keyword in packing.keys() - {"on_error", "follow_classes"}:  # those of pack_items()
-            raise TypeError(no_keyword("penstock.Writer", keyword, inspect.signature(Writer).parameters))
-        options = {**packing_options(locals()), **packing}
-        options["classes"] = options.pop("follow_classes", [])
+        self._begin(destination, {**packing_options(locals()), "classes": []}, classes, quality, progress)
+
+    @classmethod
+    def _made(cls, *given: Any) -> Writer:
+        """With all options of penstock.pack: pack_items() needs on_error, and the classes that numbers must follow."""
+        writer = cls.__new__(cls)
+        writer._begin(*given)
+        return writer
+
+    def _begin(
+        self,
+        destination: str | os.PathLike[str],
+        options: Mapping[str, Any],
+        classes: Sequence[str],
+        quality: int,
+        progress: bool | Callable[[int, int, int], object],
+    ) -> None:
         self._destination = _penstock.shown_place(destination)
         self._classes = {name: number for number, name in enumerate(classes)}
         self._quality = quality
         self._progress = progress
         self._result: dict[str, Any] | None = None
         self._writer: _penstock.Writer | None = _penstock.Writer(
-            destination, _PackOptions(**options), classes=list(classes), temp_dir=temp_dir or ""
+            destination, _PackOptions(**options), classes=list(classes)
         )
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:

@@ -16,13 +16,14 @@ except ImportError as failure:
 
 from . import Dataset, Error, finish_pack
 from . import pack as _pack
-from ._packing import packing_options
+from ._packing import packing_options, with_options
 from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, absolute, joins, naming, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
 
 
+@with_options("clusters")
 def pack(
     client: distributed.Client,
     source: str | os.PathLike[str] | Dataset,
@@ -30,8 +31,8 @@ def pack(
     *,
     format: str = "tar",
     parts: int | None = None,
-    shard_size: int = 256 << 20,
-    align: int = 1,
+    shard_size: int | str = 256 << 20,
+    align: int | str = 1,
     labels: str = "",
     classes: Sequence[str] = (),
     jpeg: str = "keep",
@@ -50,14 +51,12 @@ def pack(
 ) -> dict[str, Any]:
     """Packs on the workers of a Dask cluster: one task per part, then the parts are joined on one of them.
 
-    The workers need penstock, and see source and destination under the same absolute paths. The options are those of
-    penstock.pack, and so are the files, whatever the number of parts.
+    The workers need penstock, and see source and destination under the same absolute paths. The files are
+    the same as those of penstock.pack, for any number of parts.
 
-    parts: as many as the cluster has threads, unless given; with `resume`, as many as there were. workers: threads of
-    each part. retries: of a part that failed for other reasons than its data; it goes on after its last whole shard,
-    as does one whose Dask worker died. progress: True for a bar on stderr, or a function of (samples, total, bytes).
+    {options}
 
-    A failure or Ctrl-C stops all parts; `resume=True` goes on later, `overwrite=True` begins anew.
+    A failure or Ctrl-C stops all parts. `resume=True` continues later, `overwrite=True` starts again.
 
     Returns {"samples", "bytes", "skipped", "shards", "parts"}. Raises Error, which names the part and the machine.
     """
@@ -192,7 +191,8 @@ def _pack_part(
         if stop.is_set():
             raise Stopped
         # Resumed always: this may be the second try.
-        result = _pack(source, destination, rank=rank, world=world, resume=True, progress=tell, **options)
+        own = {**options, "resume": True, "report": ""}
+        result = _pack(source, destination, rank=rank, world=world, progress=tell, **own)
     except Error as failure:
         if failure.kind not in NOT_RETRIED:
             raise

@@ -15,21 +15,22 @@ except ImportError as failure:
 
 from . import Dataset, Error, finish_pack
 from . import pack as _pack
-from ._packing import packing_options
+from ._packing import packing_options, with_options
 from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, absolute, joins, naming, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
 
 
+@with_options("clusters")
 def pack(
     source: str | os.PathLike[str] | Dataset,
     destination: str | os.PathLike[str],
     *,
     format: str = "tar",
     parts: int | None = None,
-    shard_size: int = 256 << 20,
-    align: int = 1,
+    shard_size: int | str = 256 << 20,
+    align: int | str = 1,
     labels: str = "",
     classes: Sequence[str] = (),
     jpeg: str = "keep",
@@ -49,15 +50,12 @@ def pack(
     """Packs on a Ray cluster: one task per part, then the parts are joined by one more. Ray is initialised where the
     program has not done so.
 
-    The nodes need penstock, and see source and destination under the same absolute paths. The options are those of
-    penstock.pack, and so are the files, whatever the number of parts.
+    The nodes need penstock, and see source and destination under the same absolute paths. The files are
+    the same as those of penstock.pack, for any number of parts.
 
-    parts: as many as the cluster's cores have room for, unless given; with `resume`, as many as there were. workers: threads of
-    each part, for which it asks for as many cores. retries: of a part that failed for other reasons than its data, or whose
-    process died; it goes on after its last whole shard. progress: True for a bar on stderr, or a function of (samples, total,
-    bytes).
+    {options}
 
-    A failure or Ctrl-C stops all parts; `resume=True` goes on later, `overwrite=True` begins anew.
+    A failure or Ctrl-C stops all parts. `resume=True` continues later, `overwrite=True` starts again.
 
     Returns {"samples", "bytes", "skipped", "shards", "parts"}. Raises Error, which names the part and the machine.
     """
@@ -193,7 +191,8 @@ def _pack_part(
         if not ray.get(watch.goes_on.remote()):
             raise Stopped
         # Resumed always: this may be the second try.
-        result = _pack(source, destination, rank=rank, world=world, resume=True, progress=tell, **options)
+        own = {**options, "resume": True, "report": ""}
+        result = _pack(source, destination, rank=rank, world=world, progress=tell, **own)
         ray.get(watch.tell.remote(rank, result["resumed"] + result["samples"], result["bytes"]))
     except Error as raised:
         if raised.kind not in NOT_RETRIED:
