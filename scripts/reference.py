@@ -2,7 +2,7 @@
 """Usage: scripts/reference.py [BUILD]
 
 Writes docs/reference/ from the sources: command.md from `penstock COMMAND --help`, python.md from the package's
-signatures and docstrings, options.md from loader/options/option_table.cpp and the declarations of C++ and Python,
+signatures and docstrings, options.md from the tables of options (loader/options/, pack/) and the declarations of C++ and Python,
 stats.md from record/time/counters.cpp, cpp.md from the public headers (scripts/cpp_reference.py). BUILD is a build folder with the command and the Python package, by default
 build/dev. A test compares the pages.
 """
@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import cpp_reference
 
@@ -180,7 +181,18 @@ def found(build: pathlib.Path) -> dict[str, ast.stmt]:
     for name in exported(PACKAGE / "sources/__init__.py"):
         if name not in INNER:
             names[f"sources.{name}"] = definitions(PACKAGE / f"sources/{modules[name]}.py")[name]
+    options = dict(table_of(build, "pack_help"))
+    for node in names.values():
+        fill_docstring(node, options)
     return names
+
+
+def fill_docstring(node: Any, options: dict[str, str]) -> None:
+    """Puts the help of options where the decorator with_options() puts it."""
+    for decorator in getattr(node, "decorator_list", []):
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "with_options":
+            help_text = options[ast.literal_eval(decorator.args[0])].rstrip()
+            node.body[0].value.value = ast.get_docstring(node).replace("{options}", help_text)
 
 
 def short(annotation: str) -> str:
@@ -382,7 +394,7 @@ def options_page(build: pathlib.Path, command: pathlib.Path) -> str:
     cpp, shell = cpp_options(), command_options(build, command)
     table = option_table(build)
     parts = [
-        MADE.format(source="loader/options/option_table.cpp"),
+        MADE.format(source="loader/options/option_table.cpp and pack/option_table.cpp"),
         "# Options of a loader\n",
         "`ps.Loader` and `ps.torch.Loader` take them by keyword, or in an object such as `ps.ReadOptions`; `penstock::Loader`\n"
         "as members of `LoaderOptions`; and the commands that make a loader as `--option`.\n",
@@ -411,7 +423,25 @@ def options_page(build: pathlib.Path, command: pathlib.Path) -> str:
             doors.append(f"Command: `{spelled}` of {', '.join(shell[name])}  ")
         text = f"### {python or name}\n\n{meaning}\n\n*When to change it.* {change}\n\n"
         parts.append(text + "\n".join(doors).rstrip() + "\n")
-    return "\n".join(parts)
+    return "\n".join(parts + pack_options_part(build))
+
+
+PACK_APIS = {"pack": "`ps.pack`", "Writer": "`ps.Writer`", "clusters": "`ps.dask.pack`, `ps.ray.pack`"}
+
+
+def pack_options_part(build: pathlib.Path) -> list[str]:
+    parts = [
+        "## Options of packing\n",
+        "`ps.pack`, `ps.Writer`, `ps.dask.pack` and `ps.ray.pack` take them by keyword, and `penstock pack` as `--option`. C++ has them as\n"
+        "members of `ConvertOptions` (`penstock/pack.hpp`).\n",
+        "| option | Python | available in | meaning |\n| --- | --- | --- | --- |",
+    ]
+    for _, name, declared, apis, meaning in table_of(build, "pack_option_table"):
+        available = [PACK_APIS.get(api, f"`penstock pack --{name.replace('_', '-')}`") for api in apis.split(",")]
+        python = f"`{short(declared)}`" if apis != "command" else ""
+        cells = [f"`{name}`", python, ", ".join(available), meaning]
+        parts.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return [*parts, ""]
 
 
 def cpp_default(declaration: str) -> str:

@@ -24,6 +24,7 @@ RECIPES = {
     "A stage": ("stage", 3, []),
     "A counter": ("counter", 2, []),
     "An option": ("option", 2, []),
+    "An option of packing": ("pack_option", 2, []),
 }
 PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>behind|in place of) `(?P<anchor>[^`]+)`)", re.M)
 
