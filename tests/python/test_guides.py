@@ -22,7 +22,7 @@ TASKS = {
     "resuming with Lightning": "lightning",
     "Albumentations in the middle of the chain": "albumentations",
     "two views": "contrastive",
-    "subsets": "subsets",
+    "subsets": "views",
     "corrupt data": "corrupt_data",
     "a cache": "cache",
     "torchrun": "several_processes",
