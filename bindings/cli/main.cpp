@@ -73,7 +73,7 @@ int run(const std::vector<Command>& commands) {
 int main(int argc, char** argv) {
   penstock::cli::catch_signals();
   const penstock::Interruptible waits(penstock::cli::interrupted);
-  CLI::App app("Feed training from any format, and see where the time goes.", "penstock");
+  CLI::App app("A data loader for ML training, with a C++ core and a Python API.", "penstock");
   app.set_version_flag("--version", "penstock " PENSTOCK_VERSION);
   app.require_subcommand(1);
   app.footer(

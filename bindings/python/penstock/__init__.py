@@ -1,4 +1,4 @@
-"""penstock brings training samples from packed files into batches, as fast as they can be decoded.
+"""A data loader for ML training, with a C++ core and a Python API.
 
     import penstock as ps
 
@@ -9,8 +9,8 @@
         images = torch.from_dlpack(batch["jpg"])
     print(loader.stats())
 
-`penstock.torch` has the dataset for PyTorch, `penstock.dask` and `penstock.ray` pack on a Dask or Ray cluster; imported
-when first used.
+`penstock.torch` has the loader for PyTorch. `penstock.dask` and `penstock.ray` pack on a Dask or Ray cluster. These
+modules are imported when you first use them.
 """
 
 import atexit as _atexit
