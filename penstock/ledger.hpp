@@ -1,5 +1,5 @@
 // Audits a delivery log: whether each sample of an epoch was delivered once, over all ranks and restarts.
-// docs/ledger.md defines what counts.
+// docs/spec/ledger.md defines what counts.
 //
 //   const penstock::LedgerAudit audit = penstock::audit_ledger("log");
 //   std::cout << penstock::to_text(audit);

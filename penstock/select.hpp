@@ -105,7 +105,7 @@ std::vector<std::pair<std::string, Dataset>> split(const Dataset& dataset, const
                                                    const SplitOptions& options = {},
                                                    const std::function<void()>& tick = {});
 
-/// A view whose samples are blocks of `length` tokens of the dataset's documents, as docs/tokens.md defines them.
+/// A view whose samples are blocks of `length` tokens of the dataset's documents, as docs/spec/tokens.md defines them.
 ///
 /// The field keeps its name and stored dtype, and is of codec "tokens": without a chain it is delivered as int64. The
 /// dataset's other fields are not the view's. Its keys are made from the dataset and the options, so that states are

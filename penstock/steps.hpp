@@ -181,7 +181,7 @@ Chain lengths();
 /// leaves the sample out of the epoch.
 enum class Edge : std::uint8_t { pad, drop };
 
-/// Which steps a row of a window has. docs/windows.md defines it.
+/// Which steps a row of a window has. docs/spec/windows.md defines it.
 struct WindowOptions {
   /// Of each step, in their order in the row: whole numbers, steps from the sample's own one (0); with `at`, in its
   /// unit.

@@ -34,8 +34,9 @@ int run(const AuditArguments& options) {
 Command audit_command(CLI::App& app) {
   const auto options = std::make_shared<AuditArguments>();
   CLI::App* command =
-      app.add_subcommand("audit", "Prove from a ledger that each sample was delivered once an epoch, or say which not");
-  command->add_option("LEDGER", options->ledger, "Folder that loaders were given as `ledger`")->required();
+      app.add_subcommand("audit", "Check in a delivery log that each sample was delivered once per epoch");
+  command->add_option("LEDGER", options->ledger, "Folder of the delivery log: `delivery_log` of the loaders")
+      ->required();
   command->add_option("--dataset", options->dataset, "Names the samples that are missing or came twice");
   command->add_option("--json", options->json, "Write it as JSON to this file; - is standard output");
   command->footer(

@@ -464,7 +464,7 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
           "expression that is searched in the keys, whose first group (or match) is the sample's. Where a group goes\n"
           "is a function of itself and `seed` alone, so adding samples moves no other. stratify: a field; each of its\n"
           "values gets the shares in every part, and then adding samples may move others of its value. Raises Error,\n"
-          "naming a part that gets no sample. docs/views.md says how to compute it elsewhere.")
+          "naming a part that gets no sample. docs/spec/views.md says how to compute it elsewhere.")
       .def("sort", sorted_by, nb::arg("by") = nb::none(), nb::kw_only(), nb::arg("length") = nb::none(),
            nb::arg("reverse") = false,
            nb::sig("def sort(self, by: str | collections.abc.Callable[[Sample], typing.Any] | None = None, *, "
@@ -514,7 +514,7 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
       "shuffle_documents: a seed; documents then come in an order drawn from it.\n"
       "add: fields beside the tokens: \"positions\" and \"segment_ids\" (which \"best_fit\" has unless told),\n"
       "\"cu_lengths\".\n"
-      "Raises Error. docs/tokens.md says how to compute it elsewhere.");
+      "Raises Error. docs/spec/tokens.md says how to compute it elsewhere.");
 }
 
 }  // namespace penstock::python

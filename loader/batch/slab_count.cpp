@@ -20,9 +20,10 @@ void require_addressable(const LoaderOptions& options, std::span<const Output> o
                  (output.ragged ? static_cast<double>(options.memory_options.max_items) : 1);
   }
   if (row_bytes * options.batch_size * batches <= kAddresses) return;
-  throw Error::invalid_argument(std::to_string(batches) + " batches of " + std::to_string(options.batch_size) +
-                                " rows take more memory than a process can address: lower batch_size, prefetch, held" +
-                                (options.memory_options.max_items != 0 ? " or max_items" : ""));
+  throw Error::invalid_argument(
+      std::to_string(batches) + " batches of " + std::to_string(options.batch_size) +
+      " rows take more memory than a process can address: lower batch_size, prefetch, reserved_batches" +
+      (options.memory_options.max_items != 0 ? " or max_items" : ""));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One record of a ledger. docs/ledger.md defines it for other programs.
+// One record of a ledger. docs/spec/ledger.md defines it for other programs.
 //
 //    0  u32  CRC-32C of the record's number in its file (u64, from 0) and, behind it, of bytes 4 to 63
 //    4  u32  kind

@@ -242,7 +242,7 @@ TEST_CASE("the largest numbers that options take neither overflow nor end a wait
         o.memory_options.max_items = kMostBytes;
         o.transforms = {{"cls", raw()}};
       },
-      "lower batch_size, prefetch, held or max_items");
+      "lower batch_size, prefetch, reserved_batches or max_items");
   refuses([](LoaderOptions& o) { o.cache.kind = CacheKind::encoded, o.cache.limit = kMostBytes; }, "cannot map");
 
   using std::chrono::milliseconds;

@@ -1,4 +1,4 @@
-"""A reader and auditor of ledgers, written from docs/ledger.md alone."""
+"""A reader and auditor of ledgers, written from docs/spec/ledger.md alone."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Where a group's hash puts it, as docs/views.md has it for split()."""
+"""Where a group's hash puts it, as docs/spec/views.md has it for split()."""
 
 from __future__ import annotations
 

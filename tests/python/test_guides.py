@@ -37,4 +37,4 @@ def test_a_task_has_a_guide_with_a_program_what_it_prints_and_what_to_change(tas
     page = ROOT / "docs/guides" / f"{TASKS[task]}.md"
     blocks = pages.blocks_of(page)
     assert pages.runs(page) and any(block.language == "text" for block in blocks)
-    assert "**What you have:**" in page.read_text() and "\n## What to change when\n" in page.read_text()
+    assert "**What you have:**" in page.read_text() and "\n## Common variations\n" in page.read_text()

@@ -1,4 +1,4 @@
-"""The ledger: processes that are killed, audits, and a model of them that was written from docs/ledger.md alone."""
+"""The ledger: processes that are killed, audits, and a model of them that was written from docs/spec/ledger.md alone."""
 
 import json
 import os

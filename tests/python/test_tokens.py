@@ -1,4 +1,4 @@
-"""ps.token_blocks(): blocks are those that docs/tokens.md defines, computed by a model written from that page alone."""
+"""ps.token_blocks(): blocks are those that docs/spec/tokens.md defines, computed by a model written from that page alone."""
 
 import json
 import os

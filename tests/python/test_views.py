@@ -466,7 +466,7 @@ def test_a_join_is_loaded_packed_and_read_like_one_dataset(records, tmp_path):
         dataset.join(other)
 
 
-# ---- Splits: docs/views.md, computed anew ---------------------------------------------------------------------------
+# ---- Splits: docs/spec/views.md, computed anew ---------------------------------------------------------------------------
 
 
 def split_by_model(groups, parts, seed=0, values=None):

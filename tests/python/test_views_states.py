@@ -1,4 +1,4 @@
-"""Views of views in every order, resumed anywhere and on any ranks: their samples are those of docs/views.md, the rows
+"""Views of views in every order, resumed anywhere and on any ranks: their samples are those of docs/spec/views.md, the rows
 those of docs/order.md, computed by models written from these pages alone."""
 
 import functools

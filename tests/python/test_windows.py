@@ -1,4 +1,4 @@
-"""ps.window(): rows are the steps that docs/windows.md defines, decoded as Pillow does and never of another group."""
+"""ps.window(): rows are the steps that docs/spec/windows.md defines, decoded as Pillow does and never of another group."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Windows in every order, resumed anywhere and on any ranks: the rows are those that docs/windows.md and docs/order.md
+"""Windows in every order, resumed anywhere and on any ranks: the rows are those that docs/spec/windows.md and docs/order.md
 define, computed by models written from these pages alone."""
 
 import functools

@@ -1,4 +1,4 @@
-"""A model of docs/tokens.md in plain Python: which tokens stand in which block.
+"""A model of docs/spec/tokens.md in plain Python: which tokens stand in which block.
 
 Written from that page alone, for the sizes of tests: simple before fast.
 """

@@ -1,4 +1,4 @@
-"""What docs/windows.md defines, written from that page alone: which samples a row of a window has."""
+"""What docs/spec/windows.md defines, written from that page alone: which samples a row of a window has."""
 
 
 class Window:

@@ -1,5 +1,5 @@
 // Tests blocks of tokens in C++: values of several pieces, large tables, many threads.
-// tests/python/test_tokens.py compares all blocks with a model of docs/tokens.md.
+// tests/python/test_tokens.py compares all blocks with a model of docs/spec/tokens.md.
 #include <cstdlib>
 #include <cstring>
 #include <numeric>

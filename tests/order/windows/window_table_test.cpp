@@ -38,7 +38,7 @@ struct Drawn {
     return steps;
   }
 
-  // As docs/windows.md says it.
+  // As docs/spec/windows.md says it.
   std::int64_t place(std::uint64_t sample, double offset, bool at) const {
     std::int64_t place = -1;
     for (const std::uint64_t step : steps_of(groups[sample])) {
