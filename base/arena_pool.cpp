@@ -1,7 +1,6 @@
 #include <atomic>
 #include <cstdint>
 #include <list>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -42,8 +41,7 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     }
     ForkGate::add(*this);
   }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  State(State&&) = delete;
   ~State() {
     ForkGate::remove(*this);
     started.clear();

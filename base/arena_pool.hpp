@@ -21,8 +21,7 @@ class ArenaPool {
   using Token = std::function<void(unsigned number)>;
 
   ArenaPool(unsigned most, Token token);  ///< with room for so many threads
-  ArenaPool(const ArenaPool&) = delete;
-  ArenaPool& operator=(const ArenaPool&) = delete;
+  ArenaPool(ArenaPool&&) = delete;
   ~ArenaPool();  ///< close(), and joins
 
   /// Starts the threads NAME0, NAME1, ... which hold `keeps_alive`; `failed` is told what one of them ends with. As

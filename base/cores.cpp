@@ -2,11 +2,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <fstream>
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include <sched.h>
 #include <unistd.h>

@@ -12,8 +12,7 @@ class ForkGate {
 
   /// Behind the gate for as long as this lives.
   ForkGate() noexcept { enter(); }
-  ForkGate(const ForkGate&) = delete;
-  ForkGate& operator=(const ForkGate&) = delete;
+  ForkGate(ForkGate&&) = delete;
   ~ForkGate() { leave(); }
 
   /// What brings threads out that sleep behind the gate: fork() asks each one that is there.

@@ -1,5 +1,4 @@
 #include <charconv>
-#include <string>
 
 #include <penstock/device.hpp>
 #include <penstock/error.hpp>

@@ -2,7 +2,6 @@
 #include <utility>
 
 #include <device/device_use.hpp>
-#include <penstock/error.hpp>
 
 namespace penstock {
 

@@ -1,7 +1,6 @@
 // Tells when some memory of a device may be read, and when it may be written again.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -23,8 +22,7 @@ class DeviceUse {
  public:
   explicit DeviceUse(std::shared_ptr<Device> device);
   ~DeviceUse();  ///< finish()
-  DeviceUse(const DeviceUse&) = delete;
-  DeviceUse& operator=(const DeviceUse&) = delete;
+  DeviceUse(DeviceUse&&) = delete;
 
   Device& device() const { return *device_; }
 

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <memory>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -14,12 +12,9 @@
 #include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/field_types.hpp>
-#include <formats/index/index.hpp>
 #include <formats/index/shard_pins.hpp>
 #include <formats/lists/listed_samples.hpp>
-#include <formats/lists/sample_list.hpp>
 #include <formats/places/object_store.hpp>
-#include <penstock/dataset.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {

@@ -2,7 +2,6 @@
 #include <charconv>
 #include <cstring>
 #include <numeric>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -10,7 +9,6 @@
 #include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/filters/widen.hpp>
-#include <formats/index/inline_piece.hpp>
 #include <formats/index/rewritten.hpp>
 #include <formats/mosaic.hpp>
 #include <formats/text/numpy_text.hpp>

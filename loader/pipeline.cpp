@@ -1,16 +1,13 @@
 #include <algorithm>
 #include <chrono>
-#include <string>
 #include <utility>
 
 #include <base/caught.hpp>
 #include <base/processor/streamed_copy.hpp>
 #include <loader/batch/batch_stage.hpp>
 #include <loader/batch/slab_count.hpp>
-#include <loader/device/device_copy.hpp>
 #include <loader/options/distributed_env.hpp>
 #include <loader/pipeline.hpp>
-#include <loader/prepare.hpp>
 #include <penstock/image.hpp>
 #include <transforms/output.hpp>
 

@@ -6,7 +6,6 @@
 
 #include <loader/fetch/block_offer.hpp>
 #include <loader/pipeline.hpp>
-#include <transforms/output.hpp>
 
 namespace penstock {
 std::string Pipeline::dump() const {

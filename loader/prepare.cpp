@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>

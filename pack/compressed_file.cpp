@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,8 +38,7 @@ class Inflater {
       throw Error::resource("no memory to undo " + name() + " with", context());
   }
   ~Inflater() { ::inflateEnd(&stream_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
+  Inflater(Inflater&&) = delete;
 
   using Take = std::function<void(std::span<const std::byte>)>;
   using Read = std::function<void(std::uint64_t)>;

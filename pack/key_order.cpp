@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <numeric>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <base/printable.hpp>

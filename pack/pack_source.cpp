@@ -2,18 +2,15 @@
 #include <array>
 #include <cerrno>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <formats/format.hpp>
 #include <formats/io/descriptor.hpp>
 #include <formats/io/file_identity.hpp>
 #include <formats/io/folder_entries.hpp>

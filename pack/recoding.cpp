@@ -8,13 +8,9 @@
 #include <pack/recoding.hpp>
 #include <penstock/error.hpp>
 #include <penstock/geometry.hpp>
-#include <penstock/pack.hpp>
 #include <transforms/clouds/codecs/packed_cloud.hpp>
 #include <transforms/image/jpeg/jpeg.hpp>
 #include <transforms/image/jpt/jpt.hpp>
-#include <transforms/recode/cloud_recoder.hpp>
-#include <transforms/recode/jpeg_recoder.hpp>
-#include <transforms/recode/pixel_recoder.hpp>
 
 namespace penstock {
 namespace {

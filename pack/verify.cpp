@@ -2,7 +2,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include <base/cores.hpp>
@@ -16,7 +15,6 @@
 #include <formats/index/index.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/labels/shared_classes.hpp>
-#include <formats/packed/manifest.hpp>
 #include <formats/packed/packed.hpp>
 #include <pack/delivery_proof.hpp>
 #include <pack/key_order.hpp>

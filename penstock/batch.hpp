@@ -9,9 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <penstock/device.hpp>
 #include <penstock/field.hpp>

@@ -4,10 +4,8 @@
 //   penstock::Loader loader(penstock::open(copy.opens));
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <string>
 
 #include <penstock/dataset.hpp>
 #include <penstock/stage_options.hpp>

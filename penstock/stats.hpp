@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <bit>
 #include <chrono>
 #include <concepts>

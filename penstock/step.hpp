@@ -2,7 +2,6 @@
 #pragma once
 
 #include <any>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -4,7 +4,6 @@
 //   const penstock::Chain bytes = penstock::field("json") | penstock::raw();
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

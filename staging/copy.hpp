@@ -4,12 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <span>
 #include <stop_token>
 
-#include <formats/io/descriptor.hpp>
 #include <penstock/stage_options.hpp>
 #include <staging/journal.hpp>
 #include <staging/list.hpp>

@@ -16,7 +16,6 @@
 #include <formats/io/path_pattern.hpp>
 #include <formats/packed/combined_index.hpp>
 #include <formats/packed/manifest.hpp>
-#include <formats/packed/shard_sum.hpp>
 #include <formats/packed/skip_report.hpp>
 #include <formats/places/places.hpp>
 #include <formats/places/seen_places.hpp>

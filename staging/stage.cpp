@@ -76,8 +76,7 @@ class Streams {
     };
     engine_ = work.options.wrap_engine ? work.options.wrap_engine(make, on_read) : make(on_read);
   }
-  Streams(const Streams&) = delete;
-  Streams& operator=(const Streams&) = delete;
+  Streams(Streams&&) = delete;
   ~Streams() {
     if (engine_->stop(kStopGrace)) return;
     leak_until_exit(

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include <base/cores.hpp>
 #include <base/parallel_for.hpp>
 #include <base/waits/interruption.hpp>
 #include <formats/io/crc32c.hpp>

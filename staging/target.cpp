@@ -1,6 +1,3 @@
-#include <string>
-#include <utility>
-
 #include <formats/io/atomic_file.hpp>
 #include <formats/io/folder_entries.hpp>
 #include <formats/io/ownership.hpp>

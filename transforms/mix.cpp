@@ -6,7 +6,6 @@
 
 #include <base/numbers/portable_math.hpp>
 #include <penstock/error.hpp>
-#include <penstock/mix.hpp>
 #include <transforms/elements.hpp>
 #include <transforms/mix.hpp>
 #include <transforms/normal_draws.hpp>

@@ -15,8 +15,7 @@ class Interruptible {
  public:
   /// `asked` is called from the waiting thread alone, and must not throw; an empty one never asks.
   explicit Interruptible(std::function<bool()> asked);
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
+  Interruptible(Interruptible&&) = delete;
   ~Interruptible();
 
  private:

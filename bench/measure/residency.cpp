@@ -24,8 +24,7 @@ class ProbedFile {
   ~ProbedFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  ProbedFile(const ProbedFile&) = delete;
-  ProbedFile& operator=(const ProbedFile&) = delete;
+  ProbedFile(ProbedFile&&) = delete;
   int descriptor() const { return descriptor_; }
 
  private:

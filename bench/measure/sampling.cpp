@@ -6,7 +6,6 @@
 #include <bench/measure/sampling.hpp>
 #include <formats/extent.hpp>
 #include <penstock/codec.hpp>
-#include <penstock/dataset.hpp>
 #include <penstock/error.hpp>
 #include <penstock/loader.hpp>
 #include <penstock/pack.hpp>

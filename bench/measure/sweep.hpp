@@ -1,13 +1,11 @@
 // Measures many settings in turns, so that other load on the machine affects all of them alike.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <bench/measure/spread.hpp>

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <string>

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <base/amounts.hpp>
 #include <base/printable.hpp>

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -8,7 +6,6 @@
 #include <utility>
 
 #include <bench/synth/scene.hpp>
-#include <penstock/random.hpp>
 
 namespace penstock {
 namespace {

@@ -10,7 +10,6 @@
 #include <bench/tryout/advice.hpp>
 #include <loader/prepare.hpp>
 #include <order/permutation/sample_order.hpp>
-#include <pack/recoding.hpp>
 #include <penstock/error.hpp>
 #include <transforms/program/program.hpp>
 

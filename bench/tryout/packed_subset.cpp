@@ -7,7 +7,6 @@
 #include <formats/extent.hpp>
 #include <order/permutation/permutation.hpp>
 #include <penstock/error.hpp>
-#include <penstock/pack.hpp>
 
 namespace penstock {
 

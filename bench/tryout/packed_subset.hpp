@@ -16,8 +16,7 @@ class TemporaryPlace {
  public:
   TemporaryPlace();  ///< Throws Error: io.
   ~TemporaryPlace();
-  TemporaryPlace(const TemporaryPlace&) = delete;
-  TemporaryPlace& operator=(const TemporaryPlace&) = delete;
+  TemporaryPlace(TemporaryPlace&&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
  private:

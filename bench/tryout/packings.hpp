@@ -11,7 +11,6 @@
 #include <bench/measure/task.hpp>
 #include <loader/model/demands.hpp>
 #include <loader/model/tryout.hpp>
-#include <penstock/chain.hpp>
 #include <penstock/dataset.hpp>
 #include <penstock/geometry.hpp>
 #include <penstock/pack.hpp>

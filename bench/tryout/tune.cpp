@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <base/cores.hpp>
-#include <bench/measure/units.hpp>
 #include <bench/tryout/advice.hpp>
 #include <bench/tryout/tune.hpp>
 #include <device/device.hpp>

@@ -7,12 +7,10 @@
 #include <bench/report/report.hpp>
 #include <loader/model/demands.hpp>
 #include <loader/model/gains.hpp>
-#include <penstock/error.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 #include "bench_options.hpp"
 #include "command.hpp"
-#include "open.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 

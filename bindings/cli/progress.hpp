@@ -15,8 +15,7 @@ class Progress {
   /// `what` is the work ("packing"), `unit` what is counted ("samples").
   Progress(std::string what, std::string unit);
   ~Progress();  ///< ends the bar's line
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  Progress(Progress&&) = delete;
 
   /// Shows the state when the last one shown is old enough. `bytes`, when not 0, adds MB/s.
   /// Returns false when the user asked to stop: what the library's progress callbacks want.

@@ -8,7 +8,6 @@
 #include <penstock/error.hpp>
 
 #include "command.hpp"
-#include "output.hpp"
 #include "progress.hpp"
 
 namespace penstock::cli {

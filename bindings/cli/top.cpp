@@ -58,8 +58,7 @@ class Screen {
     } catch (...) {  // nobody sees it any more
     }
   }
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
+  Screen(Screen&&) = delete;
 
   void show(const std::string& text) const {
     std::string lines = "\x1b[H";

@@ -12,7 +12,6 @@
 
 #include "bench_options.hpp"
 #include "command.hpp"
-#include "open.hpp"
 #include "output.hpp"
 
 namespace penstock::cli {

@@ -77,8 +77,7 @@ class Current {
     calls_.get(&now);
     if (now != before_) calls_.set(before_);
   }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  Current(Current&&) = delete;
 
  private:
   const ContextCalls& calls_;

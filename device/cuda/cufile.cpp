@@ -90,8 +90,7 @@ class CuFile final : public DeviceFile {
   ~CuFile() override {
     in_context_([this] { call_.remove_file(file_); });
   }
-  CuFile(const CuFile&) = delete;
-  CuFile& operator=(const CuFile&) = delete;
+  CuFile(CuFile&&) = delete;
 
   std::string bounced() const override { return bounced_; }
 

@@ -47,8 +47,7 @@ struct NvJpegDecoder::State {
   ~State() {
     in_context(*device, [this] { end(); });
   }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  State(State&&) = delete;
 
   void begin(JpegEngine wanted) {
     try {

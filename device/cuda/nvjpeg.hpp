@@ -34,8 +34,7 @@ class NvJpegDecoder final : public JpegDecoder {
   /// GPU without that engine; resource, where nvJPEG or the driver refuses.
   explicit NvJpegDecoder(std::shared_ptr<Device> device, JpegEngine engine = JpegEngine::automatic);
   ~NvJpegDecoder() override;
-  NvJpegDecoder(const NvJpegDecoder&) = delete;
-  NvJpegDecoder& operator=(const NvJpegDecoder&) = delete;
+  NvJpegDecoder(NvJpegDecoder&&) = delete;
 
   JpegEngine engine() const;  ///< the one in use
   std::string description() const override;

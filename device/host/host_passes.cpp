@@ -1,6 +1,4 @@
 #include <bit>
-#include <cmath>
-#include <cstring>
 
 #include <device/host/host_device.hpp>
 #include <device/passes.hpp>

@@ -16,8 +16,7 @@ class HostQueue {
  public:
   HostQueue();
   ~HostQueue();  ///< does all that was pushed, then ends
-  HostQueue(const HostQueue&) = delete;
-  HostQueue& operator=(const HostQueue&) = delete;
+  HostQueue(HostQueue&&) = delete;
 
   void push(std::function<void()> work);
   void close();  ///< the thread ends once all is done

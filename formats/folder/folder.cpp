@@ -4,7 +4,6 @@
 
 #include <formats/extent.hpp>
 #include <formats/folder/folder.hpp>
-#include <formats/folder/folder_names.hpp>
 #include <formats/folder/folder_walk.hpp>
 #include <formats/folder/sample_paths.hpp>
 #include <formats/index/index.hpp>

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include <formats/encodings.hpp>
 #include <formats/extent.hpp>

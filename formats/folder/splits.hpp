@@ -1,7 +1,6 @@
 // Recognises folders that are named like the splits of a dataset.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

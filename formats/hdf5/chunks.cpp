@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include <formats/hdf5/checksum.hpp>
 #include <formats/hdf5/file.hpp>

@@ -1,7 +1,6 @@
 // Reads an HDF5 file's superblock and bytes. Everything that reads HDF5 metadata goes through it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +12,6 @@
 
 #include <formats/hdf5/cursor.hpp>
 #include <formats/io/byte_source.hpp>
-#include <penstock/error.hpp>
 
 namespace penstock {
 

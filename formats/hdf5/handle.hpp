@@ -36,8 +36,7 @@ class Hdf5Silence {
     H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
-  Hdf5Silence(const Hdf5Silence&) = delete;
-  Hdf5Silence& operator=(const Hdf5Silence&) = delete;
+  Hdf5Silence(Hdf5Silence&&) = delete;
   ~Hdf5Silence() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
 
  private:

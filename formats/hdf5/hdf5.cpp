@@ -7,7 +7,6 @@
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,7 +22,6 @@
 #include <formats/index/row_key.hpp>
 #include <formats/index/row_limit.hpp>
 #include <formats/index/shared_rows.hpp>
-#include <formats/io/folder_entries.hpp>
 #include <formats/places/places.hpp>
 #include <penstock/error.hpp>
 

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>

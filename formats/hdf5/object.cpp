@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include <formats/hdf5/heap.hpp>
 #include <formats/hdf5/object.hpp>

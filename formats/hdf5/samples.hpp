@@ -1,7 +1,6 @@
 // Opens HDF5 files that have a dataset, or a group of datasets, for each sample, as hdf5.hpp describes them.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

@@ -1,10 +1,7 @@
 #include <algorithm>
-#include <cstring>
-#include <string>
 #include <type_traits>
 #include <utility>
 
-#include <formats/extent.hpp>
 #include <formats/filters/filters.hpp>
 #include <formats/index/index.hpp>
 #include <formats/index/layout.hpp>

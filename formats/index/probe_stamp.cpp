@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <span>
 #include <string>
 
 #include <formats/index/probe_stamp.hpp>

@@ -2,7 +2,6 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include <base/printable.hpp>

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -48,8 +46,7 @@ class TemporaryFile {
         throw Error::io(errno, "cannot make a file for " + target.string());
     }
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  TemporaryFile(TemporaryFile&&) = delete;
   ~TemporaryFile() {
     if (!name_.empty()) ::unlinkat(folder_.get(), name_.c_str(), 0);
   }

@@ -6,9 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <formats/io/file_identity.hpp>
 
@@ -17,8 +15,7 @@ namespace penstock {
 /// Bytes of one length that are read by ranges. Any number of threads may read at once.
 class ByteSource {
  public:
-  ByteSource(const ByteSource&) = delete;
-  ByteSource& operator=(const ByteSource&) = delete;
+  ByteSource(ByteSource&&) = delete;
   virtual ~ByteSource() = default;
 
   const std::filesystem::path& path() const { return path_; }  ///< for messages

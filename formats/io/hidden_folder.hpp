@@ -15,8 +15,7 @@ class HiddenFolder {
   /// `prefix` begins with a dot. `around` is made where it is missing. Throws Error: io.
   HiddenFolder(const std::filesystem::path& around, std::string_view prefix);
   ~HiddenFolder();
-  HiddenFolder(const HiddenFolder&) = delete;
-  HiddenFolder& operator=(const HiddenFolder&) = delete;
+  HiddenFolder(HiddenFolder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 

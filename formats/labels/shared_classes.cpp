@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include <base/printable.hpp>
 #include <formats/index/attributes.hpp>

@@ -1,7 +1,6 @@
 // Many numbers of 4 or 8 bytes: in memory, or from some millions on in an unnamed temporary file that is mapped.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,8 +15,7 @@ class NumberTable {
   /// `count` zeros that may become numbers up to `largest`. Throws Error: io, naming the folder of temporary files;
   /// resource.
   NumberTable(std::uint64_t count, std::uint64_t largest);
-  NumberTable(const NumberTable&) = delete;
-  NumberTable& operator=(const NumberTable&) = delete;
+  NumberTable(NumberTable&&) = delete;
   ~NumberTable();
 
   std::uint64_t size() const { return count_; }

@@ -3,8 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include <formats/lists/number_table.hpp>
-#include <formats/lists/sample_bits.hpp>
 #include <formats/lists/sample_list.hpp>
 
 namespace penstock {

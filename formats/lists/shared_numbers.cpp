@@ -19,7 +19,6 @@
 #include <formats/io/hash.hpp>
 #include <formats/io/ownership.hpp>
 #include <formats/io/temporary_place.hpp>
-#include <formats/lists/number_table.hpp>
 #include <formats/lists/shared_numbers.hpp>
 #include <penstock/error.hpp>
 
@@ -76,8 +75,7 @@ class HeldFile {
  public:
   HeldFile(Descriptor folder, std::string name, Descriptor file)
       : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)) {}
-  HeldFile(const HeldFile&) = delete;
-  HeldFile& operator=(const HeldFile&) = delete;
+  HeldFile(HeldFile&&) = delete;
   ~HeldFile() {
     if (mapped_ != nullptr) ::munmap(mapped_, bytes_);
     if (lock(file_, LOCK_EX) && is_named(file_)) ::unlinkat(folder_.get(), name_.c_str(), 0);

@@ -1,7 +1,6 @@
 // Lists every name of an LMDB file in one piece of memory, with the sample and field that it stands for.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -7,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <base/printable.hpp>
@@ -15,7 +13,6 @@
 #include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/inline_piece.hpp>
-#include <formats/io/folder_entries.hpp>
 #include <formats/lmdb/listing.hpp>
 #include <formats/lmdb/lmdb.hpp>
 #include <formats/lmdb/metadata.hpp>

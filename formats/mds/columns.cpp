@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <formats/mds/columns.hpp>
-#include <formats/places/header_window.hpp>
 #include <formats/text/numpy_text.hpp>
 #include <penstock/error.hpp>
 

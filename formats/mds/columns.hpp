@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <formats/index/index.hpp>
 #include <penstock/schema.hpp>

@@ -1,5 +1,4 @@
 #include <span>
-#include <string>
 #include <vector>
 
 #include <formats/format.hpp>
@@ -8,7 +7,6 @@
 #include <formats/packed/combined_index.hpp>
 #include <formats/packed/commit.hpp>
 #include <formats/packed/journal.hpp>
-#include <formats/packed/manifest.hpp>
 #include <formats/packed/parts.hpp>
 #include <penstock/error.hpp>
 

@@ -2,8 +2,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <formats/index/index.hpp>
 #include <formats/packed/manifest.hpp>

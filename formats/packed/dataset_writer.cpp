@@ -2,11 +2,9 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <string>
 #include <utility>
 
 #include <base/waits/interruption.hpp>

@@ -3,7 +3,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <formats/index/index.hpp>

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <formats/io/atomic_file.hpp>
 #include <formats/packed/journal.hpp>
 #include <formats/packed/parts.hpp>
 #include <formats/text/json_depth.hpp>

@@ -1,12 +1,9 @@
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <formats/index/index.hpp>
 #include <formats/index/shard_pins.hpp>
 #include <formats/io/file_bytes.hpp>
-#include <formats/packed/manifest.hpp>
 #include <formats/packed/packed.hpp>
 #include <formats/packed/shard_sum.hpp>
 #include <penstock/error.hpp>

@@ -1,7 +1,6 @@
 // Opens and proves datasets made by `penstock pack`.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>

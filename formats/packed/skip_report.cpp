@@ -2,7 +2,6 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,3 @@
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>

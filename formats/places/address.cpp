@@ -1,8 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include <formats/io/path_inside.hpp>
 #include <formats/places/address.hpp>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -33,8 +32,7 @@ struct ObjectInfo {
 class FirstSeen {
  public:
   FirstSeen() = default;
-  FirstSeen(const FirstSeen&) = delete;
-  FirstSeen& operator=(const FirstSeen&) = delete;
+  FirstSeen(FirstSeen&&) = delete;
   ~FirstSeen() { delete state_.load(std::memory_order_relaxed); }
 
   /// Null before the first answer.

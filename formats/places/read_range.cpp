@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <base/waits/interruption.hpp>
-#include <formats/places/object_store.hpp>
 #include <formats/places/read_range.hpp>
 #include <penstock/error.hpp>
 

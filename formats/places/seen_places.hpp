@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,8 +25,7 @@ class SeenPlaces {
    public:
     explicit Use(SeenPlaces* seen);
     ~Use();
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
+    Use(Use&&) = delete;
 
    private:
     SeenPlaces* const before_;

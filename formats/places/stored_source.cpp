@@ -9,7 +9,6 @@
 #include <base/waits/interruption.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/places/stored_source.hpp>
-#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {
@@ -38,8 +37,7 @@ class StoredSource final : public ByteSource {
   ~StoredSource() override {
     if (reader_ != nullptr) reader_->stop();
   }
-  StoredSource(const StoredSource&) = delete;
-  StoredSource& operator=(const StoredSource&) = delete;
+  StoredSource(StoredSource&&) = delete;
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) const override {
     if (offset >= size()) return 0;

@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 

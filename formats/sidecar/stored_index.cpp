@@ -9,7 +9,6 @@
 #include <formats/io/crc32c.hpp>
 #include <formats/io/hash.hpp>
 #include <formats/places/places.hpp>
-#include <formats/places/seen_places.hpp>
 #include <formats/places/stored_source.hpp>
 #include <formats/sidecar/sidecar.hpp>
 #include <formats/sidecar/stored_index.hpp>

@@ -5,7 +5,6 @@
 #include <base/printable.hpp>
 #include <formats/tar/header.hpp>
 #include <formats/tar/members.hpp>
-#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

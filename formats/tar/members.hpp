@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <formats/places/header_window.hpp>
 #include <formats/tar/pax.hpp>

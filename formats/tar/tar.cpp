@@ -5,9 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
-#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -18,7 +16,6 @@
 #include <formats/index/index.hpp>
 #include <formats/index/probe_stamp.hpp>
 #include <formats/io/byte_source.hpp>
-#include <formats/io/folder_entries.hpp>
 #include <formats/places/places.hpp>
 #include <formats/tar/header.hpp>
 #include <formats/tar/left_out.hpp>

@@ -14,8 +14,7 @@ class JsonDocument {
   /// Throws Error: corrupt, for what is nested too deeply (json_depth.hpp); nlohmann::json::exception, for no JSON.
   explicit JsonDocument(std::string_view text);
   ~JsonDocument();
-  JsonDocument(const JsonDocument&) = delete;
-  JsonDocument& operator=(const JsonDocument&) = delete;
+  JsonDocument(JsonDocument&&) = delete;
 
   const nlohmann::json& root() const { return root_; }
 

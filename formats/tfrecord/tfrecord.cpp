@@ -8,14 +8,11 @@
 #include <vector>
 
 #include <base/printable.hpp>
-#include <formats/dataset.hpp>
 #include <formats/extent.hpp>
-#include <formats/filters/filters.hpp>
 #include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/inline_piece.hpp>
 #include <formats/index/probe_stamp.hpp>
-#include <formats/io/folder_entries.hpp>
 #include <formats/places/places.hpp>
 #include <formats/text/numpy_text.hpp>
 #include <formats/tfrecord/example.hpp>

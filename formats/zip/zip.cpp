@@ -13,7 +13,6 @@
 #include <formats/index/index.hpp>
 #include <formats/index/indexed_path.hpp>
 #include <formats/index/probe_stamp.hpp>
-#include <formats/io/folder_entries.hpp>
 #include <formats/places/places.hpp>
 #include <formats/zip/entries.hpp>
 #include <formats/zip/writer.hpp>

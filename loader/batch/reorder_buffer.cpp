@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include <loader/batch/reorder_buffer.hpp>
 

@@ -41,8 +41,7 @@ class Stage {
   /// `name` stands in the table of times, beside its `threads`, and says what the consumer waited for.
   Stage(std::string name, unsigned threads) : name_(std::move(name)), threads_(threads) {}
   virtual ~Stage() = default;
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  Stage(Stage&&) = delete;
 
   /// For the consumer, in whose hands the batch then is: the next batch. Nothing after `timeout` (0 waits for ever), or
   /// once closed. Throws what fail() was told, each time, once no batch is left.

@@ -1,9 +1,7 @@
-#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

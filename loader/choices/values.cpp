@@ -1,8 +1,6 @@
 #include <bit>
 #include <optional>
 
-#include <formats/column.hpp>
-#include <formats/lists/number_table.hpp>
 #include <loader/batch/sample_values.hpp>
 #include <loader/choices/values.hpp>
 #include <penstock/loader.hpp>

@@ -4,7 +4,6 @@
 #include <base/memory.hpp>
 #include <device/passes.hpp>
 #include <loader/device/device_jpegs.hpp>
-#include <penstock/error.hpp>
 #include <penstock/random.hpp>
 
 namespace penstock {

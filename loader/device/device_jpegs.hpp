@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,8 +52,7 @@ class DeviceJpegs {
   DeviceJpegs(std::shared_ptr<Device> device, std::shared_ptr<JpegDecoder> decoder, double share,
               std::uint64_t scratch_bytes);
   ~DeviceJpegs();  ///< waits until nothing is decoded any more
-  DeviceJpegs(const DeviceJpegs&) = delete;
-  DeviceJpegs& operator=(const DeviceJpegs&) = delete;
+  DeviceJpegs(DeviceJpegs&&) = delete;
 
   /// Leaves a sample's JPEG to the device, in `row`; false where it is not in the device's share, or not for it to
   /// decode. From any thread; throws what `filler` throws, which has begun with the sample.

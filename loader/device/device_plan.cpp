@@ -1,16 +1,12 @@
 #include <algorithm>
-#include <iterator>
-#include <optional>
 #include <utility>
 
 #include <device/passes.hpp>
 #include <loader/device/device_plan.hpp>
-#include <penstock/options.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/chain/window.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/program/points_program.hpp>
-#include <transforms/program/program.hpp>
 
 namespace penstock {
 namespace {

@@ -9,7 +9,6 @@
 #include <loader/device/device_slab.hpp>
 #include <penstock/options.hpp>
 #include <transforms/output.hpp>
-#include <transforms/program/program.hpp>
 
 namespace penstock {
 

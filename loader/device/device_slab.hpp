@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -24,7 +22,6 @@
 #include <loader/device/device_reads.hpp>
 #include <penstock/dataset.hpp>
 #include <transforms/output.hpp>
-#include <transforms/program/program.hpp>
 
 namespace penstock {
 

@@ -1,10 +1,8 @@
 #include <cstdio>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include <device/cuda/nvjpeg.hpp>
-#include <device/host/host_device.hpp>
 #include <loader/device/gpu_direct.hpp>
 #include <loader/device/gpu_jpeg.hpp>
 #include <penstock/error.hpp>

@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <limits>
-#include <optional>
-#include <string>
 
-#include <base/memory.hpp>
 #include <loader/batch/row_slots.hpp>
 #include <loader/fetch/fetch.hpp>
 #include <order/serving_field.hpp>

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <base/memory.hpp>
 #include <formats/extent.hpp>
 #include <loader/fetch/field_headers.hpp>
 #include <loader/fetch/sample_cache.hpp>

@@ -1,9 +1,7 @@
 #include <mutex>
-#include <utility>
 
 #include <formats/extent_reader.hpp>
 #include <loader/fetch/field_headers.hpp>
-#include <penstock/codec.hpp>
 
 namespace penstock {
 namespace {

@@ -33,8 +33,7 @@ class BlockRead {
   /// `buffer` is lent from the window.
   BlockRead(std::uint32_t block, const Extent& extent, ReadWindow& window, std::byte* buffer);
   ~BlockRead();
-  BlockRead(const BlockRead&) = delete;
-  BlockRead& operator=(const BlockRead&) = delete;
+  BlockRead(BlockRead&&) = delete;
 
   std::uint32_t block() const { return block_; }
   ReadRequest request();

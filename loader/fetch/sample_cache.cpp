@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
 
-#include <base/memory.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/hash.hpp>
 #include <loader/fetch/sample_cache.hpp>

@@ -3,11 +3,9 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <loader/fetch/fetch.hpp>
 #include <loader/fetch/sample_cache.hpp>
-#include <penstock/dataset.hpp>
 #include <record/time/stage_clock.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/program/program.hpp>

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include <loader/fetch/row_task.hpp>

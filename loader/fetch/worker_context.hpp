@@ -9,12 +9,10 @@
 #include <loader/fetch/sample_cache.hpp>
 #include <loader/fetch/task_queue.hpp>
 #include <order/selection.hpp>
-#include <penstock/dataset.hpp>
 #include <penstock/options.hpp>
 #include <record/time/recorder.hpp>
 #include <storage/read/read_engine.hpp>
 #include <storage/read/window.hpp>
-#include <transforms/program/program.hpp>
 
 namespace penstock {
 

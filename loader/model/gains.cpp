@@ -5,10 +5,7 @@
 #include <utility>
 
 #include <base/amounts.hpp>
-#include <loader/model/demands.hpp>
 #include <loader/model/gains.hpp>
-#include <loader/model/simulation.hpp>
-#include <penstock/gains.hpp>
 #include <storage/uring/uring_refusal.hpp>
 
 namespace penstock {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <loader/batch/slab_count.hpp>
-#include <loader/model/demands.hpp>
 #include <loader/model/simulation.hpp>
 
 namespace penstock {

@@ -11,7 +11,6 @@
 
 #include <loader/model/demands.hpp>
 #include <penstock/dataset.hpp>
-#include <penstock/options.hpp>
 #include <penstock/stats.hpp>
 #include <transforms/output.hpp>
 #include <transforms/program/program.hpp>

@@ -20,8 +20,7 @@ struct Envelope {
     message.msg_control = beside.data();
     message.msg_controllen = beside.size();
   }
-  Envelope(const Envelope&) = delete;
-  Envelope& operator=(const Envelope&) = delete;
+  Envelope(Envelope&&) = delete;
 
   std::uint64_t word;
   iovec part{.iov_base = &word, .iov_len = sizeof word};

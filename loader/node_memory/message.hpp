@@ -1,8 +1,6 @@
 // The one message between members: a word that names its version, and a descriptor.
 #pragma once
 
-#include <cstdint>
-
 #include <base/unforked.hpp>
 
 namespace penstock {

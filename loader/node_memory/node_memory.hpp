@@ -36,8 +36,7 @@ class NodeMemory {
   NodeMemory(const MemoryKey& key, std::uint64_t bytes, std::uint64_t table_words,
              std::chrono::milliseconds patience = std::chrono::seconds(10));
   ~NodeMemory();
-  NodeMemory(const NodeMemory&) = delete;
-  NodeMemory& operator=(const NodeMemory&) = delete;
+  NodeMemory(NodeMemory&&) = delete;
 
   /// Where those of that key meet.
   static std::string meeting_name(const MemoryKey& key);

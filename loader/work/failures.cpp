@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <string>
-#include <system_error>
 #include <utility>
 
 #include <base/numbers/decimal.hpp>

@@ -4,9 +4,6 @@
 #include <loader/work/row_account.hpp>
 #include <order/serving_field.hpp>
 #include <order/windows/windows.hpp>
-#include <penstock/explain.hpp>
-#include <transforms/output.hpp>
-#include <transforms/program/program.hpp>
 
 namespace penstock {
 namespace {

@@ -12,7 +12,6 @@
 #include <loader/work/insist.hpp>
 #include <loader/work/read_now.hpp>
 #include <loader/work/row_filler.hpp>
-#include <penstock/error.hpp>
 
 namespace penstock {
 

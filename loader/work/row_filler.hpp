@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -14,8 +13,6 @@
 #include <loader/fetch/sample_keeper.hpp>
 #include <loader/work/special_reader.hpp>
 #include <penstock/dataset.hpp>
-#include <penstock/error.hpp>
-#include <record/time/stage_clock.hpp>
 #include <record/time/work_log.hpp>
 #include <storage/read/read_engine.hpp>
 #include <transforms/output.hpp>

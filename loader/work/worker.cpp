@@ -5,10 +5,8 @@
 
 #include <base/arena_pool.hpp>
 #include <base/caught.hpp>
-#include <base/thread.hpp>
 #include <loader/work/batch_mixer.hpp>
 #include <loader/work/worker.hpp>
-#include <penstock/error.hpp>
 #include <penstock/random.hpp>
 #include <record/time/profiler_range.hpp>
 

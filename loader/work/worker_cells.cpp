@@ -1,6 +1,5 @@
 // What a worker does of batches with windows: a sample fills several places, and a row is mended once all are done.
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +7,6 @@
 #include <base/caught.hpp>
 #include <loader/fetch/cells.hpp>
 #include <loader/work/worker.hpp>
-#include <order/windows/windows.hpp>
 #include <penstock/error.hpp>
 #include <transforms/output.hpp>
 

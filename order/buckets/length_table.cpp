@@ -1,11 +1,8 @@
 #include <bit>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include <formats/io/hash.hpp>
-#include <formats/lists/number_table.hpp>
-#include <formats/lists/shared_numbers.hpp>
 #include <order/buckets/length_table.hpp>
 #include <order/permutation/permutation_rounds.hpp>
 

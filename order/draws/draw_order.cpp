@@ -2,12 +2,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include <base/numbers/decimal.hpp>
 #include <base/numbers/wide.hpp>
-#include <base/printable.hpp>
 #include <formats/io/hash.hpp>
 #include <order/draws/draw_order.hpp>
 #include <order/draws/drawn_once.hpp>

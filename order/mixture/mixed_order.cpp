@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include <base/numbers/wide.hpp>
 #include <formats/io/hash.hpp>

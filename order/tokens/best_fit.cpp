@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include <order/tokens/best_fit.hpp>
-#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -10,8 +9,6 @@
 #include <formats/field_types.hpp>
 #include <formats/io/hash.hpp>
 #include <order/tokens/documents.hpp>
-#include <penstock/dataset.hpp>
-#include <penstock/error.hpp>
 #include <transforms/elements.hpp>
 
 namespace penstock {

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <cstdint>
 
 #include <formats/io/hash.hpp>
-#include <formats/lists/shared_numbers.hpp>
 #include <order/tokens/best_fit.hpp>
 #include <order/tokens/token_layout.hpp>
 

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cerrno>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/mman.h>

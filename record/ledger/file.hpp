@@ -21,8 +21,7 @@ class LedgerFile {
   LedgerFile(const Descriptor& folder, std::string name, const std::filesystem::path& shown,
              std::span<const std::byte> header);
   ~LedgerFile() { close(); }
-  LedgerFile(const LedgerFile&) = delete;
-  LedgerFile& operator=(const LedgerFile&) = delete;
+  LedgerFile(LedgerFile&&) = delete;
 
   /// The next two put() do not need the disk. Throws Error: io, for a full one: the file is then as it was; and once
   /// put() has failed.

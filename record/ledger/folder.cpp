@@ -2,7 +2,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <span>
 #include <system_error>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include <array>
 #include <cstring>
-#include <iterator>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>

@@ -62,8 +62,7 @@ class LedgerEntry {
  public:
   LedgerEntry(LedgerWriter* ledger, const Position& at) : ledger_(ledger), at_(at) {}
   ~LedgerEntry();
-  LedgerEntry(const LedgerEntry&) = delete;
-  LedgerEntry& operator=(const LedgerEntry&) = delete;
+  LedgerEntry(LedgerEntry&&) = delete;
   void given(std::uint64_t bad) {
     if (ledger_ == nullptr) return;
     LedgerWriter* const ledger = ledger_;

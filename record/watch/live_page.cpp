@@ -5,12 +5,10 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <new>
 #include <sstream>
 #include <type_traits>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -61,8 +60,7 @@ class LivePage {
   /// that have ended. Throws Error, where the folder is not this user's own, or memory cannot be had.
   explicit LivePage(const std::filesystem::path& folder);
   ~LivePage();  ///< marks the page as finished, and removes it
-  LivePage(const LivePage&) = delete;
-  LivePage& operator=(const LivePage&) = delete;
+  LivePage(LivePage&&) = delete;
 
   using Time = std::chrono::steady_clock::time_point;
   void show(const Figures& figures, Time now, Time next) noexcept;

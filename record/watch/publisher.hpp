@@ -32,8 +32,7 @@ class Publisher {
     ~Inside() {
       if (publisher_.page_ != nullptr) publisher_.page_->waits_since({});
     }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
+    Inside(Inside&&) = delete;
 
    private:
     Publisher& publisher_;

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <string>
-#include <string_view>
 
 #include <penstock/error.hpp>
 #include <remote/azure/azure_address.hpp>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include <remote/http/dialect.hpp>
-#include <remote/http/transport.hpp>
 #include <remote/sign/percent.hpp>
 
 namespace penstock {

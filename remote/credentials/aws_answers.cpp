@@ -1,6 +1,4 @@
 #include <nlohmann/json.hpp>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <base/printable.hpp>

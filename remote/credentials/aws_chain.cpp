@@ -1,8 +1,5 @@
 #include <chrono>
-#include <cstdlib>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <string>
 
 #include <base/printable.hpp>
 #include <formats/text/json_document.hpp>

@@ -1,7 +1,4 @@
-#include <chrono>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include <penstock/error.hpp>
 #include <remote/credentials/key_requests.hpp>

@@ -1,12 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -70,8 +65,7 @@ class Child {
       throw Error::io(problem, "the program cannot be started");
     }
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  Child(Child&&) = delete;
   ~Child() {
     if (pid_ <= 0) return;
     ::kill(-pid_, SIGKILL);

@@ -90,8 +90,7 @@ class Renewed {
   class SearchEnds {
    public:
     explicit SearchEnds(Renewed& of) : of_(of) {}
-    SearchEnds(const SearchEnds&) = delete;
-    SearchEnds& operator=(const SearchEnds&) = delete;
+    SearchEnds(SearchEnds&&) = delete;
     ~SearchEnds() {
       {
         const std::lock_guard lock(of_.mutex_);

@@ -1,7 +1,4 @@
 #include <chrono>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <remote/credentials/google_token.hpp>
 #include <remote/gcs/google_service.hpp>

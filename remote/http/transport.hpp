@@ -34,8 +34,7 @@ using DialectOf = std::function<Dialect&(const std::string& address)>;
 class Transport {
  public:
   Transport();
-  Transport(const Transport&) = delete;
-  Transport& operator=(const Transport&) = delete;
+  Transport(Transport&&) = delete;
   ~Transport();  ///< no request may be under way
 
   /// Waits for an answer that means neither `again` nor, more than twice, `anew`; redirects of get and head are

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <string>
-#include <string_view>
 
 #include <penstock/error.hpp>
 #include <remote/s3/aws_endpoint.hpp>

@@ -1,7 +1,4 @@
-#include <chrono>
 #include <cstdlib>
-#include <string>
-#include <vector>
 
 #include <penstock/error.hpp>
 #include <remote/credentials/aws_chain.hpp>

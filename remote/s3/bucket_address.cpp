@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <string>
-#include <string_view>
 
 #include <formats/places/address.hpp>
 #include <penstock/error.hpp>

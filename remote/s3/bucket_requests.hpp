@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <remote/http/dialect.hpp>
-#include <remote/http/transport.hpp>
 #include <remote/s3/bucket_service.hpp>
 #include <remote/sign/percent.hpp>
 

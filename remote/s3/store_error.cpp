@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <string>
-#include <string_view>
 
 #include <base/printable.hpp>
 #include <penstock/error.hpp>

@@ -1,9 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <ctime>
-#include <string>
-#include <utility>
 
 #include <base/printable.hpp>
 #include <remote/sign/aws_v4.hpp>

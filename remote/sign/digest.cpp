@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include <openssl/bio.h>
 #include <openssl/evp.h>

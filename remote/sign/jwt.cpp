@@ -1,6 +1,4 @@
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include <remote/sign/digest.hpp>
 #include <remote/sign/jwt.hpp>

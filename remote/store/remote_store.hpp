@@ -19,8 +19,7 @@ namespace penstock {
 class RemoteStore final : public ObjectStore {
  public:
   RemoteStore();
-  RemoteStore(const RemoteStore&) = delete;
-  RemoteStore& operator=(const RemoteStore&) = delete;
+  RemoteStore(RemoteStore&&) = delete;
   ~RemoteStore() override;
 
   std::string admit(const std::string& address) override;

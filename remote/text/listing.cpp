@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include <penstock/error.hpp>

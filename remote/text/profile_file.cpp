@@ -1,7 +1,3 @@
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include <remote/text/profile_file.hpp>
 #include <remote/text/surroundings.hpp>
 

@@ -2,10 +2,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
-#include <optional>
 #include <span>
-#include <string>
 
 #include <fcntl.h>
 

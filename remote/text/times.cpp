@@ -1,10 +1,6 @@
 #include <charconv>
-#include <chrono>
-#include <cstdint>
 #include <ctime>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include <remote/text/times.hpp>
 

@@ -4,10 +4,8 @@
 #include <limits>
 #include <memory>
 #include <new>
-#include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <expat.h>
 

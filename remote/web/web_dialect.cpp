@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 #include <base/printable.hpp>
 #include <formats/places/address.hpp>

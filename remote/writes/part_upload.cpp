@@ -1,8 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
-#include <exception>
-#include <string>
 #include <utility>
 
 #include <base/caught.hpp>

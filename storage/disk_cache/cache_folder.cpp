@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -29,8 +29,7 @@ class FolderLock {
  public:
   /// Waits for a minute at most. `path` is for messages. Throws Error: io.
   FolderLock(int fd, const std::filesystem::path& path);
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
+  FolderLock(FolderLock&&) = delete;
   ~FolderLock();
 
  private:

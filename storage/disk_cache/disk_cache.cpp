@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -7,14 +6,12 @@
 #include <string_view>
 #include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <base/caught.hpp>
 #include <base/error_number.hpp>
 #include <base/sigbus_guard.hpp>
 #include <formats/io/folder_entries.hpp>
-#include <penstock/error.hpp>
 #include <storage/disk_cache/cache_folder.hpp>
 #include <storage/disk_cache/cache_place.hpp>
 #include <storage/disk_cache/disk_cache.hpp>
@@ -84,8 +81,7 @@ struct Counted {
 class Timed {
  public:
   explicit Timed(std::atomic<std::int64_t>& to) : to_(to) {}
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
+  Timed(Timed&&) = delete;
   ~Timed() { to_.fetch_add((std::chrono::steady_clock::now() - began_).count(), std::memory_order_relaxed); }
 
  private:

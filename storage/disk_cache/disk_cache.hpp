@@ -1,13 +1,10 @@
 // The cache of a node: a folder on its disk with blocks of objects that lie in stores, shared by ranks and jobs.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include <base/caught.hpp>
-#include <base/error_number.hpp>
 #include <base/sigbus_guard.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/io/folder_entries.hpp>
@@ -136,8 +134,7 @@ class ObjectTable::Data {
     own_ = !table.data_.compare_exchange_strong(none, fd_, std::memory_order_acq_rel);
     if (own_) open_data().fetch_sub(1, std::memory_order_relaxed);
   }
-  Data(const Data&) = delete;
-  Data& operator=(const Data&) = delete;
+  Data(Data&&) = delete;
   ~Data() {
     if (own_) ::close(fd_);
   }

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include <formats/io/descriptor.hpp>
 #include <formats/places/object_store.hpp>
 #include <storage/disk_cache/cache_folder.hpp>
 #include <storage/disk_cache/shared_map.hpp>

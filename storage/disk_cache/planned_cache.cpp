@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include <base/sigbus_guard.hpp>
 #include <base/thread.hpp>
 #include <formats/io/hash.hpp>
-#include <formats/places/object_store.hpp>
 #include <penstock/error.hpp>
 #include <storage/disk_cache/block_entries.hpp>
 #include <storage/disk_cache/next_use.hpp>

@@ -63,8 +63,7 @@ class Warming {
     });
   }
   ~Warming() { reader_->stop(); }
-  Warming(const Warming&) = delete;
-  Warming& operator=(const Warming&) = delete;
+  Warming(Warming&&) = delete;
 
   Warmed run() {
     const std::uint64_t mean = mean_stored(dataset_);

@@ -20,8 +20,7 @@ namespace penstock {
 struct OpenFile {
   explicit OpenFile(int descriptor) : fd(descriptor) {}
   ~OpenFile();
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  OpenFile(OpenFile&&) = delete;
 
   const int fd;
   std::uint64_t size = 0;          ///< bytes, when opened

@@ -8,7 +8,6 @@
 
 #include <base/processor/streamed_copy.hpp>
 #include <base/sigbus_guard.hpp>
-#include <formats/dataset.hpp>
 #include <formats/extent.hpp>
 #include <formats/io/crc32c.hpp>
 #include <storage/read/gather_engine.hpp>
@@ -65,8 +64,7 @@ class MappedFile {
   ~MappedFile() {
     if (memory_ != nullptr && memory_ != MAP_FAILED) munmap(memory_, static_cast<std::size_t>(file_->size));
   }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+  MappedFile(MappedFile&&) = delete;
 
   bool mapped() const { return memory_ != MAP_FAILED; }
   const OpenFile& file() const { return *file_; }

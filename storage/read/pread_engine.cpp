@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <condition_variable>
-#include <exception>
 #include <list>
 #include <mutex>
 #include <utility>

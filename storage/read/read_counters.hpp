@@ -61,8 +61,7 @@ class BusyTime {
  public:
   explicit BusyTime(ReadCounters& counters) : counters_(counters), begin_(std::chrono::steady_clock::now()) {}
   ~BusyTime() { counters_.busy(std::chrono::steady_clock::now() - begin_); }
-  BusyTime(const BusyTime&) = delete;
-  BusyTime& operator=(const BusyTime&) = delete;
+  BusyTime(BusyTime&&) = delete;
 
  private:
   ReadCounters& counters_;

@@ -4,12 +4,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include <formats/extent.hpp>
 #include <penstock/dataset.hpp>

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cerrno>
 
 #include <storage/read/read_vector.hpp>

@@ -1,4 +1,3 @@
-#include <cerrno>
 
 #include <sys/mman.h>
 

@@ -2,7 +2,6 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
-#include <iterator>
 #include <list>
 #include <mutex>
 #include <shared_mutex>
@@ -10,7 +9,6 @@
 #include <utility>
 
 #include <base/caught.hpp>
-#include <base/thread.hpp>
 #include <formats/extent.hpp>
 #include <formats/places/object_store.hpp>
 #include <penstock/error.hpp>

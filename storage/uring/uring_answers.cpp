@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include <formats/dataset.hpp>
 #include <storage/read/read_engine.hpp>
 #include <storage/uring/uring_reader.hpp>
 

@@ -1,7 +1,6 @@
 // The thread of one ring: it takes requests, merges and splits them, keeps the ring full, and answers.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <future>
@@ -14,7 +13,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include <base/caught.hpp>
 #include <formats/io/descriptor.hpp>
 #include <storage/read/coalesce.hpp>
 #include <storage/read/engine_core.hpp>
@@ -57,8 +55,7 @@ struct UringRead {
 class UringReader {
  public:
   UringReader(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter);
-  UringReader(const UringReader&) = delete;
-  UringReader& operator=(const UringReader&) = delete;
+  UringReader(UringReader&&) = delete;
 
   /// The thread's body. Sets `ready` to nothing, or to the Error with which the ring was refused.
   void run(const std::stop_token& stop, std::promise<void>& ready);

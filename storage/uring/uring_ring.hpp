@@ -1,8 +1,6 @@
 // A ring, set up with the best flags that the kernel takes.
 #pragma once
 
-#include <cstdint>
-
 #include <liburing.h>
 
 namespace penstock {
@@ -13,8 +11,7 @@ class UringRing {
   /// A ring for `in_flight` operations. Throws Error: io, with the errno of io_uring_setup.
   explicit UringRing(unsigned in_flight);
   ~UringRing() { io_uring_queue_exit(&ring_); }
-  UringRing(const UringRing&) = delete;
-  UringRing& operator=(const UringRing&) = delete;
+  UringRing(UringRing&&) = delete;
 
   io_uring* get() { return &ring_; }
   /// An empty entry. Submits what is queued when there is no room.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include <formats/encodings.hpp>
 #include <penstock/error.hpp>

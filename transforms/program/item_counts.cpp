@@ -2,7 +2,6 @@
 #include <cstring>
 #include <utility>
 
-#include <penstock/error.hpp>
 #include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 

@@ -1,12 +1,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
 
 #include <formats/encodings.hpp>
 #include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
-#include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/program/output_program.hpp>
 #include <transforms/program/points_program.hpp>

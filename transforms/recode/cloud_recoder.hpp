@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <penstock/recoding.hpp>
 #include <penstock/schema.hpp>

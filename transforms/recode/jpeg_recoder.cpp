@@ -3,11 +3,9 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include <penstock/error.hpp>
-#include <penstock/recoding.hpp>
 #include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/jpeg/codecs.hpp>
 #include <transforms/image/jpt/encoder.hpp>

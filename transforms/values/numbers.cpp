@@ -1,7 +1,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>

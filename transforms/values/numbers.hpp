@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include <penstock/codec.hpp>
 

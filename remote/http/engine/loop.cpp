@@ -4,7 +4,6 @@
 
 #include <base/caught.hpp>
 #include <remote/http/engine/loop.hpp>
-#include <remote/http/redirect.hpp>
 
 namespace penstock {
 namespace {

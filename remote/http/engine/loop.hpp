@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -50,8 +49,7 @@ class Loop final : private ForkGate::Sleepers {
 
    protected:
     Timer() = default;
-    Timer(const Timer&) = delete;
-    Timer& operator=(const Timer&) = delete;
+    Timer(Timer&&) = delete;
 
    private:
     friend class Loop;
@@ -60,8 +58,7 @@ class Loop final : private ForkGate::Sleepers {
   };
 
   explicit Loop(const RemoteSettings& settings);  ///< throws Error: resource
-  Loop(const Loop&) = delete;
-  Loop& operator=(const Loop&) = delete;
+  Loop(Loop&&) = delete;
   ~Loop();  ///< no exchange may be left
 
   /// False, and nothing is run: the loop has ended. Any thread.

@@ -1,7 +1,6 @@
 // The ranges of one RangeReader.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -21,8 +20,7 @@ namespace penstock {
 class RangeCaller final : public ReadsOwner, public std::enable_shared_from_this<RangeCaller>, private Loop::Timer {
  public:
   RangeCaller(Loop& loop, Renewal& renewal, StoreCounters& all, DialectOf dialect_of, OnRange on_range);
-  RangeCaller(const RangeCaller&) = delete;
-  RangeCaller& operator=(const RangeCaller&) = delete;
+  RangeCaller(RangeCaller&&) = delete;
 
   void take(std::vector<RangeRead>& reads);
   void stop();  ///< nothing is answered any more

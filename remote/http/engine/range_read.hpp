@@ -38,8 +38,7 @@ class ReadOfRange final : private Loop::Timer {
   using Clock = Loop::Clock;
 
   ReadOfRange(Loop& loop, ReadsOwner& caller);
-  ReadOfRange(const ReadOfRange&) = delete;
-  ReadOfRange& operator=(const ReadOfRange&) = delete;
+  ReadOfRange(ReadOfRange&&) = delete;
 
   void start(RangeRead read);        ///< its end is ReadsOwner::answer()
   void cancel();                     ///< nothing is called or written any more

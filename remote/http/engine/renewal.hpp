@@ -19,8 +19,7 @@ class Renewal {
   using OnRenewed = std::function<void(const std::exception_ptr& failure)>;
 
   Renewal() = default;
-  Renewal(const Renewal&) = delete;
-  Renewal& operator=(const Renewal&) = delete;
+  Renewal(Renewal&&) = delete;
   ~Renewal();
 
   /// Calls dialect.renew(address), one after the other. Throws Error: resource.

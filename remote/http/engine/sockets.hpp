@@ -19,8 +19,7 @@ class Sockets {
   };
 
   Sockets();  ///< throws Error: resource
-  Sockets(const Sockets&) = delete;
-  Sockets& operator=(const Sockets&) = delete;
+  Sockets(Sockets&&) = delete;
   ~Sockets();
 
   void want(int socket, bool in, bool out);  ///< neither: nothing for now

@@ -1,15 +1,12 @@
 #include <algorithm>
 #include <new>
-#include <string>
 #include <string_view>
 
-#include <curl/curl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <base/caught.hpp>
 #include <base/printable.hpp>
-#include <remote/http/engine/exchange.hpp>
 #include <remote/http/engine/transfer.hpp>
 #include <remote/http/header_values.hpp>
 #include <remote/http/redirect.hpp>

@@ -20,8 +20,7 @@ class Transfer {
 
   /// All three outlive it. Throws std::bad_alloc.
   Transfer(Sockets& sockets, const RemoteSettings& settings, const Trust& trust);
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
+  Transfer(Transfer&&) = delete;
   ~Transfer();
 
   /// Makes the handle ready to send for `exchange`, which outlives the request, as does the request's body. Throws

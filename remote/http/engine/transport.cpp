@@ -33,8 +33,7 @@ namespace {
 class Sent final : public Exchange, public std::enable_shared_from_this<Sent> {
  public:
   Sent(Loop& loop, StoreCounters& counters, HttpRequest request, std::uint64_t most_bytes, bool again);
-  Sent(const Sent&) = delete;
-  Sent& operator=(const Sent&) = delete;
+  Sent(Sent&&) = delete;
 
   /// Sends it and waits; after `until` it is given up. Calls `waiting` now and then. Throws std::bad_alloc; Error:
   /// resource, "interrupted".

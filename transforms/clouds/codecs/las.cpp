@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string>
 
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/las.hpp>

@@ -3,9 +3,7 @@
 //
 // Source: LASzip 3.4, items POINT10, GPSTIME11, RGB12 and BYTE, version 1; M.
 // Isenburg, "LASzip: lossless compression of LiDAR data", PE&RS 79(2), 2013.
-#include <string>
 
-#include <penstock/error.hpp>
 #include <transforms/clouds/laz/pointwise.hpp>
 
 namespace penstock {

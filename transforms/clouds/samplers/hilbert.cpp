@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include <transforms/clouds/samplers/hilbert.hpp>
 #include <transforms/clouds/samplers/radix_sort.hpp>

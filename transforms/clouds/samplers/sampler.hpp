@@ -5,9 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include <penstock/points.hpp>

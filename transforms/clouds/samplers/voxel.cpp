@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include <transforms/clouds/samplers/point_cells.hpp>
 #include <transforms/clouds/samplers/random.hpp>

@@ -1,5 +1,4 @@
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include <webp/decode.h>

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 #include <transforms/image/dct/idct_reduced.hpp>
 #include <transforms/image/jpeg/baseline_decoder.hpp>

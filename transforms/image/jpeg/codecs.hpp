@@ -18,8 +18,7 @@ class JpegOutput {
  public:
   JpegOutput();
   ~JpegOutput();
-  JpegOutput(const JpegOutput&) = delete;
-  JpegOutput& operator=(const JpegOutput&) = delete;
+  JpegOutput(JpegOutput&&) = delete;
 
   /// For jpeg_compress_struct::dest.
   jpeg_destination_mgr* manager() { return &manager_; }
@@ -53,8 +52,7 @@ class JpegDecompressor {
     errors_.limit(&jpeg_);
   }
   ~JpegDecompressor() { jpeg_destroy_decompress(&jpeg_); }
-  JpegDecompressor(const JpegDecompressor&) = delete;
-  JpegDecompressor& operator=(const JpegDecompressor&) = delete;
+  JpegDecompressor(JpegDecompressor&&) = delete;
 
   jpeg_decompress_struct& jpeg() { return jpeg_; }
 
@@ -101,8 +99,7 @@ struct JpegRewriter {
     jpeg_destroy_compress(&to);
     create();
   }
-  JpegRewriter(const JpegRewriter&) = delete;
-  JpegRewriter& operator=(const JpegRewriter&) = delete;
+  JpegRewriter(JpegRewriter&&) = delete;
 
   JpegErrors errors;
   jpeg_decompress_struct from{};

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <csetjmp>
-#include <cstddef>
 #include <cstdio>
 
 #include <jpeglib.h>
@@ -18,8 +17,7 @@ inline constexpr long kMaxMemory = 1L << 30;
 class JpegErrors {
  public:
   JpegErrors();
-  JpegErrors(const JpegErrors&) = delete;
-  JpegErrors& operator=(const JpegErrors&) = delete;
+  JpegErrors(JpegErrors&&) = delete;
 
   /// To be called before jpeg_create_...(). At most two.
   void attach(j_common_ptr codec);

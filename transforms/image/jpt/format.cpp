@@ -3,7 +3,6 @@
 #include <string>
 
 #include <penstock/error.hpp>
-#include <transforms/image/codecs/image_decoder.hpp>
 #include <transforms/image/dct/blocks.hpp>
 #include <transforms/image/jpt/format.hpp>
 

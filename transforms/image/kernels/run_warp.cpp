@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numbers>
 
 #include <base/numbers/portable_math.hpp>

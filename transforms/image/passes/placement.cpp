@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <limits>
-#include <string>
 
-#include <penstock/error.hpp>
 #include <transforms/image/kernels/shrink.hpp>
 #include <transforms/image/passes/placement.hpp>
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <penstock/account.hpp>
-#include <penstock/random.hpp>
 #include <penstock/step.hpp>
 #include <transforms/image/passes/placement.hpp>
 #include <transforms/output.hpp>
