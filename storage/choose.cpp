@@ -1,4 +1,4 @@
-// Chooses the engine that suits a dataset on this machine, and says why.
+// Chooses the engine that suits a dataset on this machine, and reports the reason.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
@@ -26,7 +26,7 @@
 namespace penstock {
 namespace {
 
-/// Requests of one caller that waits for all of them.
+/// Counts down the requests of one caller that waits for all of them.
 struct Awaited {
   std::mutex mutex;
   std::condition_variable all_came;
@@ -45,10 +45,10 @@ void come(std::uint64_t tag, std::exception_ptr failure) {
   if (--read.by->left == 0) read.by->all_came.notify_all();
 }
 
-/// submit() returns once all is answered, in the calling thread.
+/// Wraps an asynchronous engine: submit() returns in the calling thread after every request has been answered.
 class WaitingEngine : public ReadEngine {
  public:
-  /// `make`: the engine that reads, with the OnRead that it is to answer to.
+  /// `make` builds the wrapped engine, which answers to the given OnRead.
   WaitingEngine(const std::function<std::unique_ptr<ReadEngine>(OnRead)>& make, OnRead on_read);
   ~WaitingEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
@@ -71,7 +71,7 @@ WaitingEngine::~WaitingEngine() {
   stop(kStopGrace);
 }
 
-// Callers that wait are let go before the engine stops to answer.
+// Cancels before stopping: a caller may be waiting inside submit(), and the gate would drop its answers.
 bool WaitingEngine::stop(std::chrono::milliseconds grace) {
   engine_->cancel();
   return engine_->stop(grace);
@@ -101,7 +101,7 @@ void WaitingEngine::submit(std::span<const ReadRequest> requests) {
 
 constexpr std::uint64_t kProbedSamples = 64;
 
-// The largest stored extent of samples spread evenly over the dataset.
+// Returns the largest stored extent of each of some samples, spread evenly over the dataset.
 std::vector<Extent> sampled_extents(const Dataset& dataset) {
   std::vector<Extent> extents;
   std::vector<Piece> pieces;
@@ -123,7 +123,7 @@ std::vector<Extent> sampled_extents(const Dataset& dataset) {
   return extents;
 }
 
-// A copy of the dataset shares its indexes, and keeps them for a thread that outlives the engine.
+// Copies the dataset: the copy shares its indexes and keeps them alive for a thread that outlives the engine.
 EngineFiles files_of(const Dataset& dataset) {
   return {.count = dataset.file_count(),
           .lookup = [dataset](std::uint32_t file) { return dataset.file(file); },
@@ -179,7 +179,7 @@ ChosenEngine named(EngineKind kind, const std::string& who, const EngineFiles& f
   }
 }
 
-// The one that the user or the environment names; none where the choice is ours.
+// Returns the engine that the options or PENSTOCK_ENGINE name; nothing if the choice is automatic.
 std::optional<ChosenEngine> asked_for(const EngineFiles& files, const EngineOptions& options, const OnRead& on_read) {
   if (options.kind != EngineKind::automatic) return named(options.kind, "as asked", files, options, on_read);
   const char* environment = std::getenv("PENSTOCK_ENGINE");
@@ -189,7 +189,7 @@ std::optional<ChosenEngine> asked_for(const EngineFiles& files, const EngineOpti
   return named(kind, "PENSTOCK_ENGINE", files, options, on_read);
 }
 
-// `found` tells of the data, and may be empty.
+// `found` describes the residency of the data and may be empty.
 ChosenEngine waiting_for_storage(const std::string& found, const EngineFiles& files, const EngineOptions& options,
                                  const OnRead& on_read) {
   std::string refused;
@@ -198,7 +198,7 @@ ChosenEngine waiting_for_storage(const std::string& found, const EngineFiles& fi
   } else {
     try {
       return {make(EngineKind::io_uring, files, options, on_read), found.empty() ? "storage" : "storage: " + found};
-    } catch (const Error& error) {  // a small ring could be had, this one not: the limit on locked memory
+    } catch (const Error& error) {  // a small ring was allowed, but this one exceeds the limit on locked memory
       refused = "io_uring refused: " + error.cause();
     }
   }
@@ -206,7 +206,7 @@ ChosenEngine waiting_for_storage(const std::string& found, const EngineFiles& fi
           refused + (found.empty() ? "" : "; " + found) + direct_io_note(EngineKind::pread, options)};
 }
 
-/// Which of a dataset's files are objects in stores.
+/// Tells whether some or all files of a dataset are objects in stores.
 struct InStores {
   bool some = false, all = true;
 };
@@ -219,7 +219,7 @@ InStores in_stores(const Dataset& dataset) {
   return found;
 }
 
-// Files beside the objects are read as if they were alone.
+// A separate engine reads the local files of the same dataset. Its choice ignores the objects.
 ChosenEngine for_stores(const Dataset& dataset, const EngineOptions& options, bool all, OnRead on_read) {
   const bool waits = options.kind == EngineKind::in_worker;
   const auto make_engine = [&](OnRead answer) -> std::unique_ptr<ReadEngine> {

@@ -33,7 +33,7 @@ void RowBlocks::add(std::uint64_t sample, const Output& output, std::vector<Bloc
   }
 }
 
-// Of a mosaic, all tiles.
+// Adds all tiles if the block is a mosaic.
 void RowBlocks::add_block(std::uint32_t number, std::vector<BlockRun>& runs) {
   const Block block = dataset_.block(number);
   if (!block.mosaic) return add(block.extent, runs);
@@ -71,7 +71,7 @@ BlockEntries::BlockEntries(const Dataset& dataset, const Program& program, const
     if (entry % 1024 == 0 && stop.stop_requested()) throw Error::resource("interrupted");
     rows.list(entry, of_row);
     std::ranges::sort(of_row, {}, [](const BlockRun& run) { return std::tie(run.file, run.first); });
-    // Neighbours that meet, as the fields of a sample do, are one run.
+    // Merges adjacent runs: the fields of a sample often touch.
     for (std::size_t i = 0; i < of_row.size();) {
       BlockRun run = of_row[i];
       while (++i < of_row.size() && of_row[i].file == run.file && of_row[i].first <= run.last + 1)

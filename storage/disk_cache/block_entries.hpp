@@ -1,4 +1,4 @@
-// Which samples have bytes in a block of a file.
+// Maps the blocks of a file to the samples that have bytes in them.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,27 @@
 
 namespace penstock {
 
-/// Bytes of the blocks of each file; 0: nobody asks for those of that file.
+/// Returns the block size of each file; 0 if the file is not cached.
 using BlockBytes = std::function<std::uint64_t(std::uint32_t file)>;
 
-/// Some blocks of a file, one behind the other.
+/// Consecutive blocks of a file, from `first` to `last`.
 struct BlockRun {
   std::uint32_t file;
   std::uint32_t first, last;
 };
 
-/// Where the rows of a loader's list lie, asked of the dataset's index. Used by one thread at a time.
+/// Finds the blocks that each row of a loader's list reads, through the dataset's index. Not thread-safe.
 class RowBlocks {
  public:
-  /// All that is given must live as long; `windows` may be null.
+  /// All references must outlive this object; `windows` may be null.
   RowBlocks(const Dataset& dataset, const Program& program, const Selection& selection, const Windows* windows,
             const BlockBytes& block_bytes)
       : dataset_(dataset), program_(program), selection_(selection), windows_(windows), block_bytes_(block_bytes) {}
-  /// Of a number in the list: those of all outputs, each run once or several times. Replaces `runs`.
+  /// Lists the runs of blocks of one entry of the list, over all outputs. A run may occur several times. Replaces
+  /// `runs`.
   void list(std::uint64_t entry, std::vector<BlockRun>& runs);
-  /// Stored bytes that one value has at a time, of some rows that stand for all; 0: none are read of files in stores.
+  /// Returns the mean number of stored bytes that one read of a value requests, from a sample of rows. 0: no value is
+  /// read from a file with blocks.
   std::uint64_t mean_value();
 
  private:
@@ -50,24 +52,24 @@ class RowBlocks {
   const BlockBytes& block_bytes_;
   std::vector<Piece> pieces_;
   std::vector<WindowStep> steps_;
-  std::uint64_t bytes_ = 0, values_ = 0;  // of extents met
+  std::uint64_t bytes_ = 0, values_ = 0;  // of the extents seen
 };
 
-/// The same from the side of blocks: 16 bytes for each run. Any number of threads may ask.
+/// The inverse map: from blocks to entries of the list, with 16 bytes per run. Thread-safe.
 class BlockEntries {
  public:
   struct Run {
-    std::uint32_t first, last;  ///< blocks
+    std::uint32_t first, last;  ///< block numbers
     std::uint32_t entry;        ///< number in the loader's list
-    std::uint32_t reach;        ///< the last block of this run and all before it
+    std::uint32_t reach;        ///< largest `last` of this run and all earlier ones; each() stops by it
   };
-  /// Throws Error: unsupported, for lists of 2^32 samples and more; resource, "interrupted", when `stop` asks for it.
+  /// Throws Error: unsupported, for lists of 2^32 or more samples; resource, "interrupted", if `stop` requests it.
   BlockEntries(const Dataset& dataset, const Program& program, const Selection& selection, const Windows* windows,
                const BlockBytes& block_bytes, const std::stop_token& stop);
 
-  /// By their first blocks.
+  /// Returns the runs, sorted by their first block.
   std::span<const Run> runs(std::uint32_t file) const;
-  /// Calls visit(entry) for those that have bytes in the block.
+  /// Calls visit(entry) for each entry that has bytes in the block.
   template <typename Visit>
   void each(std::uint32_t file, std::uint64_t block, const Visit& visit) const {
     const std::span<const Run> all = runs(file);

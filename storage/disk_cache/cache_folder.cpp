@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-// A page that all processes have in memory.
+// A page that all processes map.
 struct CacheFolder::SharedCounts {
   std::uint64_t magic;
   std::uint64_t limit;
@@ -32,9 +32,9 @@ constexpr std::string_view kCacheVersion = "penstock node cache 1\n";
 constexpr const char* kNewVersion = "version.tmp";
 constexpr std::uint64_t kCountsMagic = 0x31736574'79426450;  // "PdBytes1"
 constexpr std::uint64_t kCountsBytes = 4096;
-constexpr std::uint64_t kLargestMargin = std::uint64_t{1} << 30;  // of the disk, that is left free
+constexpr std::uint64_t kLargestMargin = std::uint64_t{1} << 30;  // upper limit for disk space left free
 constexpr std::chrono::milliseconds kDiskLooks{200};
-constexpr std::int64_t kGivenBack = 16 << 20;  // bytes at a time, where others fill the disk
+constexpr std::int64_t kGivenBack = 16 << 20;  // upper limit for one deficit, if others fill the disk
 constexpr std::chrono::seconds kPause{30};
 constexpr std::chrono::seconds kSetUpWait{60};
 
@@ -93,7 +93,7 @@ void CacheFolder::require_version() {
   if (errno != ENOENT) throw Error::io(errno, "cannot open " + (path_ / "version").string());
   bool holds_others = false;
   visit_names(path_, [&](std::string_view name) {
-    holds_others = name != kNewVersion;  // which a kill left that came before it had its name
+    holds_others = name != kNewVersion;  // a process killed before the rename leaves this file
     return !holds_others;
   });
   if (holds_others) throw Error::invalid_argument("no cache in " + path_.string() + ": something else lies there");
@@ -105,7 +105,7 @@ void CacheFolder::require_version() {
     throw Error::io(errno, "cannot write to " + path_.string());
 }
 
-// Without them nothing could ever be evicted. One behind the file's end changes nothing and takes no room.
+// Eviction requires holes. Punching a hole after the end of the file changes nothing and uses no space.
 void CacheFolder::require_holes(int fd) const {
   const int failed = punch_hole(fd, kCountsBytes, unit_);
   if (failed == EOPNOTSUPP || failed == ENOSYS)
@@ -120,7 +120,7 @@ Descriptor CacheFolder::made_folder(const char* name) const {
   return Descriptor(fd);
 }
 
-// The folder is locked.
+// The caller holds the folder's lock.
 void CacheFolder::set_up(std::uint64_t limit, const std::function<std::uint64_t(const CacheFolder&)>& recount) {
   require_version();
   objects_ = made_folder("objects");
@@ -166,7 +166,7 @@ int CacheFolder::open_file(const Descriptor& folder, const char* name, int flags
   return fd;
 }
 
-// Never fills the disk: some of it stays free for others.
+// Updates the free disk space. The cache never fills the disk: a margin stays free for others.
 void CacheFolder::look_at_disk(bool now) noexcept {
   const std::int64_t time = steady_now();
   std::int64_t before = looked_at_.load(std::memory_order_relaxed);
@@ -175,7 +175,7 @@ void CacheFolder::look_at_disk(bool now) noexcept {
   struct statvfs disk {};
   if (::fstatvfs(folder_.get(), &disk) != 0) return;
   const auto free = static_cast<std::int64_t>(std::uint64_t{disk.f_bavail} * disk.f_frsize);
-  // Some file systems tell late of room that was given back: what is over is given back little by little.
+  // Some file systems report freed space late, so the deficit is limited: the cache shrinks in small steps.
   disk_left_.store(std::max(free - static_cast<std::int64_t>(margin_of(disk)), -kGivenBack), std::memory_order_relaxed);
 }
 
@@ -239,7 +239,7 @@ std::uint64_t CacheFolder::room() noexcept {
   return std::min(limit(), by_disk);
 }
 
-// The first reason stays; where there is no memory for it, a later one is said.
+// Keeps the first reason. If there is no memory for it, a later reason is kept.
 void CacheFolder::say(std::string_view why) noexcept {
   const std::scoped_lock lock(mutex_);
   if (reason_.empty()) static_cast<void>(caught([&] { reason_ = why; }));

@@ -1,4 +1,4 @@
-// The folder of a disk cache: what is in it, who uses it, and how many bytes it takes.
+// The folder of a disk cache: its contents, its users, and the bytes it occupies.
 #pragma once
 
 #include <atomic>
@@ -18,16 +18,16 @@
 
 namespace penstock {
 
-/// What a file of so many bytes is counted as: whole units of the disk, and what the disk notes of where they lie.
+/// Bytes charged for a file of `bytes` bytes: whole disk units, plus the disk's record of their location.
 constexpr std::uint64_t charged(std::uint64_t bytes) {
   constexpr std::uint64_t kUnit = 4096, kNoted = 16;
   return (bytes + kUnit - 1) / kUnit * kUnit + kNoted;
 }
 
-/// Held by one process, for moments, while it makes what others must not make at the same time.
+/// A lock that one process holds briefly while it creates files that others must not create at the same time.
 class FolderLock {
  public:
-  /// Waits for a minute at most. `path` is for messages. Throws Error: io.
+  /// Waits for at most a minute. `path` is used in messages. Throws Error: io.
   FolderLock(int fd, const std::filesystem::path& path);
   FolderLock(FolderLock&&) = delete;
   ~FolderLock();
@@ -36,13 +36,13 @@ class FolderLock {
   int fd_;
 };
 
-/// Used by several processes at once. Bytes are reserved before they are written, so that the folder never takes more
-/// than its limit; what a process that is killed had reserved is found again when the folder is next opened by one that
-/// is alone. Any number of threads may use it.
+/// A folder that several processes use at once. Bytes are reserved before they are written, so the folder never exceeds
+/// its limit. A killed process leaves its reservations; the next process that opens an unused folder counts again.
+/// Thread-safe.
 class CacheFolder {
  public:
-  /// As DiskCache::open(). `recount` is called where no other process uses the folder, and returns the bytes that
-  /// it takes.
+  /// Throws as DiskCache::open(). If no other process uses the folder, calls `recount`, which returns the bytes that
+  /// the folder occupies.
   CacheFolder(std::filesystem::path path, std::uint64_t limit,
               const std::function<std::uint64_t(const CacheFolder&)>& recount);
 
@@ -51,22 +51,23 @@ class CacheFolder {
   const Descriptor& plans() const { return plans_; }
   std::uint64_t unit() const { return unit_; }
 
-  /// False where there is no room.
+  /// Returns false if there is no room.
   bool reserve(std::uint64_t bytes) noexcept;
-  /// The same for tables and plans, for which blocks are evicted, whenever they are wanted.
+  /// Reserves room for tables and plans. Evicts blocks for it, however soon they are needed.
   bool reserve_first(std::uint64_t bytes) noexcept;
-  /// What reserve_first() asks for room; set before others use the folder.
+  /// Sets the function that reserve_first() calls to make room. Call it before others use the folder.
   void evict_by(std::function<bool(std::uint64_t bytes)> evict) { evict_ = std::move(evict); }
   void release(std::uint64_t bytes) noexcept;
   std::uint64_t used() const noexcept;
   std::uint64_t limit() const noexcept;  ///< as it was set
-  std::uint64_t room() noexcept;         ///< bytes that it may take now: of the limit, and of what is free on the disk
+  std::uint64_t room() noexcept;         ///< bytes it may occupy now, given the limit and the free disk space
 
-  /// Held by a thread beside a FolderLock, which the threads of a process share.
+  /// A thread holds it together with a FolderLock, because the threads of a process share the file lock.
   std::mutex& making() noexcept { return making_; }
-  /// A file of the folder, made as `flags` say, for who may have it; -1 and errno. Links are not followed.
+  /// Opens a file of the folder with `flags`, and creates it with the folder's permissions. Returns -1 and sets errno
+  /// on failure. Does not follow links.
   int open_file(const Descriptor& folder, const char* name, int flags) const noexcept;
-  /// Nothing more is kept by this process, for good or for a while. The first reason stays.
+  /// Ends caching in this process, permanently or for a while. The first reason is kept.
   void stop(std::string_view why) noexcept;
   void pause(std::string_view why) noexcept;
   bool stopped() const noexcept;
@@ -89,11 +90,11 @@ class CacheFolder {
   SharedMap map_;
   SharedCounts* counts_ = nullptr;
 
-  // What may still be taken of the disk: as it was last looked at, less what was taken since.
+  // Bytes of the disk that may still be used: the last measured free space, less the bytes reserved since then.
   std::atomic<std::int64_t> disk_left_{0};
   std::atomic<std::int64_t> looked_at_{0};  // nanoseconds of the steady clock
 
-  std::function<bool(std::uint64_t bytes)> evict_;  // reserves, too
+  std::function<bool(std::uint64_t bytes)> evict_;  // makes room and reserves it
   std::mutex making_;
   mutable std::mutex mutex_;  // guards reason_
   std::string reason_;

@@ -25,7 +25,7 @@ bool in_group(gid_t group) {
   return std::ranges::find(groups, group) != groups.end();
 }
 
-// A folder that was made with a group is shared by it; any other is one user's alone.
+// Accepts a folder that belongs to this user only, or one that was made for a group (group-writable, setgid).
 void require_own(const std::filesystem::path& path, CachePlace& place) {
   struct stat found {};
   if (::fstat(place.folder.get(), &found) != 0) throw Error::io(errno, "cannot look at " + path.string());
@@ -58,7 +58,7 @@ void require_good_disk(const std::filesystem::path& path, CachePlace& place) {
 }  // namespace
 
 std::string refused_file_system(std::uint64_t type) {
-  // Source: statfs(2), linux/magic.h, and the clients of those that are not in Linux.
+  // Sources: statfs(2), linux/magic.h, and the clients of file systems that are not in Linux.
   static constexpr auto kNetworks = std::to_array<std::pair<std::uint64_t, std::string_view>>({
       {0x6969, "NFS"},
       {0x0BD00BD0, "Lustre"},
@@ -101,7 +101,7 @@ CachePlace open_cache_place(const std::filesystem::path& path, bool make) {
     std::filesystem::create_directories(path.parent_path(), failed);
     ::mkdir(path.c_str(), 0700);
   }
-  // What keeps it from being made keeps it from being opened, too, or else it is there.
+  // A failed mkdir() needs no check: either the folder exists, or open() fails for the same reason.
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
     throw Error::invalid_argument("no cache in " + path.string() + ": it is a link, or no folder");

@@ -1,4 +1,4 @@
-// Where a disk cache may lie, and whose it must be.
+// Rules for the location and the owner of a disk cache.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,22 @@
 
 namespace penstock {
 
-/// A folder that was found good, and with which permissions things are made in it.
+/// A folder that passed the checks, and the permissions for files and folders made in it.
 struct CachePlace {
   Descriptor folder;
   mode_t folders = 0700, files = 0600;
-  std::uint64_t unit = 4096;  ///< bytes of which its disk gives room
+  std::uint64_t unit = 4096;  ///< allocation unit of its disk, in bytes
 };
 
-/// LoaderOptions::disk_cache.path as a path: for "auto", penstock-cache-UID in the folder that the job has for itself
-/// (SLURM_TMPDIR, JOB_TMPDIR, PBS_JOBFS, TMPDIR), else in /tmp.
+/// Converts LoaderOptions::disk_cache.path to a path. "auto" is penstock-cache-UID in the job's temporary folder
+/// (SLURM_TMPDIR, JOB_TMPDIR, PBS_JOBFS, TMPDIR), or in /tmp without one.
 std::filesystem::path cache_path(const std::filesystem::path& dir);
 
-/// Opens the folder, which is made where `make` and it is not there. Throws as DiskCache::open() does.
+/// Opens the folder, and creates it if `make` and it does not exist. Throws as DiskCache::open().
 CachePlace open_cache_place(const std::filesystem::path& path, bool make);
 
-/// Why a file system with this number (statfs(2)) cannot hold a cache: "NFS"; empty where it can.
+/// Returns the name of a file system with this number (statfs(2)) that cannot hold a cache, such as "NFS"; empty if it
+/// can.
 std::string refused_file_system(std::uint64_t type);
 
 }  // namespace penstock

@@ -23,10 +23,10 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kSmallestCached = 4096, kLargestCached = 256 << 10;
-constexpr std::uint64_t kFolderBytes = 256 << 10;  // what the folder's own files and names take
+constexpr std::uint64_t kFolderBytes = 256 << 10;  // for the folder's own files and names
 
-// Where nobody else uses the folder: what processes left behind that were killed goes, and so do objects of which
-// nothing is kept.
+// Runs while no other process uses the folder. Removes the remains of killed processes, and objects without cached
+// blocks.
 std::uint64_t recount(CacheFolder& folder) {
   std::uint64_t bytes = kFolderBytes;
   std::set<std::string> known;
@@ -59,7 +59,7 @@ std::uint64_t recount(CacheFolder& folder) {
 
 namespace disk_cache {
 
-// Sums of what threads do.
+// Counters that several threads update.
 struct Counted {
   std::atomic<std::uint64_t> hits{0}, misses{0}, bad{0}, bytes_read{0}, bytes_written{0}, bypassed{0};
   std::atomic<std::int64_t> reading{0}, writing{0};
@@ -77,7 +77,7 @@ struct Counted {
   }
 };
 
-// Adds the time until it ends.
+// Adds the duration of its scope.
 class Timed {
  public:
   explicit Timed(std::atomic<std::int64_t>& to) : to_(to) {}
@@ -228,7 +228,7 @@ const std::filesystem::path& DiskCache::path() const {
 }
 
 std::shared_ptr<CachedObject> DiskCache::object(const StoredObject& object, std::uint64_t mean_value) {
-  // Nothing tells this state of the object from the next one.
+  // Without a version or a modification time, a changed object would look the same and stale blocks would be served.
   if (version_of(object).empty() && object.info.modified == 0) return nullptr;
   if (object.info.size == 0) return nullptr;
   guard_against_sigbus();

@@ -9,14 +9,14 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kSweptPart = 128;  // of what is kept, one in so many leaves before it is looked at again
+constexpr std::uint64_t kSweptPart = 128;  // a sweep selects 1 in 128 blocks as candidates
 constexpr std::uint64_t kFewestSwept = 16;
-constexpr std::uint64_t kEventsPart = 32;  // and what is wanted of one in so many may have changed
+constexpr std::uint64_t kEventsPart = 32;  // a sweep is due after this share of next uses may have changed
 constexpr std::uint64_t kFewestEvents = 64;
 constexpr std::uint64_t kProbedBlocks = std::uint64_t{1}
-                                        << 16;  // blocks by which those wanted last are told from others
+                                        << 16;  // blocks sampled to find the threshold of the latest uses
 constexpr std::chrono::milliseconds kPlanLooks{500};
-constexpr std::uint64_t kMostAtOnce = std::uint64_t{16} << 20;  // bytes that leave while one caller waits
+constexpr std::uint64_t kMostAtOnce = std::uint64_t{16} << 20;  // bytes that one caller evicts at most
 
 }  // namespace
 
@@ -45,11 +45,13 @@ bool Eviction::make_room(std::uint64_t bytes) noexcept {
   return locked([&] { return evict_for(bytes, -1); });
 }
 
+// The heap is only a hint. The due time of a candidate may be out of date, so each one is checked again before it is
+// evicted. If a block is missing from the heap, the next sweep finds it.
 bool Eviction::evict_for(std::uint64_t bytes, double own) {
   bool fresh = false;
   std::uint64_t left = 0;
   while (!folder_.reserve(bytes)) {
-    if (own >= 0 && left >= bytes + kMostAtOnce) return false;  // the limit is lower than it was: little by little
+    if (own >= 0 && left >= bytes + kMostAtOnce) return false;  // a lowered limit is reached in steps
     if (candidates_.empty()) {
       if (fresh) return false;
       sweep();
@@ -64,10 +66,13 @@ bool Eviction::evict_for(std::uint64_t bytes, double own) {
     if (!kept.table->has(last.block)) continue;
     const double now = away(kept, last.block);
     const double due = now + clock();
+    // The next use has moved closer, so the candidate is queued again with its new time. If that is before `from_`, the
+    // candidate is dropped. The tolerances ignore rounding.
     if (due < last.due - 0.5 && due < last.due * (1 - 1e-9)) {
       if (due >= from_.load(std::memory_order_relaxed)) offer({due, last.object, last.block});
       continue;
     }
+    // Even the candidate that is needed last is not needed later than the new block, so the new block is not kept.
     if (!(now > own)) {
       offer(last);
       return false;
@@ -84,10 +89,10 @@ bool Eviction::evict_for(std::uint64_t bytes, double own) {
 
 void Eviction::planned(const std::shared_ptr<ObjectTable>& object, std::uint64_t block) noexcept {
   events_.fetch_add(1, std::memory_order_relaxed);
-  if (from_.load(std::memory_order_relaxed) == PlanView::kFar) return;  // nothing was swept: all have room
+  if (from_.load(std::memory_order_relaxed) == PlanView::kFar) return;  // nothing was swept yet: there was always room
   static_cast<void>(caught([&] {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return;  // it is found by the next sweep
+    if (!lock.owns_lock()) return;  // the next sweep finds it
     const std::size_t number = number_of(object);
     read_clocks();
     const double due = away(kept_[number], block) + clock();
@@ -100,7 +105,7 @@ void Eviction::offer(Candidate candidate) {
   std::push_heap(candidates_.begin(), candidates_.end());
 }
 
-// The last sweep says too little by now.
+// Returns true if the last sweep is out of date.
 bool Eviction::look_again() {
   if (!swept_ || !joined_) return true;
   const auto now = std::chrono::steady_clock::now();
@@ -124,7 +129,7 @@ std::size_t Eviction::number_of(const std::shared_ptr<ObjectTable>& object) {
   return number;
 }
 
-// Objects come and do not go: their files are removed only where nobody uses the folder.
+// Objects are only added: their files are removed only while no process uses the folder.
 void Eviction::find_objects() {
   for (const CachedObjectId& id : cached_ids(folder_)) {
     if (numbers_.contains(id)) continue;
@@ -134,7 +139,7 @@ void Eviction::find_objects() {
   }
 }
 
-// True where others live than before.
+// Returns true if loaders have started or ended since the last call.
 bool Eviction::find_plans() {
   plans_looked_ = std::chrono::steady_clock::now();
   std::set<std::string> there;
@@ -161,7 +166,7 @@ bool Eviction::find_plans() {
     join_plans();
     return true;
   }
-  // Where memory runs out on the way, nobody is left with a plan that is gone, and the next look goes on.
+  // If memory runs out below, no entry refers to a plan that is gone, and the next call continues.
   joined_ = false;
   for (Kept& kept : kept_) kept.wanted.clear();
   plans_ = std::move(live);
@@ -185,7 +190,7 @@ void Eviction::join_plans(Kept& kept) const {
       kept.wanted.push_back({&plan, entries});
 }
 
-// Those of one pace are as fast as each other, whatever each has measured.
+// Plans of one pace advance equally fast, whatever each has measured, so they share the mean of their rates.
 void Eviction::read_clocks() {
   for (auto& [name, plan] : plans_) {
     plan.now = plan.view->now_told();
@@ -216,6 +221,7 @@ double Eviction::clock() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Entries are in a file of another process, so the read is guarded: a truncated file raises SIGBUS.
 double Eviction::away(const Kept& kept, std::uint64_t block) const {
   double soonest = PlanView::kFar;
   for (const Kept::Wanted& wanted : kept.wanted) {
@@ -238,7 +244,7 @@ void Eviction::sweep() {
   std::uint64_t blocks = 0;
   for (const Kept& kept : kept_) blocks += kept.table->block_count();
 
-  // From which time on a block is one of those wanted last: of some that stand for all.
+  // Estimates from a sample of blocks the time from which a block counts as needed last.
   const std::uint64_t stride = blocks / kProbedBlocks + 1;
   std::vector<double> probes;
   std::uint64_t number = 0;
@@ -255,7 +261,7 @@ void Eviction::sweep() {
   const auto last = probes.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
   std::ranges::nth_element(probes, last, std::greater());
   const double from = *last;
-  // Of very many that nobody wants some are enough.
+  // Limits the candidates: very many blocks may have no known use, and some of them suffice.
   const std::uint64_t most = 2 * std::max(number / kSweptPart, kFewestSwept) + kFewestSwept;
   for (std::size_t i = 0; i < kept_.size() && candidates_.size() < 8 * most; ++i)
     kept_[i].table->each_kept([&](std::uint64_t block) {

@@ -1,4 +1,4 @@
-// Chooses what leaves a disk cache: what all who live want last (Belady's rule).
+// Chooses the blocks to evict: those whose next use, over all live loaders, is furthest away (Belady's rule).
 #pragma once
 
 #include <atomic>
@@ -17,21 +17,24 @@
 
 namespace penstock {
 
-/// A block's next use is the soonest of all plans; where plans differ in pace, by the seconds that their loaders take
-/// until then. A sweep over all that is kept finds the blocks that are wanted last, some hundredth of them, and those
-/// leave as room is needed, each looked at once more. What comes later than a new block's own next use does not leave
-/// for it: that block is then not kept. Any number of threads may use it, one at a time evicts.
+/// Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
+/// The next use of a block is the earliest one over all plans. If plans differ in pace, uses are compared in seconds,
+/// by the measured rates.
+/// A sweep over all cached blocks collects the hundredth that is needed last as candidates. Each candidate is checked
+/// again before it is evicted. A new block does not displace blocks that are needed sooner: in that case the new block
+/// is not kept. Thread-safe; one thread evicts at a time.
 class Eviction {
  public:
   explicit Eviction(CacheFolder& folder) : folder_(folder) {}
 
-  /// Reserves the bytes of a block, and evicts others for it where all is taken. False where these are wanted sooner.
+  /// Reserves the bytes of a block, and evicts others if there is no room. Returns false if all cached blocks are
+  /// needed sooner.
   bool make_room(const std::shared_ptr<ObjectTable>& object, std::uint64_t block) noexcept;
-  /// The same for what is no block: others leave for it whenever they are wanted.
+  /// Reserves bytes for tables and plans. Evicts blocks however soon they are needed.
   bool make_room(std::uint64_t bytes) noexcept;
-  /// A block that is there is wanted at another time than before.
+  /// Reports that the next use of a cached block has changed.
   void planned(const std::shared_ptr<ObjectTable>& object, std::uint64_t block) noexcept;
-  /// Some plan of this process is new.
+  /// Reports that this process has a new plan.
   void look_at_plans() noexcept { plans_old_.store(true, std::memory_order_relaxed); }
   std::uint64_t evicted_bytes() const noexcept { return evicted_.load(std::memory_order_relaxed); }
   std::chrono::nanoseconds busy() const noexcept {
@@ -41,8 +44,8 @@ class Eviction {
  private:
   struct Plan {
     std::shared_ptr<PlanView> view;
-    std::uint32_t now = 0;  // as entries tell it
-    double scale = 1;       // of steps, so that those of several plans compare
+    std::uint32_t now = 0;  // in the units of entries
+    double scale = 1;       // seconds per step, so that plans of different pace compare; 1 if all have one pace
   };
   struct Kept {
     std::shared_ptr<ObjectTable> table;
@@ -56,8 +59,8 @@ class Eviction {
     double due;  // on the scale of clock()
     std::size_t object;
     std::uint64_t block;
-    // Of those wanted at one time the last of an object leaves first: what stays of a value is its beginning, and what
-    // is fetched again is one range without a hole.
+    // If due times are equal, the last block of an object leaves first. The beginning of a value stays cached,
+    // and its rest is fetched again in one range without holes.
     friend bool operator<(const Candidate& a, const Candidate& b) {
       return std::tie(a.due, a.object, a.block) < std::tie(b.due, b.object, b.block);
     }
@@ -65,7 +68,7 @@ class Eviction {
 
   template <typename Make>
   bool locked(const Make& make) noexcept;
-  /// Blocks leave that are wanted later than so far away.
+  /// Evicts blocks whose next use is further away than `own`, until `bytes` are reserved.
   bool evict_for(std::uint64_t bytes, double own);
   bool look_again();
   void sweep();
@@ -82,15 +85,15 @@ class Eviction {
   CacheFolder& folder_;
   std::atomic<std::uint64_t> evicted_{0};
   std::atomic<std::int64_t> busy_{0};
-  std::atomic<double> from_{PlanView::kFar};  // candidates are due from then on
+  std::atomic<double> from_{PlanView::kFar};  // candidates are due at this time or later
   std::atomic<bool> plans_old_{false};
-  std::atomic<std::uint64_t> events_{0};  // that changed what is wanted last, since the last sweep
+  std::atomic<std::uint64_t> events_{0};  // changed next uses since the last sweep
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::vector<Kept> kept_;
   std::map<CachedObjectId, std::size_t> numbers_;
   std::map<std::string, Plan> plans_;
-  bool joined_ = true;  // each of kept_ knows the plans that want it
+  bool joined_ = true;  // each element of kept_ lists the plans that use it
   bool by_seconds_ = false;
   std::vector<Candidate> candidates_;  // a heap
   std::uint64_t swept_blocks_ = 0;

@@ -11,9 +11,9 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kEpochsAhead = 32;
-constexpr std::size_t kUsesAhead = std::size_t{1} << 21;  // of a window of coming batches
+constexpr std::size_t kUsesAhead = std::size_t{1} << 21;  // limit on uses known ahead
 
-// Orders in which each sample comes once an epoch.
+// Orders in which each sample occurs once per epoch. Such an order can be inverted: from a sample to its position.
 class InverseUse : public NextUse {
  public:
   InverseUse(const OutlookOf& of, const PlanOptions& options, const std::stop_token& stop)
@@ -46,7 +46,7 @@ class InverseUse : public NextUse {
   void look_ahead(std::uint64_t from, bool anew, const OnUse& tell, const std::stop_token& stop) override {
     static_cast<void>(anew);
     {
-      // The orders of epochs that have passed make room for those to come.
+      // Replaces the orders of past epochs with those of coming ones.
       const std::uint64_t epoch = from / std::max<std::uint64_t>(epoch_steps_, 1);
       const std::shared_ptr<const View> before = current();
       if (epoch > before->first + kEpochsAhead / 4) {
@@ -72,12 +72,12 @@ class InverseUse : public NextUse {
 
  private:
   struct View {
-    Position position;  // where an epoch may begin in its midst
+    Position position;  // an epoch may begin in its middle
     std::uint64_t first = 0;
     std::vector<SampleOrder> orders;  // of epochs [first, first + size)
     std::uint64_t epoch_steps = 0, started_steps = 0;
 
-    // Batches behind a start in the midst are counted from the epoch's end.
+    // If an epoch starts in its middle, its batches are counted back from the end of the epoch.
     std::uint64_t begins(std::uint64_t epoch) const {
       const bool started = epoch == position.epoch && position.start != 0;
       return started ? (epoch + 1) * epoch_steps - started_steps : epoch * epoch_steps;
@@ -106,7 +106,7 @@ class InverseUse : public NextUse {
     return view;
   }
 
-  // The first of a row at or behind `from`, and before `until`.
+  // Returns the first step of an entry at or after `from`, and before `until`.
   std::uint64_t step(const View& view, std::uint32_t entry, std::uint64_t from, std::uint64_t until) const {
     if (epoch_steps_ == 0 || entry >= options_.samples) return kNever;
     const std::uint64_t per_step = std::uint64_t{options_.batch_size} * options_.world;
@@ -133,7 +133,7 @@ class InverseUse : public NextUse {
   std::shared_ptr<const View> view_;
 };
 
-// All others: the coming batches, row by row.
+// All other orders: walks through the coming batches, row by row.
 class WalkedUse : public NextUse {
  public:
   WalkedUse(const OutlookOf& of, const PlanOptions& options)
@@ -156,7 +156,7 @@ class WalkedUse : public NextUse {
   std::uint64_t step_of(const Position& position) const override {
     const std::scoped_lock lock(mutex_);
     if (batches_.empty()) return same_place(position, next_) ? next_step_ : kNever;
-    // Batches come in their order: the one that is asked for is near the front.
+    // Batches are stored in order, and the requested one is near the front.
     const auto found = std::ranges::find_if(batches_, [&](const Batch& batch) { return batch.at(position); });
     return found != batches_.end() ? found->step : same_place(position, next_) ? next_step_ : kNever;
   }
@@ -188,7 +188,7 @@ class WalkedUse : public NextUse {
     while (!ended_ && told_.size() < kUsesAhead && !stop.stop_requested()) {
       if (plan_ == nullptr) plan_ = std::make_unique<Plan>(next_.plan(options_));
       if (!plan_->has(next_.batch)) {
-        // An epoch without a batch would be followed by others like it.
+        // If an epoch has no batch, later ones have none either.
         if (next_.batch == 0 && next_.start == 0) ended_ = true;
         const std::scoped_lock lock(mutex_);
         next_ = next_.first_of(next_.epoch + 1);
@@ -255,15 +255,15 @@ class WalkedUse : public NextUse {
 
   const PlanOptions options_;
   const BlockBytes block_bytes_;
-  std::mutex walking_;  // one at a time; guards rows_, plan_ and ended_
+  std::mutex walking_;  // one walker at a time; guards rows_, plan_ and ended_
   RowBlocks rows_;
   std::unique_ptr<Plan> plan_;
   bool ended_ = false;
-  mutable std::mutex mutex_;                                            // guards what follows
-  Position next_;                                                       // the batch that is walked through next
-  std::uint64_t next_step_ = 0;                                         // and its first step
-  std::uint64_t ahead_ = 0;                                             // steps, when it was last looked
-  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> uses_;  // of blocks, by rising steps
+  mutable std::mutex mutex_;                                            // guards the members below
+  Position next_;                                                       // next batch to walk through
+  std::uint64_t next_step_ = 0;                                         // its first step
+  std::uint64_t ahead_ = 0;                                             // steps known ahead at the last call
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> uses_;  // block -> steps, ascending
   std::deque<Use> told_;                                                // in the order of steps
   std::deque<Batch> batches_;
 };

@@ -1,4 +1,4 @@
-// When a loader next wants each block of the objects that it reads: its plan, looked at from the side of the bytes.
+// Computes when a loader next needs each block: the inverse of its plan.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +16,43 @@
 
 namespace penstock {
 
-/// What is looked at; all of it outlives the outlook.
+/// Inputs of NextUse::make(). They must outlive the result.
 struct OutlookOf {
   const Dataset& dataset;
   const Program& program;
   const Selection& selection;
   const Windows* windows = nullptr;
   BlockBytes block_bytes = {};
-  /// Of longer lists, of which it would take 16 bytes each in every process, a window is walked through.
+  /// A list longer than this would cost 16 bytes per entry in every process, so only coming batches are walked through.
   std::uint64_t longest_list = std::uint64_t{1} << 25;
 };
 
-/// Steps are rows of this rank, counted over all epochs of an order: they only rise as training goes on. Orders that
-/// tell where a sample stands (each sample once an epoch, shuffled or not) are known for all epochs to come, of which
-/// some dozens are looked at; of others (mixtures, draws, buckets), and of very long lists, a window of the coming
-/// batches is walked through.
-/// Any number of threads may ask.
+/// A step is one row of this rank, counted over all epochs of an order, so steps only increase during training. Orders
+/// with each sample once per epoch, shuffled or not, can be inverted; some dozens of epochs are searched. For other
+/// orders (mixtures, draws, buckets) and very long lists, a window of coming batches is walked through.
+/// Thread-safe.
 class NextUse {
  public:
-  /// No step: not wanted as far as is known.
+  /// No step: no use is known.
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   using OnUse = std::function<void(const BlockRun& run, std::uint64_t step)>;
 
   virtual ~NextUse() = default;
-  /// Looks at where every sample lies, which takes about a microsecond of each. Throws what that throws; Error:
-  /// resource, "interrupted", when `stop` asks for it.
+  /// Locates every sample, which takes about a microsecond each. Throws the exceptions of the index; Error: resource,
+  /// "interrupted", if `stop` requests it.
   static std::unique_ptr<NextUse> make(const OutlookOf& of, const PlanOptions& options, const std::stop_token& stop);
 
-  /// Batches go on from `position`: in another order, or elsewhere in it.
+  /// Continues from `position`, after a jump or in another order.
   virtual void go_to(const Position& position) = 0;
-  /// Of the first row of a batch; kNever, where that is not known (yet).
+  /// Returns the step of the first row of a batch; kNever if it is not known (yet).
   virtual std::uint64_t step_of(const Position& position) const = 0;
-  /// The first step at or behind `from` that wants some byte of the block.
+  /// Returns the first step at or after `from` that reads a byte of the block.
   virtual std::uint64_t at(std::uint32_t file, std::uint64_t block, std::uint64_t from) const = 0;
-  /// Looks on, as far as it does from there, and calls `tell` of what was found: all uses with `anew`, else those of
-  /// which it was not known before, and others. Used by one thread.
+  /// Extends the search as far as it goes from `from`, and calls `tell` with uses. With `anew` it reports all known
+  /// uses, otherwise at least the newly found ones. Called by one thread at a time.
   virtual void look_ahead(std::uint64_t from, bool anew, const OnUse& tell, const std::stop_token& stop) = 0;
   virtual std::uint64_t looks_again() const = 0;  ///< steps after which to call look_ahead() again
-  virtual bool neighbours_together() const = 0;   ///< rows that share a block mostly come close to each other
+  virtual bool neighbours_together() const = 0;   ///< true if rows that share a block are mostly close in the order
 };
 
 }  // namespace penstock

@@ -26,9 +26,9 @@ namespace {
 constexpr std::uint64_t kTableMagic = 0x31656C62'61546450;  // "PdTable1"
 constexpr std::uint64_t kLargestBlock = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSecondHash = 0x6E6F6465'20636163;
-constexpr std::size_t kTextBytes = 3800;  // of address and version together
+constexpr std::size_t kTextBytes = 3800;  // for address and version together
 
-/// 32 digits and an ending, made without memory.
+/// Formats 32 digits and an ending without allocating memory.
 struct FileName {
   std::array<char, 48> text{};
 
@@ -55,7 +55,7 @@ int most_open_data() {
   return most;
 }
 
-// Of the mappings that the system lets a process have (vm.max_map_count) most are left to others.
+// Limits mappings to a quarter of those that the system allows a process (vm.max_map_count); the rest is for others.
 int most_mapped() {
   static const int most = [] {
     std::array<char, 24> text{};
@@ -78,15 +78,15 @@ std::atomic<int>& open_data() {
   return open;
 }
 
-// A header as it lies at the beginning of a table.
+// The header at the beginning of a table file.
 struct TablePage {
   std::uint64_t magic;
-  std::uint32_t crc, text_bytes;  // of all that follows; of address and version
+  std::uint32_t crc, text_bytes;  // crc of everything after it; length of address and version
   std::uint64_t high, low, size, block_bytes;
   std::uint32_t address_bytes, version_bytes;
 };
 
-// What stands behind "?" of an address may be a signature that lets everybody in.
+// Drops the query after "?": it may be a signature that grants access to everybody.
 std::string without_query(const std::string& address) {
   return address.substr(0, address.find('?'));
 }
@@ -119,7 +119,7 @@ std::optional<CachedObjectId> CachedObjectId::parsed(std::string_view text) {
   return CachedObjectId{halves[0], halves[1]};
 }
 
-// A descriptor of the bytes: the one that is kept open, or one for this once.
+// A descriptor of the data file: the one kept open, or a temporary one.
 class ObjectTable::Data {
  public:
   explicit Data(ObjectTable& table) : fd_(table.data_.load(std::memory_order_acquire)) {
@@ -238,7 +238,7 @@ std::shared_ptr<ObjectTable> ObjectTable::make(CacheFolder& folder, const Cached
   const std::string name = table_name(id).c_str();
   if (auto table = find(folder, id); is_it(table)) return table;
   rlimit longest{};
-  // Past the limit the process would get a signal.
+  // A write beyond the limit would raise SIGXFSZ.
   if (::getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur < header.size) return nullptr;
   const std::uint64_t blocks = (header.size + header.block_bytes - 1) / header.block_bytes;
   const std::uint64_t bytes = kHeaderBytes + blocks * sizeof(std::uint64_t);
@@ -264,7 +264,7 @@ std::shared_ptr<ObjectTable> ObjectTable::make(CacheFolder& folder, const Cached
   if (const int failed = allocate_file(fd, bytes); failed != 0) return give_up(failed);
   const std::vector<std::byte> page = packed(header, id);
   if (::pwrite(fd, page.data(), page.size(), 0) != static_cast<ssize_t>(page.size())) return give_up(ENOSPC);
-  // One that is not sound, or of another object by the same name, gives way to a new one, with its bytes.
+  // Replaces an invalid table, or one of another object with the same name, together with its data.
   ::unlinkat(folder.objects().get(), name.c_str(), 0);
   ::unlinkat(folder.objects().get(), data_name(id).c_str(), 0);
   const int data = folder.open_file(folder.objects(), data_name(id).c_str(), O_RDWR | O_CREAT);
@@ -288,7 +288,7 @@ std::uint32_t ObjectTable::seed(std::uint64_t block) const {
   return static_cast<std::uint32_t>(mix64(id_.low + (block + 1) * 0x9E3779B97F4A7C15));
 }
 
-// Nothing, where the table is no longer there as it was.
+// Returns an empty map if the table file is gone or has changed.
 SharedMap ObjectTable::mapped() const {
   SharedMap map;
   static_cast<void>(caught([&] {
@@ -328,7 +328,7 @@ std::uint64_t ObjectTable::entry(std::uint64_t block) const noexcept {
   volatile std::uint64_t value = 0;
   std::uint64_t* const place = entries.at(block);
   if (place == nullptr) return 0;
-  // Acquire: the bytes were written before.
+  // acquire: pairs with the exchange in write(), so the bytes were written before the entry
   if (!guarded_since([&] { value = std::atomic_ref(*place).load(std::memory_order_acquire); }))
     torn_.store(true, std::memory_order_relaxed);
   return value;
@@ -359,7 +359,7 @@ ObjectTable::Found ObjectTable::read(std::uint64_t offset, std::span<std::byte> 
     if (found >> 32 != kKept) return Found::absent;
     if (block - first < kSome) entries[block - first] = found;
   }
-  // What the outermost blocks have beside the bytes that are wanted is read as well, for their checksums.
+  // Also reads the rest of the first and last block: a checksum covers the whole block.
   static thread_local std::unique_ptr<std::byte[]> t_beside;
   static thread_local std::uint64_t t_beside_bytes = 0;
   const std::uint64_t before = offset - begin, behind = end - offset - bytes.size();
@@ -399,7 +399,8 @@ ObjectTable::Found ObjectTable::read(std::uint64_t offset, std::span<std::byte> 
     const std::uint64_t wanted_end = std::min(until, offset + bytes.size());
     crc = crc32c(bytes.subspan(at - offset, wanted_end - at), crc);
     if (wanted_end < until) crc = crc32c({t_beside.get() + before, static_cast<std::size_t>(until - wanted_end)}, crc);
-    // As it was before the bytes were read, where that is known, and as it is now.
+    // The checksum must match the entry after the read and, if it was recorded, the entry before it. Other threads and
+    // processes may evict and write the block meanwhile.
     const std::uint64_t sound = std::uint64_t{kKept} << 32 | crc, now = entry(block);
     const bool same = now == sound && (block - first >= kSome || entries[block - first] == sound);
     if (same) continue;
@@ -413,7 +414,7 @@ int ObjectTable::write(std::uint64_t block, std::span<const std::byte> bytes) no
   if (block >= blocks_ || bytes.size() != block_size(block)) return EINVAL;
   rlimit longest{};
   const std::uint64_t begin = block * header_.block_bytes;
-  // Past the limit the process would get a signal.
+  // A write beyond the limit would raise SIGXFSZ.
   if (::getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur < begin + bytes.size()) return EFBIG;
   const std::uint64_t sound = std::uint64_t{kKept} << 32 | crc32c(bytes, seed(block));
   const Data data(*this);
@@ -432,7 +433,7 @@ int ObjectTable::write(std::uint64_t block, std::span<const std::byte> bytes) no
   if (exchange(block, 0, sound)) return 0;
   const std::uint64_t now = entry(block);
   if (now >> 32 == kKept) return EEXIST;
-  // Neither there nor not there: something wrote to the table.
+  // The entry is neither valid nor empty: the table was damaged.
   if (exchange(block, now, sound)) return 0;
   if (!has(block)) punch_hole(data.get(), begin, charged(bytes.size()) / 4096 * 4096);
   return EEXIST;

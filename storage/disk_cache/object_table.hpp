@@ -1,4 +1,4 @@
-// An object's files in a disk cache: a sparse one of its bytes, and a table that says which blocks are there.
+// The files of an object in a disk cache: a sparse file of its bytes, and a table of the cached blocks.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@
 
 namespace penstock {
 
-/// Tells this state of the object from others: its version, or else its content; empty: neither is known.
+/// Identifies the state of the object: its version or else a hash of its content; empty if neither is known.
 const std::string& version_of(const StoredObject& object);
 
-/// Names an object in a state: 128 bits of a hash of its address, version and size.
+/// Identifies an object in one state: a 128-bit hash of its address, version and size.
 struct CachedObjectId {
   std::uint64_t high = 0, low = 0;
   std::string text() const;  ///< 32 digits
@@ -30,19 +30,20 @@ struct CachedObjectId {
   friend auto operator<=>(const CachedObjectId&, const CachedObjectId&) = default;
 };
 
-/// Behind the id, of an object's two files in objects/.
+/// Endings of an object's two files in objects/, after the id.
 constexpr std::string_view kTableEnding = ".table", kDataEnding = ".data";
 
-/// Of the objects that have a table in the folder, sound or not. Throws Error: io; resource.
+/// Ids of objects with a table in the folder, valid or not. Throws Error: io; resource.
 std::vector<CachedObjectId> cached_ids(const CacheFolder& folder);
 
-/// NAME.table: a page of header, then an entry of 8 bytes for each block, which all processes have in memory:
+/// NAME.table: a page of header, then an entry of 8 bytes per block. All processes map it:
 ///
-///     +0  crc32c of the block's bytes, begun with a number that object and block give
-///     +4  "KEPT", or 0: the block is not there
+///     +0  crc32c of the block's bytes, seeded with a number derived from object and block
+///     +4  "KEPT", or 0: the block is not cached
 ///
-/// NAME.data: the object's bytes, where they are kept; holes elsewhere. An entry is written behind its bytes, and never
-/// believed: bytes that were read are compared with it. So a write that was torn by a kill or a power cut is a miss,
+/// NAME.data: the cached bytes of the object; holes elsewhere. Invariant: an entry is written after its bytes and never
+/// trusted, so each read is compared with its checksum. A write torn by a kill or a power failure is therefore a miss,
+/// and so is a read that meets an eviction. Any number of threads and processes may use it; no function waits.
 /// and so is one that met an eviction. Any number of threads and processes may use it; nothing waits.
 class ObjectTable {
  public:
@@ -51,28 +52,30 @@ class ObjectTable {
     std::string address = {}, version = {};
   };
 
-  /// Makes the files where they are not there; null where there is no room for them. Throws Error: io; resource.
+  /// Creates the files if they do not exist. Returns null if there is no room for them. Throws Error: io; resource.
   static std::shared_ptr<ObjectTable> make(CacheFolder& folder, const CachedObjectId& id, const Header& header);
-  /// Those that are there; null where they are not, or are not sound.
+  /// Opens existing files. Returns null if they do not exist or are invalid.
   static std::shared_ptr<ObjectTable> find(CacheFolder& folder, const CachedObjectId& id);
   ~ObjectTable();
 
   const CachedObjectId& id() const { return id_; }
   const Header& header() const { return header_; }
   std::uint64_t block_count() const { return blocks_; }
-  std::uint64_t block_size(std::uint64_t block) const;             ///< the last one may be shorter
+  std::uint64_t block_size(std::uint64_t block) const;             ///< the last block may be shorter
   std::uint64_t charge() const { return charged(table_bytes()); }  ///< of the table
   std::uint64_t block_charge(std::uint64_t block) const { return charged(block_size(block)); }
 
   bool has(std::uint64_t block) const noexcept { return (entry(block) >> 32) == kKept; }
   enum class Found : std::uint8_t { sound, absent, bad };
-  /// Bytes of one block or several. `bad` is a block whose bytes are wrong, where that is the answer.
+  /// Reads bytes of one block or several. If the result is `bad`, sets `bad` to the invalid block.
   Found read(std::uint64_t offset, std::span<std::byte> bytes, std::uint64_t& bad) noexcept;
-  /// Writes bytes of a block, then its entry. Room for it is reserved. 0; EEXIST, where it was there by then; errno.
+  /// Writes the bytes of a block, then its entry. The caller has reserved the room. Returns 0; EEXIST, if another
+  /// writer was faster; or errno.
   int write(std::uint64_t block, std::span<const std::byte> bytes) noexcept;
-  /// Forgets a block and gives its room back. True for the one who did; where the disk takes no room back, nobody did.
+  /// Removes a block and punches a hole. Returns true to the one caller that did it, and false if the disk does not
+  /// free the space.
   bool evict(std::uint64_t block) noexcept;
-  /// Calls visit(block) for those that are there. False where the table cannot be read.
+  /// Calls visit(block) for each cached block. Returns false if the table cannot be read.
   template <typename Visit>
   bool each_kept(const Visit& visit) const {
     std::array<std::uint64_t, kTogether> entries;
@@ -84,23 +87,23 @@ class ObjectTable {
     }
     return !torn_.load(std::memory_order_relaxed);
   }
-  /// Where nobody else uses the folder: gives back the room of bytes that have no entry. Returns bytes of blocks that
-  /// are there, as they are charged.
+  /// Frees the space of bytes without an entry. Call it only while no other process uses the folder. Returns the
+  /// charged bytes of the cached blocks.
   std::uint64_t tidy() noexcept;
   bool torn() const noexcept { return torn_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr std::uint32_t kKept = 0x5450454B;  // "KEPT"
   static constexpr std::uint64_t kHeaderBytes = 4096;
-  static constexpr std::size_t kTogether = 512;  // entries of a page
+  static constexpr std::size_t kTogether = 512;  // entries per page
   ObjectTable(CacheFolder& folder, const CachedObjectId& id, Header header);
-  /// The entries, for a moment: of the mapping that is kept, or of one for this once.
+  /// Temporary access to the entries: the kept mapping, or one for this access only.
   class Entries {
    public:
     explicit Entries(const ObjectTable& table);
-    /// Null where they cannot be had.
+    /// Returns null if the entries cannot be mapped.
     std::uint64_t* at(std::uint64_t block) const;
-    /// From `first` on, as many as there are and fit; 0 where they cannot be had.
+    /// Copies entries from `first` on, as many as exist and fit. Returns 0 if the entries cannot be read.
     std::uint64_t copy(std::uint64_t first, std::span<std::uint64_t> entries) const noexcept;
 
    private:
@@ -121,12 +124,12 @@ class ObjectTable {
   const CachedObjectId id_;
   const Header header_;
   const std::uint64_t blocks_;
-  SharedMap map_;              // nothing, where the process has too many mappings
-  std::atomic<int> data_{-1};  // open, where the process has descriptors enough
+  SharedMap map_;              // empty if the process has too many mappings
+  std::atomic<int> data_{-1};  // open if the process has enough descriptors
   mutable std::atomic<bool> torn_{false};
 };
 
-/// For tests: tables that a process has in memory at most; 0: as many as the system's limit allows.
+/// For tests: maximum number of tables that a process maps; 0: derived from the system's limit.
 inline std::atomic<int> most_mapped_tables{0};
 
 }  // namespace penstock

@@ -25,7 +25,7 @@ constexpr std::uint64_t kInFlightRows = 4096;
 constexpr std::chrono::seconds kRateTime{1};
 constexpr std::size_t kMostTogether = std::size_t{1} << 16;
 
-// Loaders that go through the same rows side by side are as fast as each other.
+// Equal for loaders that read the same rows side by side: these run at the same speed.
 std::uint64_t pace_of(const Dataset& dataset, const PlanOptions& plan) {
   std::uint64_t pace = hash64(dataset.path().string());
   for (const std::uint64_t number : {plan.samples, plan.seed, std::uint64_t{plan.batch_size}, std::uint64_t{plan.world},
@@ -39,7 +39,7 @@ std::uint64_t pace_of(const Dataset& dataset, const PlanOptions& plan) {
 struct PlannedCache::State {
   struct File {
     std::shared_ptr<CachedObject> object = {};
-    std::size_t number = 0;  // among those of the plan
+    std::size_t number = 0;  // number in the plan
   };
   struct Used {
     std::uint32_t file;
@@ -70,24 +70,24 @@ struct PlannedCache::State {
   std::vector<File> files;
   std::vector<std::shared_ptr<CachedObject>> objects;  // each once, in the order of the plan's numbers
   std::unique_ptr<PublishedPlan> plan;
-  std::atomic<NextUse*> next{nullptr};  // once it is made
+  std::atomic<NextUse*> next{nullptr};  // set once it is made
   std::unique_ptr<NextUse> owned_next;
-  std::atomic<bool> told_once{false};    // the whole plan
-  std::atomic<std::uint64_t> now{0};     // the first step that is not read or on its way, but for its batch
+  std::atomic<bool> told_once{false};    // the whole plan was published
+  std::atomic<std::uint64_t> now{0};     // first step that is neither read nor in flight, except for its batch
   std::atomic<std::uint64_t> missed{0};  // blocks that came from the store
 
-  mutable std::mutex mutex;  // guards what follows
+  mutable std::mutex mutex;  // guards the members below
   std::condition_variable_any changed;
   Position position;           // of the batch that is read next
-  Position planned_from;       // where the run of batches that next goes through began
-  bool anew = true;            // another order, or elsewhere in it
-  bool other = true;           // another order: what was told of the last one is wrong
-  bool looked = false;         // the plan has been told as it was last asked for
-  std::uint64_t look_at = 0;   // step
-  std::vector<Used> together;  // wanted again, maybe, by rows of the batch that is being read
+  Position planned_from;       // start of the run of batches that `next` covers
+  bool anew = true;            // another order, or a jump within it
+  bool other = true;           // another order: all published uses are wrong
+  bool looked = false;         // the plan is published as last requested
+  std::uint64_t look_at = 0;   // step of the next look()
+  std::vector<Used> together;  // blocks that rows of the current batch may need again
   bool says_again = false;
   std::string failure;
-  // How fast the loader goes.
+  // Measured speed of the loader.
   double rate = 0;
   std::uint64_t rate_step = 0;
   std::chrono::steady_clock::time_point rate_time{};
@@ -97,7 +97,7 @@ struct PlannedCache::State {
 
 void PlannedCache::State::find_objects() {
   files.resize(dataset.file_count());
-  // What a value has of bytes does not depend on blocks: each file's are taken to have one byte.
+  // mean_value() does not depend on the block size, so any size does: 1 MiB for each file in a store.
   const BlockBytes in_store = [this](std::uint32_t file) -> std::uint64_t {
     return dataset.stored_object(file) != nullptr ? std::uint64_t{1} << 20 : 0;
   };
@@ -116,7 +116,7 @@ void PlannedCache::State::find_objects() {
   }
 }
 
-// A look at the plan: where batches go on elsewhere, at all of it.
+// Extends the published plan; after a jump or in another order, publishes all of it.
 void PlannedCache::State::look(const std::stop_token& stop) {
   Position from;
   bool all = false, forgets = false;
@@ -152,7 +152,7 @@ void PlannedCache::State::look(const std::stop_token& stop) {
   changed.notify_all();
 }
 
-// Blocks that rows of one batch may share are looked at once more when that batch is on its way.
+// Updates blocks that rows of one batch may share, once that batch is in flight.
 void PlannedCache::State::say_again(std::uint64_t from) {
   std::vector<Used> used;
   {
@@ -239,12 +239,12 @@ void PlannedCache::reached(const Position& position, bool begins) noexcept {
     const NextUse* const use = state.next.load(std::memory_order_acquire);
     const std::scoped_lock lock(state.mutex);
     const std::uint64_t planned_start = position.epoch == state.planned_from.epoch ? state.planned_from.start : 0;
-    // One epoch follows another in the same order.
+    // A new epoch in the same order is not another order.
     const bool other = !position.same_order(state.position.first_of(position.epoch)) || position.start != planned_start;
     const std::uint64_t before = state.now.load(std::memory_order_relaxed);
     const std::uint64_t step = use != nullptr && !other ? use->step_of(position) : NextUse::kNever;
     state.position = position;
-    // Elsewhere in the same order what was told is right but for what was passed over, either way.
+    // After a jump within the same order, published uses stay right, except those between the two positions.
     const bool elsewhere = begins && (use == nullptr || step == NextUse::kNever || step != before);
     if (other || elsewhere) {
       state.anew = true;
@@ -279,7 +279,8 @@ void PlannedCache::wait_planned() {
 DiskCacheStats PlannedCache::stats() const {
   DiskCacheStats stats;
   for (const auto& object : state_->objects) stats += object->stats();
-  // Of a block that is not there nobody asks the object, and one that was not sound comes from the store too.
+  // A missing block is not requested from the object, and an invalid one comes from the store as well, so misses are
+  // counted here.
   stats.misses = state_->missed.load(std::memory_order_relaxed);
   const DiskCacheStats all = state_->cache->stats();
   stats.bytes_evicted = all.bytes_evicted;
@@ -319,7 +320,7 @@ void PlannedCache::keep(std::uint32_t file, std::uint64_t block, std::span<const
   if (block_bytes(file) == 0) return;
   if (!state_->files[file].object->has(block)) state_->missed.fetch_add(1, std::memory_order_relaxed);
   state_->told(file, block);
-  // Before the plan is told, what an earlier training left looks as if nobody wanted it.
+  // Until the plan is published, blocks of other trainings may look unused: this training may be about to read them.
   state_->files[file].object->keep(block, bytes, state_->told_once.load(std::memory_order_relaxed));
 }
 

@@ -1,4 +1,4 @@
-// One loader's use of the disk cache: files of its dataset as objects of the cache, and what its plan says of them.
+// One loader's use of the disk cache: maps files of its dataset to cached objects, and publishes its plan.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,26 @@
 
 namespace penstock {
 
-/// The disk cache of a loader that reads from a store (EngineOptions::disk_cache). A thread of the cache reads the plan.
-/// Until it has, blocks are kept if there is room.
+/// The disk cache of a loader that reads from a store (EngineOptions::disk_cache). A thread of the cache computes the
+/// plan. Until the plan is ready, blocks are kept only if there is room.
 class PlannedCache : public DiskCacheUse {
  public:
-  /// All that is given is copied, but the program and the selection, which must live as long. `windows` may be null.
-  /// Throws Error, where the cache cannot be used; the loader then goes on without, and says why.
+  /// Copies its arguments, except `program` and `selection`, which must outlive it. `windows` may be null. Throws Error
+  /// if the cache cannot be used; the loader then runs without it and reports the reason.
   PlannedCache(std::shared_ptr<DiskCache> cache, const Dataset& dataset, const Program& program,
                const Selection& selection, std::shared_ptr<const Windows> windows, const PlanOptions& plan);
   ~PlannedCache() override;
 
-  /// The scheduler is about to read the batch of this position: all before it, of this order, is read or on its way.
-  /// `begins`: a run of batches begins there. To be called for each batch, by one thread at a time; cheap. Never
-  /// throws.
+  /// The scheduler calls it before it reads the batch at `position`: all earlier batches of this order are read or in
+  /// flight. `begins` is true if a run of batches begins there. Must be called for each batch, by one thread at a time.
+  /// Cheap; never throws.
   void reached(const Position& position, bool begins) noexcept;
-  /// Of this loader; bytes_evicted, evicting, used and limit are of the folder, as this process sees it. Misses are
-  /// blocks that came from the store.
+  /// Returns the counts of this loader. bytes_evicted, evicting, used and limit refer to the folder, as this process
+  /// sees it. Misses are blocks that came from the store.
   DiskCacheStats stats() const;
   const std::filesystem::path& path() const;
-  std::string note() const;  ///< what people should know: "cache at DIR: ..."; empty: nothing
-  /// Waits until the plan has been looked at, for tests and tools.
+  std::string note() const;  ///< message for users, such as "cache at DIR: ..."; may be empty
+  /// Waits until the plan is published; for tests and tools.
   void wait_planned();
 
   std::uint64_t block_bytes(std::uint32_t file) const noexcept override;
@@ -51,14 +51,14 @@ class PlannedCache : public DiskCacheUse {
   std::shared_ptr<State> state_;
 };
 
-/// The disk cache that a loader asks for: LoaderOptions::disk_cache.
+/// Disk cache options of a loader: LoaderOptions::disk_cache.
 struct PlannedCacheOptions {
-  std::filesystem::path folder = {};  ///< empty: none
-  std::uint64_t limit = 0;            ///< bytes; 0: as the folder was made with, or nine tenths of what was free then
+  std::filesystem::path folder = {};  ///< empty: no cache
+  std::uint64_t limit = 0;            ///< bytes; 0: the folder's limit, or 90 % of the free space when it was made
 };
 
-/// The cache for a dataset of which some file is an object. Null where no cache is asked for or none can be used; in
-/// the second case `note` says why. Throws only when memory runs out.
+/// Opens the cache for a dataset with at least one object. Returns null if no cache is requested or it cannot be used;
+/// in the second case `note` has the reason. Throws only if memory runs out.
 std::shared_ptr<PlannedCache> open_planned_cache(const PlannedCacheOptions& options, const Dataset& dataset,
                                                  const Program& program, const Selection& selection,
                                                  std::shared_ptr<const Windows> windows, const PlanOptions& plan,

@@ -27,7 +27,7 @@ constexpr std::uint64_t kPageBytes = 4096;
 struct PlanPage {
   std::uint64_t magic;
   std::int64_t pid;
-  std::uint64_t start, pid_space;  // of the process: its start in ticks, and the namespace that its pid is of
+  std::uint64_t start, pid_space;  // of the process: start in ticks, and namespace of its pid
   std::uint64_t pace, in_flight;
   std::uint64_t objects, entries;
   std::uint64_t shift;
@@ -39,10 +39,10 @@ struct PlanObject {
   std::uint64_t high, low, first, blocks;
 };
 
-// A process of others that this one may not look at, as proc is mounted here (hidepid).
+// Start time of a process that this one may not inspect because of how /proc is mounted (hidepid).
 constexpr std::uint64_t kHidden = ~std::uint64_t{0};
 
-// Field 22 of proc(5)'s stat; 0 where there is no such process. A zombie has ended.
+// Returns field 22 of proc(5)'s stat; 0 if there is no such process. A zombie counts as ended.
 std::uint64_t start_of(std::int64_t pid) noexcept {
   std::array<char, 512> text{};
   std::array<char, 48> path{};
@@ -165,7 +165,7 @@ void PublishedPlan::set_earlier(std::size_t object, std::uint64_t block, std::ui
   guarded_since([&] {
     const auto now = static_cast<std::uint32_t>(relaxed(&page_of(map_)->now) >> shift_);
     std::uint32_t found = relaxed(entry);
-    // Another thread may say at the same moment what it knows; each says what is right, and the soonest stays.
+    // Another thread may publish at the same moment. Both values are correct, and the earliest one is kept.
     while (found == 0 || static_cast<std::int32_t>(found - now) < 0 || static_cast<std::int32_t>(sooner - found) < 0)
       if (std::atomic_ref(*entry).compare_exchange_weak(found, sooner, std::memory_order_relaxed)) break;
   });
@@ -224,8 +224,8 @@ bool PlanView::read_page(std::uint64_t file_bytes) {
 }
 
 bool PlanView::lives() noexcept {
-  // Its owner holds it locked. A child that the owner left behind holds the same lock: what proc says is believed
-  // first, where pids mean the same.
+  // The owner holds a lock on the file. A child that it left behind holds the same lock, so /proc is checked first if
+  // both processes share a pid namespace.
   const std::uint64_t start = pid_space_ != 0 && pid_space_ == pid_space() ? start_of(pid_) : kHidden;
   const bool gone = (start != kHidden && start != start_) || ::flock(file_.get(), LOCK_SH | LOCK_NB) == 0;
   if (!gone) return true;

@@ -1,4 +1,4 @@
-// When a loader next wants which block, told to all who use a disk cache.
+// Publishes when a loader next needs which block, for all users of a disk cache.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 namespace penstock {
 
 struct PublishedPlanOptions {
-  std::uint64_t pace = 0;       ///< steps of equal pace go by together: those of the ranks of a training
-  std::uint64_t in_flight = 0;  ///< what was wanted so many steps ago may still be about to be read
-  std::uint64_t longest = 0;    ///< steps ahead that are told at most
+  std::uint64_t pace = 0;       ///< plans of equal pace advance together, as the ranks of a training
+  std::uint64_t in_flight = 0;  ///< a use this many steps ago may still be unread
+  std::uint64_t longest = 0;    ///< maximum number of steps published ahead
 };
 
-/// A file of plans/ that its loader holds locked, so that it ends with the process, however that ends:
+/// A file in plans/ that its loader keeps locked, so the plan ends with the process, even if it is killed:
 ///
-///     a page     who it is, how fast it goes, and the step that it is at now
-///     objects    32 bytes each: id, number of the first entry, number of blocks; by rising id
-///     entries    4 bytes each: the step that next wants the block, in units of the page's; 0: none is known
+///     a page     owner, speed and current step
+///     objects    32 bytes each: id, number of the first entry, number of blocks; sorted by id
+///     entries    4 bytes each: next step that needs the block, in units of the page; 0: unknown
 ///
-/// Steps are told modulo 2^32 units; what lies behind is at most 2^31 of them away. Any number of threads may use it.
+/// Steps are stored modulo 2^32 units; a past step is at most 2^31 units away. Thread-safe.
 class PublishedPlan {
  public:
   struct Object {
@@ -35,17 +35,17 @@ class PublishedPlan {
   };
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-  /// Throws Error: io; resource, where there is no room.
+  /// Throws Error: io; resource, if there is no room.
   PublishedPlan(CacheFolder& folder, std::span<const Object> objects, const PublishedPlanOptions& options);
-  /// Removes it; in a child of fork() it does nothing.
+  /// Removes the file; does nothing in a child of fork().
   ~PublishedPlan();
 
-  /// `object`: as they were given. kNever: not as far as is known.
+  /// Sets the next use of a block. `object` is the index in the constructor's list. kNever: no use is known.
   void set(std::size_t object, std::uint64_t block, std::uint64_t step) noexcept;
-  /// The same as set(), where that is sooner than what is told, or nothing is told.
+  /// Sets the next use if it is earlier than the published one, or if none is published or it has passed.
   void set_earlier(std::size_t object, std::uint64_t block, std::uint64_t step) noexcept;
   void now(std::uint64_t step, double steps_per_second) noexcept;
-  /// None is known of any block.
+  /// Clears all next uses.
   void forget() noexcept;
 
  private:
@@ -57,29 +57,29 @@ class PublishedPlan {
   std::string name_;
   Descriptor file_;
   SharedMap map_;
-  std::vector<std::uint64_t> first_, blocks_;  // of each object as given
+  std::vector<std::uint64_t> first_, blocks_;  // of each object, in the given order
   std::uint64_t entries_at_ = 0;
   unsigned shift_ = 0;
 };
 
-/// Another's plan, or one's own, as it stands in the folder.
+/// The view of a plan in the folder, from this process or another.
 class PlanView {
  public:
   static constexpr double kFar = std::numeric_limits<double>::infinity();
 
-  /// Null where it is not a plan, or its loader is gone: then it is removed.
+  /// Returns null if the file is not a plan or its loader has ended. In the second case removes the file.
   static std::shared_ptr<PlanView> open(CacheFolder& folder, const std::string& name);
-  /// Its loader lives. Where it does not, the file is removed.
+  /// Returns true if its loader is running. Otherwise removes the file.
   bool lives() noexcept;
 
   std::uint64_t pace() const { return pace_; }
   std::int64_t pid() const { return pid_; }
   std::size_t objects() const { return objects_; }
-  double rate() const noexcept;  ///< steps a second; 0: not known
-  double now() const noexcept;   ///< steps, of which it only matters how they change
-  /// The entries of an object; null where it reads none of it.
+  double rate() const noexcept;  ///< steps per second; 0: unknown
+  double now() const noexcept;   ///< steps; only differences have a meaning
+  /// Returns the entries of an object; null if the loader does not read it.
   const std::uint32_t* entries(const CachedObjectId& id, std::uint64_t blocks) const noexcept;
-  /// Steps from now until the block of that entry is wanted; kFar.
+  /// Returns the number of steps until the block of this entry is needed; kFar if that is unknown or past.
   double away(std::uint32_t entry, std::uint32_t now) const noexcept;
   std::uint32_t now_told() const noexcept;
 

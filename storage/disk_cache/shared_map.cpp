@@ -28,7 +28,7 @@ SharedMap::~SharedMap() {
 
 int allocate_file(int fd, std::uint64_t bytes) noexcept {
   rlimit longest{};
-  // Past the limit the process would get a signal.
+  // A write beyond the limit would raise SIGXFSZ.
   if (::getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur < bytes) return EFBIG;
   int failed = 0;
   do {

@@ -1,4 +1,4 @@
-// A file that several processes have in memory.
+// A file that several processes map.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,12 @@
 
 namespace penstock {
 
-/// A shared mapping, ended with this object; it needs no descriptor. A child of fork() has it as well.
+/// A shared mapping, unmapped by the destructor. The mapping does not need an open descriptor. A child of fork()
+/// inherits it.
 class SharedMap {
  public:
   SharedMap() = default;
-  /// The first `bytes` of the file. Throws Error: resource.
+  /// Maps the first `bytes` of the file. Throws Error: resource.
   SharedMap(int fd, std::uint64_t bytes, bool writable);
   SharedMap(SharedMap&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -30,10 +31,10 @@ class SharedMap {
   std::uint64_t bytes_ = 0;
 };
 
-/// Takes room on the disk for the first `bytes` of a file, so that writing to a mapping of them cannot fail. Returns 0
-/// or errno.
+/// Allocates disk space for the first `bytes` of a file, so that writing to a mapping of them cannot fail. Returns 0 or
+/// errno.
 int allocate_file(int fd, std::uint64_t bytes) noexcept;
-/// Gives the room of bytes back; they read as zeros. Returns 0 or errno.
+/// Frees the disk space of a range, which then reads as zeros. Returns 0 or errno.
 int punch_hole(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 }  // namespace penstock

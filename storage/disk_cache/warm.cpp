@@ -22,7 +22,7 @@ constexpr std::uint64_t kWarmedAtOnce = std::uint64_t{8} << 20;
 constexpr std::size_t kWarmedInFlight = 4;
 constexpr std::uint64_t kWarmProbes = 256;
 
-// Stored bytes of a value, of some samples that stand for all.
+// Returns the mean stored size of a value, from a sample of rows.
 std::uint64_t mean_stored(const Dataset& dataset) {
   std::uint64_t bytes = 0, values = 0;
   std::vector<Piece> pieces;
@@ -40,7 +40,7 @@ std::uint64_t mean_stored(const Dataset& dataset) {
   return values == 0 ? 0 : bytes / values;
 }
 
-// Blocks of one object that are asked for together.
+// Blocks of one object that are requested together.
 struct WarmRange {
   std::shared_ptr<const StoredObject> stored;
   std::shared_ptr<CachedObject> object;
@@ -118,7 +118,7 @@ class Warming {
     return sent_.size() + came_.size();
   }
 
-  // Waits for some range, and keeps what came.
+  // Waits for a range and keeps its blocks.
   void settle() {
     std::list<WarmRange> done;
     while (done.empty()) {

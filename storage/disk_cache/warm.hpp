@@ -1,4 +1,4 @@
-// Fills a disk cache before a training begins.
+// Fills a disk cache before training.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace penstock {
 
 struct Warmed {
-  std::uint64_t bytes = 0;    ///< of the dataset's objects that the cache has now
-  std::uint64_t fetched = 0;  ///< of those, that came from their store
-  std::uint64_t total = 0;    ///< of all objects
+  std::uint64_t bytes = 0;    ///< bytes of the dataset's objects in the cache now
+  std::uint64_t fetched = 0;  ///< bytes fetched from the store for it
+  std::uint64_t total = 0;    ///< bytes of all objects
 };
 
-/// Brings the objects of a dataset in the order of its files, as long as there is room: nothing is evicted for them
-/// that somebody wants. `progress(done, total)` is called some times a second; where it is false, Error: resource,
-/// "interrupted". Throws Error: invalid_argument, for a dataset that lies in no store; what reading throws.
+/// Fetches the objects of a dataset in the order of its files while there is room. Blocks that a loader needs are not
+/// evicted. Calls `progress(done, total)` several times per second; if it returns false, throws Error: resource,
+/// "interrupted". Throws Error: invalid_argument, if the dataset has no object in a store; and the errors of reading.
 Warmed warm(DiskCache& cache, const Dataset& dataset,
             const std::function<bool(std::uint64_t done, std::uint64_t total)>& progress);
 

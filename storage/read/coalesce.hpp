@@ -1,4 +1,4 @@
-// Merges requests that lie close together in a file into one read.
+// Merges requests for nearby extents of a file into one read.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// One read of [offset, offset + length) of a file; it serves requests [first, first + count) of the sorted list.
+/// One read of [offset, offset + length) of a file. The read serves requests [first, first + count) of the sorted list.
 struct MergedRead {
   std::uint32_t file;
   std::uint64_t offset, length;
@@ -17,13 +17,14 @@ struct MergedRead {
   friend bool operator==(const MergedRead&, const MergedRead&) = default;
 };
 
-/// Requests that one read serves at most: the kernel takes 1,024 parts, and between two requests there may be a gap.
+/// Maximum number of requests per read. The kernel accepts 1,024 parts, and a gap between two requests needs its own
+/// part.
 inline constexpr std::size_t kMergedRequests = 256;
 
-/// Sorts `requests` by file and offset and replaces `reads` by the reads that serve them, in that order.
-/// Requests at most `gap` bytes apart share a read as long as it stays within `bytes`; those that overlap do not share
-/// one, so each byte of a read has one destination at most. A request longer than `bytes` is a read of its own.
-/// Every request must have length > 0 and end within 64 bits.
+/// Sorts `requests` by file and offset, and replaces `reads` with the reads that serve them, in that order.
+/// Requests at most `gap` bytes apart share a read while that read stays within `bytes`. Overlapping requests do not
+/// share a read, so each byte of a read has at most one destination. A request longer than `bytes` gets a separate
+/// read. Every request must have length > 0 and end within 64 bits.
 void coalesce(std::vector<ReadRequest>& requests, std::uint64_t gap, std::uint64_t bytes,
               std::vector<MergedRead>& reads);
 

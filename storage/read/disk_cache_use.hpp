@@ -1,4 +1,4 @@
-// What the engine of stores asks of the disk cache.
+// The interface through which the store engine uses the disk cache.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,19 @@
 
 namespace penstock {
 
-/// One loader's view of the cache. Any number of threads may use it; none of it throws.
+/// One loader's view of the cache. Thread-safe. No function throws.
 class DiskCacheUse {
  public:
   virtual ~DiskCacheUse() = default;
-  /// Blocks begin at multiples of it, and the last one ends with the file; 0: nothing is kept of that file.
+  /// Returns the block size. Blocks begin at its multiples, and the last block ends with the file. 0: the file is not
+  /// cached.
   virtual std::uint64_t block_bytes(std::uint32_t file) const noexcept = 0;
   virtual bool has(std::uint32_t file, std::uint64_t block) const noexcept = 0;
-  /// Bytes of blocks that are there and sound. False otherwise: `bytes` may then hold anything. Reads the disk.
+  /// Reads bytes of cached, valid blocks from the disk. If it returns false, `bytes` may contain anything.
   virtual bool read(std::uint32_t file, std::uint64_t offset, std::span<std::byte> bytes) noexcept = 0;
-  /// A whole block, of which it may take a copy. Writes to the disk.
+  /// Offers a whole block. The cache may copy it and write it to the disk.
   virtual void keep(std::uint32_t file, std::uint64_t block, std::span<const std::byte> bytes) noexcept = 0;
-  /// A block that was wanted, and was there: when it is next wanted is another time now.
+  /// Reports that a cached block was read, so its next use has changed.
   virtual void used(std::uint32_t file, std::uint64_t block) noexcept = 0;
 };
 

@@ -1,4 +1,4 @@
-// The part that all engines share: it takes requests in and answers them.
+// State and logic that all engines share: accepts requests and answers them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace penstock {
 
-/// The part that all engines share: files, answers and counts. Any number of threads may use it.
+/// Files, answers and counters of an engine. Thread-safe.
 struct EngineCore {
   FileTable files;
   OnRead on_read;
@@ -29,7 +29,7 @@ struct EngineCore {
              OnRead answer)
       : files(count, std::move(lookup), options), on_read(std::move(answer)) {}
 
-  /// The file, which is opened where it is not open yet. Throws as FileTable::open().
+  /// Returns the file, and opens it if it is not open. Throws as FileTable::open().
   std::shared_ptr<const OpenFile> open(std::uint32_t file) {
     if (auto known = files.find_open(file)) return known;
     const auto begin = std::chrono::steady_clock::now();
@@ -41,14 +41,14 @@ struct EngineCore {
   void answer(std::uint64_t tag, std::exception_ptr failure = nullptr) {
     gate.call([&] { on_read(tag, std::move(failure)); });
   }
-  /// Of requests that were all served.
+  /// Answers requests that were all served.
   void answer_all(std::span<const ReadRequest> requests) {
     gate.call([&] {
       for (const ReadRequest& request : requests) on_read(request.tag, nullptr);
     });
   }
 
-  /// Answers with what was thrown, and where.
+  /// Answers with `failure`, and adds the location of the extent.
   void fail(const ReadRequest& request, std::exception_ptr failure) {
     answer(request.tag, located(std::move(failure), request.extent));
   }
@@ -56,8 +56,8 @@ struct EngineCore {
     for (const ReadRequest& request : requests) fail(request, failure);
   }
 
-  /// Asks `push` to take the requests that are to be read, which it does wholly or, where it throws, not at all. Every
-  /// request is answered in the end, also where memory runs out.
+  /// Passes the requests that must be read to `push`. `push` must accept all of them or throw and accept none. Every
+  /// request is answered eventually, even if memory runs out.
   template <typename Push>
   void submit(std::span<const ReadRequest> requests, Push&& push) {
     counters.asked(requests);
@@ -69,7 +69,8 @@ struct EngineCore {
     if (auto failure = caught([&] { push(std::span<const ReadRequest>(admitted)); })) fail(admitted, failure);
   }
 
-  /// True when `request` is to be read. Empty ones, and those that no file can hold, are answered.
+  /// Returns true if `request` must be read. Answers empty requests, and requests beyond the largest file size, at
+  /// once.
   bool admits(const ReadRequest& request) {
     const Extent& extent = request.extent;
     constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();  // of a file: off_t
@@ -78,14 +79,15 @@ struct EngineCore {
       return false;
     }
     if (extent.offset > kLargest || extent.length > kLargest - extent.offset) {
-      answer(request.tag, caught([&] { throw files.ends_inside(extent); }));  // or: the file does not exist either
+      // may also report that the file does not exist
+      answer(request.tag, caught([&] { throw files.ends_inside(extent); }));
       return false;
     }
     return true;
   }
 
-  /// Answers sorted, disjoint requests that one read at `begin` served, which gave `bytes` bytes and `errnum` (0 at the
-  /// file's end).
+  /// Answers sorted, disjoint requests that one read at `begin` served. The read returned `bytes` bytes and `errnum` (0
+  /// at the end of the file).
   void answer_merged(std::span<const ReadRequest> requests, std::uint64_t begin, std::uint64_t bytes, int errnum) {
     for (const ReadRequest& request : requests) {
       const Extent& extent = request.extent;
@@ -93,11 +95,11 @@ struct EngineCore {
       answer(request.tag, whole ? nullptr : failure_of(extent, errnum));
     }
   }
-  /// Of a read that ended before its end: with `errnum`, or 0 at the file's end.
+  /// Returns the error of an incomplete read: `errnum`, or "the file ends" if it is 0.
   std::exception_ptr failure_of(const Extent& extent, int errnum) const {
     return caught([&] { throw errnum != 0 ? files.failed(extent, errnum) : files.ends_inside(extent); });
   }
-  /// `failure`, with the extent's place where it names none.
+  /// Adds the location of the extent to `failure` if it has none.
   std::exception_ptr located(std::exception_ptr failure, const Extent& extent) const {
     return explained(std::move(failure),
                      [&] { return ErrorContext{.shard = files.shard(extent.file), .offset = extent.offset}; });

@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kKeepOpen = 512;
-constexpr std::uint32_t kLargestAlign = 64 << 10;    // more than that is not worth reading around a sample
+constexpr std::uint32_t kLargestAlign = 64 << 10;    // larger alignments would read too much around a sample
 constexpr std::uint32_t kLargestMemoryAlign = 4096;  // of scratch buffers
 
 std::size_t default_keep_open() {
@@ -26,7 +26,7 @@ struct Alignment {
   std::uint32_t memory = 0, offset = 0;
 };
 
-// What O_DIRECT asks for on this descriptor; zeros where it is not to be used.
+// Returns the alignment that O_DIRECT requires for this descriptor; zeros if O_DIRECT must not be used.
 Alignment direct_alignment(int fd) {
 #ifdef STATX_DIOALIGN
   struct statx status {};
@@ -34,13 +34,13 @@ Alignment direct_alignment(int fd) {
     if (status.stx_dio_offset_align == 0 || status.stx_dio_offset_align > kLargestAlign ||
         status.stx_dio_mem_align > kLargestMemoryAlign)
       return {};
-    // A read may go on at any multiple of the offset alignment, so memory must suit every one of them.
+    // A read may continue at any multiple of the offset alignment, so the memory must suit each of them.
     const std::uint32_t both = std::max(status.stx_dio_mem_align, status.stx_dio_offset_align);
     return {status.stx_dio_mem_align, both};
   }
 #endif
   static_cast<void>(fd);
-  return {4096, 4096};  // before Linux 6.1 nobody tells; this satisfies every block device in use
+  return {4096, 4096};  // before Linux 6.1 no call reports it; this suits every block device in use
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ DataFile FileTable::file(std::uint32_t file) const {
 }
 
 int FileTable::open_flags() const {
-  // O_NONBLOCK: a named pipe in a folder is refused at once instead of waited for. It means nothing on regular files.
+  // O_NONBLOCK: open() would wait for a writer of a named pipe, but refuses it here. Regular files ignore the flag.
   return O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (options_.direct_io ? O_DIRECT : 0);
 }
 
@@ -92,9 +92,9 @@ std::shared_ptr<const OpenFile> FileTable::adopt(std::uint32_t file, int fd, boo
   return open == nullptr ? open_buffered(file, true) : keep(file, std::move(open));
 }
 
-// Null when O_DIRECT turns out not to be usable.
+// Returns null if O_DIRECT turns out to be unusable.
 std::shared_ptr<const OpenFile> FileTable::checked(std::uint32_t file, int fd, bool direct_io) const {
-  std::shared_ptr<OpenFile> open;  // closes fd on every way out
+  std::shared_ptr<OpenFile> open;  // closes fd on every path out
   try {
     open = std::make_shared<OpenFile>(fd);
   } catch (...) {
@@ -115,7 +115,7 @@ std::shared_ptr<const OpenFile> FileTable::checked(std::uint32_t file, int fd, b
 }
 
 std::shared_ptr<const OpenFile> FileTable::keep(std::uint32_t file, std::shared_ptr<const OpenFile> open) {
-  std::shared_ptr<const OpenFile> replaced;  // closed when the lock is gone
+  std::shared_ptr<const OpenFile> replaced;  // closed after the lock is released
   const std::lock_guard lock(mutex_);
   replaced = files_.keep(file, open);
   return open;

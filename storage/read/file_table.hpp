@@ -1,4 +1,4 @@
-// The files of a dataset, opened when they are first read.
+// Opens the files of a dataset when they are first read.
 #pragma once
 
 #include <cstdint>
@@ -16,47 +16,47 @@
 
 namespace penstock {
 
-/// A descriptor, closed with this object.
+/// A file descriptor, closed together with this object.
 struct OpenFile {
   explicit OpenFile(int descriptor) : fd(descriptor) {}
   ~OpenFile();
   OpenFile(OpenFile&&) = delete;
 
   const int fd;
-  std::uint64_t size = 0;          ///< bytes, when opened
-  std::uint32_t memory_align = 0;  ///< that O_DIRECT asks of buffers
-  std::uint32_t offset_align = 0;  ///< and of offsets and lengths; 0 when opened without O_DIRECT
+  std::uint64_t size = 0;          ///< in bytes, when it was opened
+  std::uint32_t memory_align = 0;  ///< alignment of buffers that O_DIRECT requires
+  std::uint32_t offset_align = 0;  ///< alignment of offsets and lengths; 0 if opened without O_DIRECT
   bool direct_io() const { return offset_align != 0; }
 };
 
 struct FileTableOptions {
-  std::filesystem::path root = {};  ///< messages name files relative to it
-  bool direct_io = false;           ///< O_DIRECT where the file system allows it, file by file
-  bool random_access = false;       ///< tells the kernel not to read ahead
-  std::size_t keep_open = 0;        ///< descriptors kept; 0: 512, or a quarter of the process's limit if that is less
-  /// Throws where a file that was opened is not the one it should be.
+  std::filesystem::path root = {};  ///< messages name files relative to this folder
+  bool direct_io = false;           ///< O_DIRECT if the file system supports it, per file
+  bool random_access = false;       ///< disables the kernel's read-ahead
+  std::size_t keep_open = 0;        ///< open descriptors; 0: 512, or a quarter of the process's limit if less
+  /// Throws if an opened file is not the indexed one.
   std::function<void(std::uint32_t file, const FileIdentity& now)> check = {};
 };
 
-/// Opens files by their number in the dataset. Those used last stay open; a file still being read stays open with its
-/// reader. Any number of threads may use it.
+/// Opens files by their number in the dataset, and keeps the most recently used ones open. A file that is being read
+/// stays open until its reader releases it. Thread-safe.
 class FileTable {
  public:
-  /// `lookup` gives path and indexed size of files [0, count); it is called from any thread.
+  /// `lookup` returns path and indexed size of files [0, count). Any thread may call it.
   FileTable(std::uint32_t count, std::function<DataFile(std::uint32_t)> lookup, FileTableOptions options = {});
 
-  /// Throws Error: io (shard); unsupported, for what is not a regular file; corrupt, for a number that is no file; what
-  /// the check throws.
+  /// Throws Error: io (shard); unsupported, if it is not a regular file; corrupt, if the number is out of range; or the
+  /// exception of the check.
   std::shared_ptr<const OpenFile> open(std::uint32_t file);
-  std::shared_ptr<const OpenFile> find_open(std::uint32_t file);  ///< null when it would have to be opened
-  /// Takes over a descriptor that was opened with open_flags(). Throws as open().
+  std::shared_ptr<const OpenFile> find_open(std::uint32_t file);  ///< null if it is not open
+  /// Takes ownership of a descriptor that was opened with open_flags(). Throws as open().
   std::shared_ptr<const OpenFile> adopt(std::uint32_t file, int fd, bool direct_io);
-  /// The same file without O_DIRECT, from now on when `keep`, else for this once. Throws as open().
+  /// Returns the file opened without O_DIRECT: from now on if `keep`, otherwise only for this call. Throws as open().
   std::shared_ptr<const OpenFile> open_buffered(std::uint32_t file, bool keep);
 
   DataFile file(std::uint32_t file) const;      ///< throws Error: corrupt
   int open_flags() const;                       ///< for open(2)
-  std::string shard(std::uint32_t file) const;  ///< what messages call the file
+  std::string shard(std::uint32_t file) const;  ///< name of the file in messages
   Error failed(const Extent& extent, int errnum, const char* cause = "cannot read") const;
   Error ends_inside(const Extent& extent) const;  ///< corrupt: the file ends before the extent does
 

@@ -21,7 +21,7 @@ bool inside(const ReadRequest& request, std::uint64_t size) {
   return extent.length != 0 && extent.offset <= size && extent.length <= size - extent.offset;
 }
 
-// No object may need its destructor here: a fault leaves this without running any.
+// A fault jumps out of this function without running destructors, so no object here may need one.
 void serve_request(const ReadRequest& request, const std::byte* from) {
   const std::span<const std::byte> bytes(from, request.extent.length);
   if (request.sum != nullptr && request.streamed) {
@@ -34,10 +34,10 @@ void serve_request(const ReadRequest& request, const std::byte* from) {
   }
 }
 
-// Copies what lies inside the file mapped at `base`: lines of memory that come next are fetched while one is copied.
-// Returns how many requests were served whole: all, or those before the first that failed.
+// Copies requests that are inside the file mapped at `base`, and prefetches the first lines of the next ones meanwhile.
+// Returns the number of requests served: all, or those before the first that faulted.
 std::size_t gather(const std::byte* base, std::span<const ReadRequest> requests) {
-  constexpr std::size_t kAhead = 12;  // lines under way at once: about what a core can have
+  constexpr std::size_t kAhead = 12;  // cache lines in flight: about the limit of a core
   volatile std::size_t copied = 0;    // volatile: read after a jump out of the loop
   const bool whole = guarded([&] {
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -58,7 +58,7 @@ class MappedFile {
     if (file_->size == 0) return;
     memory_ = mmap(nullptr, static_cast<std::size_t>(file_->size), PROT_READ, MAP_SHARED, file_->fd, 0);
     if (memory_ == MAP_FAILED && errno != ENOMEM) throw Error::io(errno, "cannot map the file");
-    if (memory_ == MAP_FAILED) return;  // no address space is left: a limit on it, or a small machine
+    if (memory_ == MAP_FAILED) return;  // no address space is left: a limit, or a small machine
     if (scattered) madvise(memory_, static_cast<std::size_t>(file_->size), MADV_RANDOM);
   }
   ~MappedFile() {
@@ -69,7 +69,7 @@ class MappedFile {
   bool mapped() const { return memory_ != MAP_FAILED; }
   const OpenFile& file() const { return *file_; }
   const std::byte* bytes() const { return static_cast<const std::byte*>(memory_); }
-  /// Bytes that are mapped and, at this moment, in the file.
+  /// Number of mapped bytes that are in the file at this moment.
   std::uint64_t size_now() const {
     struct stat status {};
     if (fstat(file_->fd, &status) != 0) return 0;
@@ -105,7 +105,8 @@ void GatherEngine::submit(std::span<const ReadRequest> requests) {
   }
 }
 
-// Requests of one file. Those that lie inside it go together; what cannot be copied is looked at by itself.
+// Serves requests of one file. Requests inside the file are copied together; a request that cannot be copied is handled
+// separately.
 void GatherEngine::serve(std::span<const ReadRequest> requests) {
   std::shared_ptr<const MappedFile> mapping;
   while (!requests.empty()) {
@@ -127,7 +128,7 @@ void GatherEngine::serve(std::span<const ReadRequest> requests) {
       const auto outside = std::ranges::find_if_not(requests, [&](const ReadRequest& r) { return inside(r, size); });
       const auto whole = requests.first(static_cast<std::size_t>(outside - requests.begin()));
       auto copied = requests.first(gather(mapping->bytes(), whole));
-      // The last page that a file keeps has zeros behind its end, and no fault tells of them.
+      // If the file was truncated during the copy, its last page contains zeros after the new end and does not fault.
       const std::uint64_t size_left = mapping->size_now();
       if (size_left < size)
         copied = copied.first(static_cast<std::size_t>(
@@ -154,7 +155,7 @@ void GatherEngine::copy(const ReadRequest& request, const MappedFile& file, std:
   if (extent.offset > size || extent.length > size - extent.offset) throw core_->files.ends_inside(extent);
   const auto length = static_cast<std::size_t>(extent.length);
   const bool copied = copy_from_mapping(request.destination, file.bytes() + extent.offset, length);
-  // Cut short since the check above, or the storage failed.
+  // The file was truncated after the check above, or the storage failed.
   if (extent.offset + extent.length > file.size_now()) throw core_->files.ends_inside(extent);
   if (!copied) throw core_->files.failed(extent, EIO);
 }
@@ -179,7 +180,7 @@ std::shared_ptr<const MappedFile> GatherEngine::mapped(std::uint32_t file) {
   } catch (const Error& error) {
     throw error.in({.shard = core_->files.shard(file)});
   }
-  std::shared_ptr<const MappedFile> replaced;  // unmapped when the lock is gone
+  std::shared_ptr<const MappedFile> replaced;  // unmapped after the lock is released
   const std::lock_guard lock(mutex_);
   replaced = mappings_.keep(file, mapping);
   return mapping;

@@ -1,4 +1,4 @@
-// An engine that copies out of mapped files, for data in memory in many small reads or as rows that need no work.
+// An engine that copies from mapped files. Use it for resident data in many small records, or for rows used as stored.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace penstock {
 class MappedFile;
 
 /// Answers before submit() returns. A record costs a memcpy instead of a system call, and a long row about two thirds
-/// of what the kernel's own copy takes; data that is not in memory is faulted in page by page, which is slow. A file
-/// cut short is an Error like in any other engine. A file that cannot be mapped is read.
+/// of the kernel's own copy. Data that is not in memory is faulted in page by page, which is slow. A truncated file
+/// gives an Error as in any other engine. A file that cannot be mapped is read with pread.
 class GatherEngine : public ReadEngine {
  public:
-  static constexpr std::size_t kMappings = 512;  ///< kept: far below the system's limit of 65,530 per process
+  static constexpr std::size_t kMappings = 512;  ///< kept mappings: far below the system's limit of 65,530 per process
 
-  /// `scattered`: records lie here and there, so the system shall not read what lies around them.
+  /// `scattered`: records are spread over the file, so the kernel must not read ahead.
   explicit GatherEngine(std::shared_ptr<EngineCore> core, bool scattered = true);
   ~GatherEngine() override;
   bool stop(std::chrono::milliseconds grace) override;

@@ -1,4 +1,4 @@
-// An engine that reads in the calling thread, for data in memory, so that all workers share the copying.
+// An engine that reads in the calling thread. Use it for resident data: all workers share the copying.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// One pread per request, answered before submit() returns. Correct, but slow, for data that is not in memory.
+/// Calls pread once per request and answers before submit() returns. Correct but slow for data that is not in memory.
 class InWorkerEngine : public ReadEngine {
  public:
   explicit InWorkerEngine(std::shared_ptr<EngineCore> core, AnswerFilter filter = {});

@@ -15,7 +15,7 @@ constexpr unsigned kThreads = 16;
 struct Job {
   MergedRead read{};
   std::vector<ReadRequest> requests;  // sorted, disjoint
-  std::size_t answered = 0;           // of them
+  std::size_t answered = 0;           // number of these
 };
 
 }  // namespace
@@ -25,7 +25,7 @@ struct PreadEngine::State {
       : core(std::move(answers)), options(engine_options), filter(std::move(answer_filter)) {}
 
   void push(std::span<const ReadRequest> requests);
-  std::list<Job> pop(std::stop_token stop);  // one, or none when stopped
+  std::list<Job> pop(std::stop_token stop);  // one job, or none when stopped
   void recycle(std::list<Job>& job);
   void run(const std::stop_token& stop, std::span<std::byte> bin);
   void serve(Job& job, ReadVector& target, std::span<std::byte> bin, const std::stop_token& stop);
@@ -34,15 +34,15 @@ struct PreadEngine::State {
   const EngineOptions options;
   const AnswerFilter filter;
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable_any changed;
   std::list<Job> jobs;
-  std::list<Job> spare;             // served, kept for their memory
+  std::list<Job> spare;             // served jobs, kept to reuse their memory
   std::vector<ReadRequest> sorted;  // of the submission being queued
   std::vector<MergedRead> reads;
 };
 
-// All of them or, where memory runs out, none.
+// Queues all requests or, if memory runs out, none.
 void PreadEngine::State::push(std::span<const ReadRequest> requests) {
   const std::lock_guard lock(mutex);
   sorted.assign(requests.begin(), requests.end());
@@ -107,7 +107,7 @@ void PreadEngine::State::serve(Job& job, ReadVector& target, std::span<std::byte
   const ReadEnd end = read(job.requests);
   if (stopping()) return;
   if (end.errnum == 0 || job.requests.size() == 1) return answer(job.requests, job.read.offset, end);
-  for (const ReadRequest& request : job.requests) {  // a bad place in one of them must not fail its neighbours
+  for (const ReadRequest& request : job.requests) {  // a bad sector in one request must not fail its neighbours
     const ReadEnd own = read({&request, 1});
     if (stopping()) return;
     answer({&request, 1}, request.extent.offset, own);

@@ -1,4 +1,4 @@
-// An engine of threads that call pread, for systems where io_uring is not allowed.
+// An engine whose threads call pread, for systems that do not allow io_uring.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace penstock {
 
-/// The number of threads is the number of reads in flight: it follows the storage, not the cores. Close requests of a
-/// submission are read as one. O_DIRECT is not used.
+/// The number of threads is the number of reads in flight, so it depends on the storage and not on the cores. Nearby
+/// requests of a submission are merged. O_DIRECT is not used.
 class PreadEngine : public ReadEngine {
  public:
-  /// Throws Error: resource, when a thread cannot be started.
+  /// Throws Error: resource, if a thread cannot be started.
   PreadEngine(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter = {});
   ~PreadEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
@@ -29,7 +29,7 @@ class PreadEngine : public ReadEngine {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // shared with the threads, which a stuck read may keep beyond the engine
+  std::shared_ptr<State> state_;  // shared with the threads: a stuck read may outlive the engine
   std::vector<Thread> threads_;
   bool abandoned_ = false;
 };

@@ -1,4 +1,4 @@
-// Counts what an engine does.
+// Counts the operations of an engine.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// EngineStats that several threads add to. All accesses are relaxed: the numbers stand alone and order nothing.
+/// EngineStats that several threads update. All accesses are relaxed: the counters order nothing.
 class ReadCounters {
  public:
   void asked(std::span<const ReadRequest> requests) {
@@ -56,7 +56,7 @@ class ReadCounters {
   Counter requests_{0}, bytes_{0}, reads_{0}, read_bytes_{0}, retries_{0}, busy_ns_{0}, opens_{0}, opening_ns_{0};
 };
 
-/// Adds the time of its scope to a ReadCounters.
+/// Adds the duration of its scope to a ReadCounters.
 class BusyTime {
  public:
   explicit BusyTime(ReadCounters& counters) : counters_(counters), begin_(std::chrono::steady_clock::now()) {}

@@ -67,7 +67,7 @@ void ReadStream::release_taken() {
   ++first_;
 }
 
-// Half of the memory at a time, so that small reads go to the engine many at once.
+// Asks once half of the memory is free, so that many small reads reach the engine in one submission.
 void ReadStream::ask() {
   std::vector<ReadRequest> requests;
   {
@@ -81,10 +81,11 @@ void ReadStream::ask() {
       requests.push_back(request_of(chunks_.back(), first_ + static_cast<std::uint32_t>(chunks_.size() - 1)));
     }
   }
-  if (!requests.empty()) engine_->submit(requests);  // a synchronous engine answers meanwhile
+  if (!requests.empty()) engine_->submit(requests);  // a synchronous engine answers during the call
 }
 
-// Behind the last chunk, or at the beginning again; never up to the first one, so that full and empty differ.
+// Places a chunk after the last one or, if it does not fit, at the beginning of the ring. A chunk never ends exactly at
+// the first one: a full ring would look empty.
 bool ReadStream::make_room(std::size_t length, std::size_t& begin) const {
   if (chunks_.empty()) return true;
   const std::size_t first = chunks_.front().begin;

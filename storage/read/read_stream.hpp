@@ -1,4 +1,4 @@
-// Reads extents in order and ahead through an engine, for a caller that takes them one after the other.
+// Reads extents ahead through an engine, in order, for a caller that consumes them one after the other.
 #pragma once
 
 #include <condition_variable>
@@ -15,21 +15,22 @@
 
 namespace penstock {
 
-/// One thread takes; any thread answers. Its memory must outlive the engine's last write: see ReadEngine::stop().
+/// One thread consumes; any thread answers. The memory must outlive the engine's last write: see ReadEngine::stop().
 class ReadStream {
  public:
-  /// `tag_base` tells its requests from those of other streams of the engine: their tags are tag_base + a number of 32
-  /// bits. `bytes` is the memory for what is read ahead.
+  /// `tag_base` separates its requests from those of other streams of the engine: tags are tag_base + a 32-bit number.
+  /// `bytes` is the size of the read-ahead memory.
   ReadStream(std::uint64_t tag_base, std::size_t bytes) : tag_base_(tag_base), memory_(bytes) {}
 
   static constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 20;  ///< of one extent
 
-  /// Asks for `extents`, none of them empty or longer than kMostAtOnce. All earlier ones were taken.
+  /// Requests `extents`; none may be empty or longer than kMostAtOnce. All earlier extents must have been consumed.
   void begin(ReadEngine& engine, std::vector<Extent> extents);
-  /// The bytes of the next extent, until the next call. Reads that fail are tried again twice.
-  /// Throws the engine's Error; Error: resource, "interrupted", when `stop` asks for it. The stream is over then.
+  /// Returns the bytes of the next extent, valid until the next call. Failed reads are retried twice.
+  /// Throws the engine's Error; Error: resource, "interrupted", if `stop` requests it. The stream must not be used
+  /// after that.
   std::span<const std::byte> next(const std::stop_token& stop);
-  /// From the engine's OnRead.
+  /// Called from the engine's OnRead.
   void answer(std::uint64_t tag, std::exception_ptr failure);
 
  private:
@@ -46,13 +47,13 @@ class ReadStream {
   void release_taken();
 
   const std::uint64_t tag_base_;
-  std::vector<std::byte> memory_;  // a ring: chunks lie in it in order
+  std::vector<std::byte> memory_;  // a ring: chunks are stored in order
   ReadEngine* engine_ = nullptr;
   std::vector<Extent> extents_;
   std::size_t asked_ = 0;  // of extents_
-  bool taken_ = false;     // chunks_.front() is in the taker's hands
+  bool taken_ = false;     // the consumer holds chunks_.front()
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable_any answered_;
   std::deque<Chunk> chunks_;
   std::uint32_t first_ = 0;  // number of chunks_.front()

@@ -18,7 +18,8 @@ bool lives_in_memory(int fd) {
   return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
 
-// cachestat(2), Linux 6.5: asks without reading. The C library has no wrapper yet. 451 on every architecture but alpha.
+// cachestat(2), since Linux 6.5, checks the page cache without reading. The C library has no wrapper yet. The call
+// number is 451 on every architecture except alpha.
 std::optional<bool> page_cached(int fd, std::uint64_t offset) {
 #ifndef __alpha__
   struct {
@@ -51,7 +52,7 @@ Residency probe_residency(FileTable& files, std::span<const Extent> extents) {
     try {
       residency.in_memory += in_memory(*files.open(extent.file), extent.offset + extent.length / 2);
     } catch (const Error&) {
-      // whoever reads it will say what is wrong with it
+      // the engine reports the error when it reads this file
     }
   }
   return residency;

@@ -15,13 +15,13 @@ struct Residency {
   bool resident() const { return probed != 0 && std::uint64_t{in_memory} * 16 >= std::uint64_t{probed} * 15; }
 };
 
-/// Asks whether the middle byte of each extent is in memory: by cachestat, and where that is not to be had by preadv2
-/// with RWF_NOWAIT, which does not wait, but has the kernel fetch what it did not find. `files` should therefore be
-/// opened for random access, so that this is one page each. What cannot be opened or asked is not in memory; tmpfs and
-/// ramfs are.
+/// Checks whether the middle byte of each extent is in memory. Uses cachestat or, if it is not available, preadv2 with
+/// RWF_NOWAIT. RWF_NOWAIT does not wait, but makes the kernel fetch the missing data. `files` should therefore be
+/// opened for random access, so that each miss fetches one page. Files that cannot be opened or probed count as not in
+/// memory; files on tmpfs and ramfs count as in memory.
 Residency probe_residency(FileTable& files, std::span<const Extent> extents);
 
-/// "60 of 64 probed extents in memory"
+/// Formats it as "60 of 64 probed extents in memory".
 std::string to_string(const Residency& residency);
 
 }  // namespace penstock

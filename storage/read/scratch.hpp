@@ -8,16 +8,16 @@
 
 namespace penstock {
 
-/// A fixed number of page-aligned buffers in two sizes: most samples are small, and a merged read is large. Pages that
-/// are never used cost nothing. Not thread-safe.
+/// A fixed number of page-aligned buffers in two sizes: most samples are small, and a merged read is large. Unused
+/// pages cost nothing. Not thread-safe.
 class ScratchPool {
  public:
-  /// Large buffers hold `large` bytes, `large_count` of them; there are four times as many of a quarter of that.
+  /// Makes `large_count` buffers of `large` bytes, and four times as many of a quarter of that size.
   /// Throws Error: resource.
   ScratchPool(std::size_t large, std::size_t large_count);
 
   std::size_t largest() const { return large_; }
-  /// A buffer of `bytes` or more; empty when there is none free. bytes <= largest().
+  /// Returns a buffer of at least `bytes` (at most largest()), or an empty span if none is free.
   std::span<std::byte> take(std::size_t bytes);
   void give_back(std::span<std::byte> buffer);
 

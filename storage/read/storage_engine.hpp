@@ -1,4 +1,4 @@
-// Makes an engine over plain files, for a caller that reads them from end to end.
+// Makes an engine over plain files, for a caller that reads them from beginning to end.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace penstock {
 
-/// Files by number, as an engine asks for them.
+/// Files by number, in the form that an engine requires.
 struct EngineFiles {
   std::uint32_t count = 0;
-  std::function<DataFile(std::uint32_t)> lookup;  ///< of [0, count); called from any thread, kept by the engine
-  std::filesystem::path root = {};                ///< messages name files relative to it
+  std::function<DataFile(std::uint32_t)> lookup;  ///< for [0, count); any thread may call it; the engine keeps it
+  std::filesystem::path root = {};                ///< messages name files relative to this folder
   std::function<void(std::uint32_t, const FileIdentity&)> check = {};  ///< as in FileTableOptions
-  bool random_access = false;  ///< tells the kernel not to read ahead of waiting engines
+  bool random_access = false;  ///< disables the kernel's read-ahead in engines that wait for storage
 };
 
-/// The engine asked for, or by PENSTOCK_ENGINE; else io_uring, and pread threads where it cannot be had. Does not look
-/// at what is in memory. Throws as choose_engine().
+/// Returns the engine that `options` or PENSTOCK_ENGINE names; otherwise io_uring or, if it is refused, pread threads.
+/// Does not probe the page cache. Throws as choose_engine().
 ChosenEngine choose_storage_engine(const EngineFiles& files, const EngineOptions& options, const OnRead& on_read);
 
 }  // namespace penstock

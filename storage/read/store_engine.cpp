@@ -23,15 +23,17 @@ struct StoredRange {
   std::uint64_t size() const { return end - begin; }
 };
 
-/// Some requests of one file that are answered together.
+/// Requests of one file that are answered together. A job is in exactly one place at a time: in one of the three lists
+/// of State, or with the thread that serves it. Therefore each request is answered exactly once.
 struct StoreJob {
   std::vector<ReadRequest> requests = {};
-  StoredRange wanted = {};                   ///< with a cache: the whole blocks around all of the requests
-  StoredRange fetched = {};                  ///< those of them that the store is asked for; empty: the cache has all
-  std::unique_ptr<std::byte[]> buffer = {};  ///< what is fetched of whole blocks, once there is room for it
-  std::size_t ranges = 0;                    ///< that the store has still to answer
+  StoredRange wanted = {};                   ///< with a cache: the whole blocks around all requests
+  StoredRange fetched = {};                  ///< part of `wanted` that is fetched from the store; empty: the cache has
+                                             ///< all blocks
+  std::unique_ptr<std::byte[]> buffer = {};  ///< the fetched blocks; allocated once the window has room
+  std::size_t ranges = 0;                    ///< ranges that the store has not answered yet
   std::exception_ptr failure = {};
-  std::list<StoreJob>::iterator self = {};  ///< where it stands among those that the store has
+  std::list<StoreJob>::iterator self = {};  ///< position in State::sent
 
   std::uint32_t file() const { return requests.front().extent.file; }
 };
@@ -40,7 +42,7 @@ using StoreJobs = std::list<StoreJob>;
 
 namespace {
 
-// Bytes that a thread takes from the cache at a time.
+// Bytes that a thread reads from the cache per job.
 constexpr std::uint64_t kCachedJobBytes = 512 << 10;
 constexpr unsigned kCacheThreads = 2;
 
@@ -49,7 +51,8 @@ StoredRange blocks_around(const Extent& extent, std::uint64_t block, std::uint64
   return {extent.offset / block * block, file_size - last > block ? last + block : file_size};
 }
 
-// Of `wanted`, without what the cache has at either end.
+// Trims cached blocks at both ends of `wanted`. Cached blocks in the middle are fetched again, so that one range
+// suffices.
 StoredRange missing_of(StoredRange wanted, std::uint32_t file, std::uint64_t block, const DiskCacheUse& cache) {
   while (wanted.begin < wanted.end && cache.has(file, wanted.begin / block))
     wanted.begin = std::min(wanted.begin + block, wanted.end);
@@ -98,19 +101,19 @@ struct StoreEngine::State {
   const std::shared_ptr<DiskCacheUse> cache;
   std::unique_ptr<RangeReader> reader;
 
-  std::shared_mutex sending;  // shared by those who hand reads to the store; guards `cancelled`
+  std::shared_mutex sending;  // held shared while reads are passed to the store; guards `cancelled`
   bool cancelled = false;
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable_any changed;
-  StoreJobs waiting;              // for room in the window of blocks, in their order
-  StoreJobs sent;                 // that the store has
-  StoreJobs for_cache;            // that the threads are to serve
-  std::uint64_t block_bytes = 0;  // of the buffers of jobs that are sent, or served
+  StoreJobs waiting;              // jobs waiting for room in the block window, in order
+  StoreJobs sent;                 // jobs that the store is reading
+  StoreJobs for_cache;            // jobs that the cache threads will serve
+  std::uint64_t block_bytes = 0;  // sum of fetched.size() over jobs that are sent or being served
   std::chrono::steady_clock::time_point busy_since{};
 };
 
-// All of them or, where memory runs out, none.
+// Accepts all requests or, if memory runs out, none: everything is allocated before the first send.
 void StoreEngine::State::push(std::span<const ReadRequest> requests) {
   const std::shared_lock lock(sending);
   if (cancelled) refuse_at_the_end();
@@ -130,7 +133,8 @@ void StoreEngine::State::push(std::span<const ReadRequest> requests) {
   for (const ReadRequest& request : beyond) core.answer(request.tag, core.failure_of(request.extent, 0));
 }
 
-// Requests for which the cache turned out not to be good.
+// Fetches requests again whose cached blocks were missing or invalid. Skips the check for cached blocks: a block that
+// is invalid in the cache would be chosen again.
 void StoreEngine::State::push_again(std::span<const ReadRequest> requests) {
   if (requests.empty()) return;
   const auto failure = caught([&] {
@@ -143,7 +147,7 @@ void StoreEngine::State::push_again(std::span<const ReadRequest> requests) {
   if (failure != nullptr) core.fail(requests, failure);
 }
 
-// Straight to where the bytes are wanted; what lies between neighbours is thrown away.
+// Reads into the destinations directly, without whole blocks. Bytes between neighbours are discarded.
 void StoreEngine::State::add_plain(std::vector<ReadRequest> requests, StoreJobs& made, std::vector<RangeRead>& reads) {
   std::vector<MergedRead> merged;
   coalesce(requests, options.merge_gap_bytes, kLongestStoreRange, merged);
@@ -159,7 +163,7 @@ void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool agai
   std::ranges::sort(requests, [](const ReadRequest& a, const ReadRequest& b) {
     return std::tie(a.extent.file, a.extent.offset) < std::tie(b.extent.file, b.extent.offset);
   });
-  StoreJob* open = nullptr;  // to which the next one is added, where it lies near
+  StoreJob* open = nullptr;  // the job to extend if the next request is nearby
   std::uint64_t hit_bytes = kCachedJobBytes;
   for (const ReadRequest& request : requests) {
     const std::uint32_t file = request.extent.file;
@@ -212,7 +216,7 @@ void StoreEngine::State::ask_for(StoreJob& job, std::vector<RangeRead>& reads) {
   }
 }
 
-// Does not fail.
+// Cannot fail: push() has allocated all memory. The list keeps the address of each job, which is the tag of its reads.
 void StoreEngine::State::send(StoreJobs& made, std::vector<RangeRead> reads) {
   for (const RangeRead& read : reads)
     core.counters.issued(read.parts.back().offset + read.parts.back().into.size() - read.parts.front().offset);
@@ -225,7 +229,7 @@ void StoreEngine::State::send(StoreJobs& made, std::vector<RangeRead> reads) {
   if (!reads.empty()) reader->submit(std::move(reads));
 }
 
-// Nor does this.
+// Cannot fail either.
 void StoreEngine::State::send_cached(StoreJobs& made, StoreJobs& hits) {
   const bool wakes = !hits.empty();
   {
@@ -237,8 +241,8 @@ void StoreEngine::State::send_cached(StoreJobs& made, StoreJobs& hits) {
   begin_waiting();
 }
 
-// Whole blocks have more bytes than the caller has room for: what comes beyond the window waits. One that is longer
-// than the window comes alone.
+// Whole blocks contain more bytes than the caller has reserved, so jobs beyond the block window wait. A job that is
+// longer than the window runs when no other job holds blocks.
 void StoreEngine::State::take_those_with_room(StoreJobs& begun) {
   const std::scoped_lock guard(mutex);
   while (!waiting.empty()) {
@@ -249,7 +253,7 @@ void StoreEngine::State::take_those_with_room(StoreJobs& begun) {
   }
 }
 
-// The caller has `sending`, and it is not cancelled. Each of those for which there is no memory is told so.
+// The caller holds `sending`, and `cancelled` is false. If memory runs out, every job is answered with that error.
 void StoreEngine::State::begin_waiting() {
   StoreJobs begun;
   take_those_with_room(begun);
@@ -270,7 +274,7 @@ void StoreEngine::State::begin_waiting() {
   changed.notify_all();
 }
 
-// Its room is others'.
+// Returns the job's share of the block window, and starts waiting jobs.
 void StoreEngine::State::is_through(const StoreJob& job) {
   if (job.fetched.size() == 0) return;
   {
@@ -282,6 +286,8 @@ void StoreEngine::State::is_through(const StoreJob& job) {
   if (!cancelled) begin_waiting();
 }
 
+// Called by a thread of the store. A cache thread may serve and free a job as soon as it is in `for_cache` and the lock
+// is released, so the job must not be used after that.
 void StoreEngine::State::came(StoreJob& job, std::exception_ptr failure) {
   StoreJobs done;
   {
@@ -317,6 +323,7 @@ void StoreEngine::State::run(const std::stop_token& stop) {
   }
 }
 
+// Answers before settle(), so that writing blocks to the disk does not delay the loader.
 void StoreEngine::State::serve(StoreJob& job) {
   if (job.failure != nullptr) return answer(job);
   const auto bad = std::stable_partition(job.requests.begin(), job.requests.end(),
@@ -327,7 +334,7 @@ void StoreEngine::State::serve(StoreJob& job) {
   settle(job);
 }
 
-// False where some block that the cache had is gone, or not what it was.
+// Returns false if a cached block was evicted meanwhile or does not match its checksum.
 bool StoreEngine::State::bring(const StoreJob& job, const ReadRequest& request) {
   const Extent& extent = request.extent;
   const StoredRange asked{extent.offset, extent.offset + extent.length};
@@ -344,7 +351,7 @@ bool StoreEngine::State::bring(const StoreJob& job, const ReadRequest& request) 
   return from_cache(asked.begin, common.begin) && from_cache(common.end, asked.end);
 }
 
-// What came is offered to the cache, and of what was there it is told when it is next wanted.
+// Offers the fetched blocks to the cache, and reports each use of a block that it already had.
 void StoreEngine::State::settle(const StoreJob& job) {
   const std::uint32_t file = job.file();
   const std::uint64_t block = cache->block_bytes(file);
@@ -353,7 +360,7 @@ void StoreEngine::State::settle(const StoreJob& job) {
     cache->keep(file, begin / block,
                 {job.buffer.get() + (begin - job.fetched.begin), static_cast<std::size_t>(length)});
   }
-  std::uint64_t told = 0;  // blocks before it
+  std::uint64_t told = 0;  // blocks before this number were reported
   for (const ReadRequest& request : job.requests) {
     const std::uint64_t last = (request.extent.offset + request.extent.length - 1) / block;
     for (std::uint64_t number = std::max(told, request.extent.offset / block); number <= last; ++number) {
@@ -364,6 +371,7 @@ void StoreEngine::State::settle(const StoreJob& job) {
   }
 }
 
+// Nothing enters the lists after `cancelled` is set under the exclusive lock, so one pass answers all that is left.
 void StoreEngine::State::cancel() noexcept {
   {
     const std::unique_lock lock(sending);

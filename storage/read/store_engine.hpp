@@ -1,4 +1,4 @@
-// Reads extents of objects in stores: neighbours in one request, with what the disk cache has taken from its disk.
+// Reads extents of objects in stores. Merges neighbours into one request, and reads cached blocks from the local disk.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,15 @@
 
 namespace penstock {
 
-/// Neighbours are joined into requests of so many bytes at most. A longer range is asked for in several, which come
-/// side by side.
+/// Maximum size of a merged request. A longer extent is split into several requests that run in parallel.
 inline constexpr std::uint64_t kLongestStoreRange = std::uint64_t{8} << 20;
 
-/// Files of the dataset that are no objects go to an engine of their own. Answers come from threads of the store, of
-/// that engine, or, where there is a cache, of this one.
+/// A separate engine reads those files of the dataset that are not objects. Threads of the store, of that engine or,
+/// with a cache, of this engine deliver the answers.
 class StoreEngine : public ReadEngine {
  public:
-  /// `local`: for files, null where there are none. `cache`: null without one. Throws Error: unsupported, where stores
-  /// cannot be read here; resource, where there is no thread for the cache.
+  /// `local`: engine for files; null if there are none. `cache`: null for none. Throws Error: unsupported, if this
+  /// build cannot read stores; resource, if no thread can be started for the cache.
   StoreEngine(const Dataset& dataset, const EngineOptions& options, OnRead on_read, std::unique_ptr<ReadEngine> local,
               std::shared_ptr<DiskCacheUse> cache);
   ~StoreEngine() override;
@@ -38,7 +37,7 @@ class StoreEngine : public ReadEngine {
   struct State;
   std::unique_ptr<ReadEngine> local_;
   std::shared_ptr<State> state_;  // shared with its threads
-  std::vector<Thread> threads_;   // of the cache
+  std::vector<Thread> threads_;   // serve jobs from the cache
   bool abandoned_ = false;
 };
 

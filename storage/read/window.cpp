@@ -17,14 +17,14 @@ std::size_t size_class(std::uint64_t size) {
 
 }  // namespace
 
-// To what is lent for `bytes`: a power of two, or of what would then be larger than the window, whole pages.
+// Returns the size of the buffer for `bytes`: a power of two or, if that exceeds the window, whole pages.
 std::uint64_t ReadWindow::rounded(std::uint64_t bytes) const {
   if (bytes > kLargest) throw Error::resource("there is no memory for " + std::to_string(bytes) + " bytes");
   const std::uint64_t size = std::bit_ceil(std::max(bytes, kSmallest));
   return size <= capacity_ ? size : rounded_up(bytes, kSmallest);
 }
 
-// Free buffers of other sizes go before memory beyond the capacity is mapped.
+// Drops free buffers of other sizes before memory beyond the capacity is mapped.
 void ReadWindow::drop_others(std::uint64_t size) {
   for (Kind& kind : kinds_) {
     while (reserved_ + size > capacity_ && !kind.free.empty()) {
@@ -58,7 +58,7 @@ std::byte* ReadWindow::take(std::uint64_t size) {
   return buffer;
 }
 
-// Moves only once nothing can fail any more.
+// Moves `memory` only after the last operation that may throw.
 std::byte* ReadWindow::lend(Memory&& memory) {
   std::byte* buffer = memory.data();
   const std::uint64_t size = memory.size();
@@ -74,7 +74,7 @@ std::byte* ReadWindow::try_acquire(std::uint64_t bytes) {
 }
 
 void ReadWindow::release(std::byte* buffer) noexcept {
-  Memory unmapped;  // when the lock is gone
+  Memory unmapped;  // unmapped after the lock is released
   {
     const std::scoped_lock lock(mutex_);
     auto lent = lent_buffers_.extract(buffer);
@@ -92,7 +92,7 @@ void ReadWindow::release(std::byte* buffer) noexcept {
 }
 
 void ReadWindow::wake() {
-  { const std::scoped_lock lock(mutex_); }  // a waiter has either seen the change or is waiting by now
+  { const std::scoped_lock lock(mutex_); }  // after this, a waiter has seen the change or is already waiting
   freed_.notify_all();
 }
 

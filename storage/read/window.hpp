@@ -1,4 +1,4 @@
-// The read window: bounded memory where bytes wait between the reader and the workers.
+// The read window: bounded memory that holds bytes between the reader and the workers.
 #pragma once
 
 #include <bit>
@@ -13,16 +13,16 @@
 
 namespace penstock {
 
-/// Buffers in sizes of powers of two from 4 KiB up, recycled by size, at most `capacity_bytes` of them lent out at once
-/// (or a single larger one, of whole pages, which is not kept).
+/// Buffers in powers of two from 4 KiB up, recycled by size. At most `capacity_bytes` are lent at once. The exception
+/// is a single larger buffer of whole pages, which is not kept.
 class ReadWindow {
  public:
   explicit ReadWindow(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
-  /// A buffer of at least `bytes`, if there is room now; null otherwise. Throws Error: resource, as acquire(), when the
-  /// system has no such memory; nothing is lent then.
+  /// Returns a buffer of at least `bytes` if there is room now, otherwise null. Throws Error: resource, as acquire(),
+  /// if the system has no such memory; no buffer is lent then.
   std::byte* try_acquire(std::uint64_t bytes);
-  /// Waits for room; null when stopped or once `cancelled` is true (looked at on every release and wake()).
+  /// Waits for room. Returns null if stopped or once `cancelled` is true (checked on every release and wake()).
   template <typename Cancelled>
   std::byte* acquire(std::uint64_t bytes, std::stop_token stop, Cancelled cancelled) {
     std::unique_lock lock(mutex_);
@@ -33,7 +33,7 @@ class ReadWindow {
   }
   void release(std::byte* buffer) noexcept;
   void wake();
-  std::uint64_t reserved() const;  ///< bytes of memory held, lent or not
+  std::uint64_t reserved() const;  ///< bytes of memory held, lent or free
 
  private:
   std::uint64_t rounded(std::uint64_t bytes) const;
@@ -44,14 +44,14 @@ class ReadWindow {
   void drop_others(std::uint64_t size);
 
   const std::uint64_t capacity_;
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all members below
   std::condition_variable_any freed_;
   struct Kind {
-    std::vector<Memory> free = {};  // has room for all there are
-    std::size_t all = 0;            // lent or free
+    std::vector<Memory> free = {};  // capacity for all buffers, so that release() does not allocate
+    std::size_t all = 0;            // number of lent and free buffers
   };
   std::unordered_map<std::byte*, Memory> lent_buffers_;
-  std::vector<Kind> kinds_;  // by log2 of their size
+  std::vector<Kind> kinds_;  // by log2 of the buffer size
   std::uint64_t lent_ = 0, reserved_ = 0;
 };
 

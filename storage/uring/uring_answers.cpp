@@ -1,4 +1,4 @@
-// Handles the ring's answers: it asks for the rest of short reads, and answers requests.
+// Handles the ring's completions: continues short reads, and answers requests.
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -67,7 +67,7 @@ void UringReader::into_destinations(UringRead& read, std::uint64_t bytes) {
   read.done += bytes;
   read.target.advance(bytes);
   if (read.target.full()) return finish(read, read.done, 0);
-  // O_DIRECT may stop anywhere at the file's end, and cannot go on from there.
+  // O_DIRECT may return any number of bytes at the end of the file, and cannot continue from an unaligned offset.
   if (read.open->direct_io() && read.done % read.open->offset_align != 0) return finish_with_pread(read);
   ask_again(read);
 }
@@ -75,7 +75,7 @@ void UringReader::into_destinations(UringRead& read, std::uint64_t bytes) {
 void UringReader::into_scratch(UringRead& read, std::uint64_t bytes) {
   const std::uint64_t align = read.open->offset_align;
   const std::uint64_t got = read.done / align * align + bytes;
-  if (got <= read.done) return finish_with_pread(read);  // the file's end, most likely: pread has the last word
+  if (got <= read.done) return finish_with_pread(read);  // most likely the end of the file; pread decides
   read.attempts = 0;
   read.done = got;
   if (read.aligned_begin + got < read.end) return ask_again(read);
@@ -89,7 +89,7 @@ void UringReader::ask_again(UringRead& read) {
   waiting_.push_front(&read);
 }
 
-// The file system took O_DIRECT at open and refuses it at read.
+// Some file systems accept O_DIRECT in open() but refuse it in read().
 void UringReader::read_buffered(UringRead& read) {
   if (const auto failure = caught([&] { read.open = core_->files.open_buffered(read.file, true); }))
     return fail(read, failure);
@@ -111,13 +111,13 @@ void UringReader::finish_with_pread(UringRead& read) {
   finish(read, end.bytes, end.errnum);
 }
 
-// `bytes` of the read are in their destinations, and no more will come.
+// Answers the read: `bytes` of it are in their destinations, and no more will follow.
 void UringReader::finish(UringRead& read, std::uint64_t bytes, int errnum) {
   if (read.split != nullptr) {
     const bool whole = read.begin + bytes >= read.end;
     answer_piece(read, whole ? nullptr : core_->failure_of(read.split->request.extent, errnum));
   } else if (errnum != 0 && read.requests.size() > 1) {
-    // A bad place in one request must not fail its neighbours: each is read again on its own.
+    // A bad sector in one request must not fail its neighbours, so each request is read again separately.
     while (!read.requests.empty()) {
       UringRead& alone = new_read({&read.requests.back(), 1});
       read.requests.pop_back();

@@ -28,7 +28,7 @@ UringEngine::UringEngine(std::shared_ptr<EngineCore> core, const EngineOptions& 
   }
 }
 
-// Waits until the thread has its ring.
+// Waits until the thread has set up its ring: a refusal is thrown here, and choose_engine() can fall back to pread.
 void UringEngine::start_reader(const EngineOptions& options, const AnswerFilter& filter) {
   auto reader = std::make_shared<UringReader>(core_, options, filter);
   auto ready = std::make_shared<std::promise<void>>();
@@ -59,7 +59,7 @@ bool UringEngine::stop(std::chrono::milliseconds grace) {
 
 void UringEngine::submit(std::span<const ReadRequest> requests) {
   core_->submit(requests, [this](std::span<const ReadRequest> admitted) {
-    // relaxed: only spreads submissions over the readers
+    // relaxed: only distributes submissions over the readers
     readers_[next_.fetch_add(1, std::memory_order_relaxed) % readers_.size()]->submit(admitted);
   });
 }

@@ -1,4 +1,4 @@
-// An engine that reads through io_uring, for data that is not in memory.
+// An engine that reads through io_uring. Use it for data that is not in memory.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,12 @@ namespace penstock {
 
 class UringReader;
 
-/// One ring per reader thread. A submission goes to one reader, which reads close requests as one and splits long ones.
+/// Runs one ring per reader thread. Each submission goes to one reader, which merges nearby requests and splits long
+/// ones.
 class UringEngine : public ReadEngine {
  public:
-  /// Throws Error: io, with the errno of io_uring_setup; resource, when a thread cannot be started;
-  /// unsupported, when built without liburing.
+  /// Throws Error: io, with the errno of io_uring_setup; resource, if a thread cannot be started; unsupported, if built
+  /// without liburing.
   UringEngine(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter = {});
   ~UringEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
@@ -35,9 +36,9 @@ class UringEngine : public ReadEngine {
   void start_reader(const EngineOptions& options, const AnswerFilter& filter);
 
   std::shared_ptr<EngineCore> core_;
-  std::vector<std::shared_ptr<UringReader>> readers_;  // shared with the threads, which a stuck read may keep
+  std::vector<std::shared_ptr<UringReader>> readers_;  // shared with the threads: a stuck read may outlive the engine
   std::vector<Thread> threads_;
-  std::atomic<std::size_t> next_{0};  // relaxed: only spreads submissions over the readers
+  std::atomic<std::size_t> next_{0};  // relaxed: only distributes submissions over the readers
   bool abandoned_ = false;
 };
 

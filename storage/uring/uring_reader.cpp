@@ -12,13 +12,14 @@
 namespace penstock {
 namespace {
 
-// What an answer belongs to: a read's address, or one of these.
+// Value of user_data in a completion: the address of an UringRead, or one of these.
 constexpr std::uint64_t kWake = 0, kCancel = 1;
 
-constexpr std::size_t kAlignSlack = 128 << 10;  // what alignment adds to a read at both ends
+constexpr std::size_t kAlignSlack = 128 << 10;  // bytes that alignment adds to a read at both ends
 constexpr std::size_t kLargeBuffers = 24;
 
-// One more of `all`, that is spare: spare ones come back without any memory being needed.
+// Adds a spare element to `all`. `spare` always has capacity for every element, so returning one needs no memory and
+// recycle() can be noexcept.
 template <typename T>
 void add_spare(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& spare) {
   if (spare.capacity() <= all.size()) spare.reserve(2 * all.size() + 1);
@@ -39,6 +40,7 @@ void UringReader::wake() {
   }
 }
 
+// Wakes the thread only if `incoming_` was empty: otherwise an earlier submission has already done so.
 void UringReader::submit(std::span<const ReadRequest> requests) {
   std::unique_lock lock(mutex_);
   if (broken_ != 0) {
@@ -58,6 +60,7 @@ bool UringReader::broken() {
   return broken_ != 0;
 }
 
+// The thread makes and destroys its ring, because IORING_SETUP_SINGLE_ISSUER binds a ring to one thread.
 void UringReader::run(const std::stop_token& stop, std::promise<void>& ready) {
   try {
     ring_.emplace(options_.depth + 2);  // the reads, the eventfd and a cancellation
@@ -96,6 +99,8 @@ void UringReader::listen() {
   listening_ = true;
 }
 
+// `reading_` marks the part of `taken_` that reads in `reads_` answer. If memory runs out, fail_all() answers the rest
+// directly. Therefore each request is answered exactly once.
 void UringReader::take_over() {
   taken_.clear();
   reading_ = 0;
@@ -115,7 +120,7 @@ void UringReader::take_over() {
   }
 }
 
-// Cuts at multiples of kSplitBytes of the file, so that O_DIRECT pieces do not overlap.
+// Cuts at file offsets that are multiples of kSplitBytes, so that O_DIRECT pieces do not overlap.
 void UringReader::split(const ReadRequest& request) {
   if (spare_splits_.empty()) add_spare(splits_, spare_splits_);
   SplitRequest& whole = *spare_splits_.back();
@@ -135,6 +140,8 @@ void UringReader::split(const ReadRequest& request) {
   }
 }
 
+// A read is in use if and only if `requests` is not empty: the last step that may throw fills them, and recycle()
+// clears them.
 UringRead& UringReader::new_read(std::span<const ReadRequest> requests) {
   if (spare_.empty()) add_spare(reads_, spare_);
   UringRead& read = *spare_.back();
@@ -144,7 +151,7 @@ UringRead& UringReader::new_read(std::span<const ReadRequest> requests) {
   read.begin = first.offset;
   read.end = last.offset + last.length;
   read.target.assign(requests, bin_);
-  read.requests.assign(requests.begin(), requests.end());  // the last that may fail
+  read.requests.assign(requests.begin(), requests.end());  // the last step that may throw
   spare_.pop_back();
   read.split = nullptr;
   read.open_direct = true;
@@ -158,11 +165,12 @@ void UringReader::start_waiting() {
     UringRead& read = *waiting_.front();
     waiting_.pop_front();
     if (start(read)) continue;
-    waiting_.push_front(&read);  // scratch comes back with the reads in flight
+    waiting_.push_front(&read);  // scratch is returned by the reads in flight
     return;
   }
 }
 
+// The first read of a file opens it through the ring. Later reads of that file wait in `opening_`.
 bool UringReader::start(UringRead& read) {
   if (!read.open) read.open = core_->files.find_open(read.file);
   if (read.open) return ask_read(read);
@@ -198,6 +206,8 @@ bool UringReader::ask_read(UringRead& read) {
   std::uint64_t offset = 0;
   io_uring_sqe* sqe = ring_->entry();
   if (!read.scratch.empty()) {
+    // After a short read `done` may be unaligned, so the read continues at the last aligned offset and repeats a few
+    // bytes.
     const std::uint64_t from = read.done / align * align;
     offset = read.aligned_begin + from;
     read.asked = read.aligned_end - offset;
@@ -217,7 +227,7 @@ bool UringReader::ask_read(UringRead& read) {
   return true;
 }
 
-// An aligned request with an aligned destination needs no scratch; false when one is needed and none is free.
+// Returns false if scratch is required but none is free. An aligned request with an aligned destination needs none.
 bool UringReader::take_scratch(UringRead& read, std::uint64_t align) {
   if (!read.scratch.empty()) return true;
   const auto memory = reinterpret_cast<std::uintptr_t>(read.requests.front().destination);
@@ -258,12 +268,13 @@ bool UringReader::wait() {
   return true;
 }
 
-// Nothing may write into a destination once the thread is gone.
+// Waits for every operation: the kernel must not write to a destination after the thread has ended.
 void UringReader::drain() {
   draining_ = true;
   if (in_flight_ != 0) {
     io_uring_sqe* sqe = ring_->entry();
-    io_uring_prep_cancel64(sqe, 0, IORING_ASYNC_CANCEL_ANY);  // before Linux 5.19 refused: then the reads just end
+    io_uring_prep_cancel64(sqe, 0, IORING_ASYNC_CANCEL_ANY);  // refused before Linux 5.19: the reads then run to their
+                                                              // end
     io_uring_sqe_set_data64(sqe, kCancel);
   }
   if (listening_) wake();
@@ -271,13 +282,15 @@ void UringReader::drain() {
   }
 }
 
-// Memory ran out on the way: every read under way is over, and fails; those that come later are served again.
+// Called when memory ran out. Fails all current reads; the loop then serves later requests as usual.
 void UringReader::begin_anew(const std::exception_ptr& failure) {
   drain();
   draining_ = false;
   fail_all(failure);
 }
 
+// The ring itself failed, so reads inside it may still write to their destinations. broken() reports this, and the
+// engine counts as abandoned.
 void UringReader::give_up(int errnum) {
   std::vector<ReadRequest> incoming;
   {

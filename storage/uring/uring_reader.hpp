@@ -1,4 +1,4 @@
-// The thread of one ring: it takes requests, merges and splits them, keeps the ring full, and answers.
+// The thread of one ring: takes requests, merges and splits them, keeps the ring full, and answers.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,15 @@
 
 namespace penstock {
 
-/// A request longer than one read: its pieces are read side by side, and the last one answers.
+/// A request longer than one read. Its pieces are read in parallel, and the last one to finish answers.
 struct SplitRequest {
   ReadRequest request{};
   std::uint64_t pieces_left = 0;
-  std::exception_ptr failure;  // of the piece that failed first
+  std::exception_ptr failure;  // of the first piece that failed
 };
 
-/// One read on its way through the ring: its file is opened where it is not open yet, then asked until all is there.
+/// One read in progress: its file is opened if necessary, then the ring reads until the range is complete. Its address
+/// is the user_data of its operations, so a read is never freed or reused while an operation is in flight.
 ///
 ///   file bytes     ......[gap, begin .............. end, gap).......
 ///   buffered       read from begin + done into the requests' own destinations
@@ -38,18 +39,18 @@ struct SplitRequest {
 struct UringRead {
   std::uint32_t file = 0;
   std::uint64_t begin = 0, end = 0;
-  std::vector<ReadRequest> requests;     // sorted, disjoint; one when split
-  SplitRequest* split = nullptr;         // set when this is one piece of a request
-  std::shared_ptr<const OpenFile> open;  // null until the ring has opened it
-  std::string path;                      // while it does
+  std::vector<ReadRequest> requests;     // sorted, disjoint; a single one if split; empty: spare
+  SplitRequest* split = nullptr;         // set if this is a piece of a larger request
+  std::shared_ptr<const OpenFile> open;  // null until the ring has opened the file
+  std::string path;                      // must live until the open completes
   std::chrono::steady_clock::time_point asked_open{};
-  bool open_direct = true;  // with O_DIRECT, if that is asked for
+  bool open_direct = true;  // use O_DIRECT if the options request it
   ReadVector target;
-  std::uint64_t done = 0;   // bytes from begin; O_DIRECT: from aligned_begin
+  std::uint64_t done = 0;   // bytes from begin; with scratch: from aligned_begin
   std::uint64_t asked = 0;  // bytes of the read in flight
   std::span<std::byte> scratch;
   std::uint64_t aligned_begin = 0, aligned_end = 0;
-  unsigned attempts = 0;  // EAGAIN in a row
+  unsigned attempts = 0;  // consecutive EAGAIN answers
 };
 
 class UringReader {
@@ -57,10 +58,10 @@ class UringReader {
   UringReader(std::shared_ptr<EngineCore> core, const EngineOptions& options, AnswerFilter filter);
   UringReader(UringReader&&) = delete;
 
-  /// The thread's body. Sets `ready` to nothing, or to the Error with which the ring was refused.
+  /// The thread's body. Fulfils `ready`, or sets it to the Error of a refused ring.
   void run(const std::stop_token& stop, std::promise<void>& ready);
-  bool broken();                                       ///< the ring failed: reads that were in it may still write
-  void submit(std::span<const ReadRequest> requests);  ///< from any thread; requests are admitted already
+  bool broken();                                       ///< the ring failed: its reads may still write
+  void submit(std::span<const ReadRequest> requests);  ///< from any thread; requests are already admitted
   void wake();                                         ///< from any thread
 
  private:
@@ -71,7 +72,7 @@ class UringReader {
   void split(const ReadRequest& request);
   UringRead& new_read(std::span<const ReadRequest> requests);
   void start_waiting();
-  bool start(UringRead& read);  // false: no scratch free
+  bool start(UringRead& read);  // false: no scratch is free
   void ask_open(UringRead& read);
   bool ask_read(UringRead& read);
   bool take_scratch(UringRead& read, std::uint64_t align);
@@ -81,7 +82,7 @@ class UringReader {
   void give_up(int errnum);
   void fail_all(const std::exception_ptr& failure) noexcept;
 
-  // uring_answers.cpp: from the ring's answers to answered requests
+  // uring_answers.cpp: from completions to answered requests
   void completed(UringRead& read, std::int64_t answer);
   void opened(UringRead& read, std::int64_t answer);
   void failed_answer(UringRead& read, int errnum);
@@ -98,26 +99,26 @@ class UringReader {
   const std::shared_ptr<EngineCore> core_;
   const EngineOptions options_;
   const AnswerFilter filter_;
-  const Descriptor wake_;  // eventfd: a read of it stays in the ring, so that one wait serves requests and answers
+  const Descriptor wake_;  // eventfd; the ring always reads it, so that one wait covers requests and completions
 
   std::mutex mutex_;  // guards incoming_ and broken_
   std::vector<ReadRequest> incoming_;
-  int broken_ = 0;  // errno with which the ring failed for good
+  int broken_ = 0;  // errno of the ring's permanent failure
 
-  // The rest belongs to the thread.
+  // Only the thread uses the members below.
   std::optional<UringRing> ring_;
   std::optional<ScratchPool> scratch_;
   std::vector<std::byte> bin_;
-  std::uint64_t wakes_ = 0;  // where the eventfd is read to
+  std::uint64_t wakes_ = 0;  // destination of the eventfd read
   std::vector<ReadRequest> taken_;
-  std::size_t reading_ = 0;  // of taken_: those that a read of reads_ answers
+  std::size_t reading_ = 0;  // end of the part of taken_ that reads_ answers
   std::vector<MergedRead> merged_;
   std::unordered_map<std::uint32_t, std::vector<UringRead*>> opening_;  // file -> reads that wait for it
-  std::deque<UringRead*> waiting_;                                      // for room in the ring, or scratch
-  std::vector<std::unique_ptr<UringRead>> reads_;                       // all there are; without requests: spare
-  std::vector<UringRead*> spare_;                                       // has room for all
+  std::deque<UringRead*> waiting_;                                      // for room in the ring, or for scratch
+  std::vector<std::unique_ptr<UringRead>> reads_;                       // all reads; those without requests are spare
+  std::vector<UringRead*> spare_;                                       // capacity for all of reads_
   std::vector<std::unique_ptr<SplitRequest>> splits_;
-  std::vector<SplitRequest*> spare_splits_;  // likewise
+  std::vector<SplitRequest*> spare_splits_;  // capacity for all of splits_
   unsigned in_flight_ = 0;
   bool listening_ = false;
   bool draining_ = false;

@@ -1,9 +1,9 @@
-// Tells whether this system lets a process use io_uring.
+// Checks whether this system allows a process to use io_uring.
 #pragma once
 
 namespace penstock {
 
-/// 0 when a ring can be set up here, otherwise the errno of the refusal; ENOSYS when built without liburing.
+/// Returns 0 if a ring can be set up, otherwise the errno of the refusal; ENOSYS if built without liburing.
 int uring_refusal();
 
 }  // namespace penstock

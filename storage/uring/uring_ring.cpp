@@ -7,7 +7,7 @@
 namespace penstock {
 
 int try_ring(unsigned in_flight, io_uring& ring) {
-  // Linux 6.1 has all of the first line, 5.19 the second, 5.5 the last; older ones answer EINVAL.
+  // Linux 6.1 supports the first line, 5.19 the second and 5.5 the third. Older kernels return EINVAL.
   constexpr unsigned kFlags[] = {
       IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL,
       IORING_SETUP_COOP_TASKRUN | IORING_SETUP_CQSIZE,

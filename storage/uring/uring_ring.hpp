@@ -1,27 +1,27 @@
-// A ring, set up with the best flags that the kernel takes.
+// A ring, set up with the best flags that the kernel supports.
 #pragma once
 
 #include <liburing.h>
 
 namespace penstock {
 
-/// Must be used, and destroyed, by the thread that made it.
+/// One thread must make, use and destroy it.
 class UringRing {
  public:
-  /// A ring for `in_flight` operations. Throws Error: io, with the errno of io_uring_setup.
+  /// Sets up a ring for `in_flight` operations. Throws Error: io, with the errno of io_uring_setup.
   explicit UringRing(unsigned in_flight);
   ~UringRing() { io_uring_queue_exit(&ring_); }
   UringRing(UringRing&&) = delete;
 
   io_uring* get() { return &ring_; }
-  /// An empty entry. Submits what is queued when there is no room.
+  /// Returns an empty entry. Submits the queued entries first if there is no room.
   io_uring_sqe* entry();
 
  private:
   io_uring ring_{};
 };
 
-/// 0 when a ring can be set up here, otherwise the errno of the refusal.
+/// Returns 0 if a ring can be set up, otherwise the errno of the refusal.
 int try_ring(unsigned in_flight, io_uring& ring);
 
 }  // namespace penstock
