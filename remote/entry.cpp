@@ -12,7 +12,7 @@ namespace {
 RemoteStore* the_store = nullptr;
 
 RemoteStore& make_the_store() {
-  the_store = new RemoteStore;  // for ever: threads may outlive static objects
+  the_store = new RemoteStore;  // never deleted: threads may outlive static objects
   ::pthread_atfork([] { the_store->hold_for_fork(); }, [] { the_store->let_go(); },
                    [] {
                      the_store->begin_child();
@@ -25,9 +25,9 @@ void end_the_store() {
   the_store->end();
 }
 
-// Before OpenSSL takes itself down, while requests are under way: what is registered last comes first.
+// Runs before OpenSSL's own cleanup while requests may be in flight: handlers run in reverse order of registration.
 void end_with_the_process() {
-  static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CRYPTO_STRINGS, nullptr));  // registers its own end
+  static_cast<void>(::OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CRYPTO_STRINGS, nullptr));  // registers OpenSSL's cleanup
   static_cast<void>(std::atexit(end_the_store));
 }
 

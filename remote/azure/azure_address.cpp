@@ -35,7 +35,8 @@ AzureAddress azure_address(const std::string& address) {
   const std::size_t at = first.find('@');
   if (at != std::string_view::npos) {
     parts.container = first.substr(0, at);
-    // The account is all before the first dot: the rest names a service and the cloud, of which there is one here.
+    // The account is the part before the first dot. The rest names a service and the cloud, of which only one is
+    // supported.
     parts.account = first.substr(at + 1, first.find('.', at) - at - 1);
   } else if (const auto account = variable("AZURE_STORAGE_ACCOUNT"); account && *account != first) {
     parts.account = *account;

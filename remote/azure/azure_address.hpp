@@ -1,4 +1,4 @@
-// Addresses of blobs.
+// Addresses of Azure blobs.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 namespace penstock {
 
 struct AzureAddress {
-  std::string account;  ///< empty: AZURE_STORAGE_ENDPOINT alone says where
+  std::string account;  ///< empty: only AZURE_STORAGE_ENDPOINT names the place
   std::string container;
-  std::string blob;  ///< of a folder without a slash at its end
+  std::string blob;  ///< without a trailing slash if it names a folder
 };
 
-/// az:// alone, or abfs:// or abfss://.
+/// Returns true for az://, abfs:// and abfss://.
 bool is_azure_address(std::string_view address);
 
-/// "az://container@account/blob" and "abfss://container@account.dfs.core.windows.net/blob"; "az://container/blob" with
-/// AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_ENDPOINT, else "az://account/container/blob". What stands behind "?" is left
-/// out. Throws Error: invalid_argument.
+/// Parses "az://container@account/blob" and "abfss://container@account.dfs.core.windows.net/blob". Without an account
+/// in the address: "az://container/blob" if AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_ENDPOINT is set, otherwise
+/// "az://account/container/blob". Drops the query after "?". Throws Error: invalid_argument.
 AzureAddress azure_address(const std::string& address);
 
 }  // namespace penstock

@@ -22,12 +22,12 @@ std::string random_digits() {
   return text;
 }
 
-/// A blob that is written whole, or by blocks.
-/// Every body goes out with its MD5 where there is one. Blocks that are abandoned are nothing that anyone sees; Azure
-/// throws them away after a week, and has no request for it.
+/// Writes a blob whole or in blocks.
+/// Sends every body with its MD5 if the system supports MD5. Abandoned blocks are invisible; Azure discards them after
+/// a week and has no request to do it earlier.
 class AzureBlocks : public PartStore {
  public:
-  /// `dialect` and `transport` outlive it.
+  /// `dialect` and `transport` must outlive it.
   AzureBlocks(AzureRequests& dialect, Transport& transport, const std::string& address, bool if_absent);
 
   ObjectInfo put_whole(std::span<const std::byte> bytes) override;
@@ -44,7 +44,7 @@ class AzureBlocks : public PartStore {
   Transport& transport_;
   const std::string address_;
   const bool if_absent_;
-  const std::string own_;  // in the names of blocks: others may write blocks of the same blob
+  const std::string own_;  // part of the names of blocks: others may write blocks of the same blob
 };
 
 AzureBlocks::AzureBlocks(AzureRequests& dialect, Transport& transport, const std::string& address, bool if_absent)
@@ -116,7 +116,7 @@ ListedPage parse_azure_page(const std::string& body, const std::string& prefix) 
       const auto size = told == nullptr ? std::nullopt : parse_digits(told->text_of("Content-Length"));
       if (!size) throw Error::corrupt("the listing has a blob without a size");
       if (!is_name_in_folder(name)) continue;
-      // Quoted in headers, and in listings not.
+      // Headers quote ETags; listings do not.
       std::string etag(told->text_of("Etag"));
       if (!etag.empty() && !etag.starts_with('"')) etag = '"' + etag + '"';
       const auto modified = parse_http_date(told->text_of("Last-Modified"));
@@ -159,7 +159,7 @@ std::vector<ListedObject> AzureDialect::list(Transport& transport, const std::st
 }
 
 std::unique_ptr<ObjectUpload> AzureDialect::upload(Transport& transport, const std::string& address, bool if_absent) {
-  find(address);  // throws where it names no blob
+  find(address);  // throws if it does not name a blob
   return std::make_unique<PartUpload>(std::make_unique<AzureBlocks>(*this, transport, address, if_absent));
 }
 

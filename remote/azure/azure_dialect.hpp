@@ -1,4 +1,4 @@
-// Azure's blobs: reading, listing, writing, removing.
+// Azure Blob Storage: reads, lists, writes and removes.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace penstock {
 
-/// One page of an answer to List Blobs. `prefix` is what was asked for, with its slash. Throws Error: corrupt.
+/// Parses one page of an answer to List Blobs. `prefix` is the requested prefix, with its slash. Throws Error: corrupt.
 ListedPage parse_azure_page(const std::string& body, const std::string& prefix);
 
-/// All pages, in order of names. Throws Error: io, corrupt, naming `address`, which names the folder `folder`.
+/// Returns all pages, sorted by name. Throws Error: io, corrupt, naming `address`, which is the address of `folder`.
 std::vector<ListedObject> list_container(AzureRequests& dialect, Transport& transport, const std::string& address,
                                          const std::string& folder);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kAzureVersion = "x-ms-version: 2021-12-02";
 constexpr std::size_t kMostSas = 1000;
 
-// Without "?" before it. Throws Error: invalid_argument, for what no URL holds.
+// Removes a leading "?". Throws Error: invalid_argument, if it contains characters that a URL cannot contain.
 std::string checked_sas(std::string sas) {
   if (sas.starts_with('?')) sas.erase(0, 1);
   const bool fits = std::ranges::all_of(sas, [](unsigned char c) { return c > 32 && c < 127 && c != '#'; });
@@ -29,7 +29,7 @@ AzureAddress blob_address(const std::string& address) {
   return parts;
 }
 
-// Code of an answer, also of one to HEAD.
+// Returns the error code of an answer. Answers to HEAD have it only in a header.
 std::string azure_code(const HttpResponse& response) {
   const std::string_view header = response.header("x-ms-error-code");
   return header.empty() ? store_error(response.body).code : std::string(header.substr(0, 60));
@@ -56,7 +56,7 @@ std::string AzureRequests::admit(const std::string& address) {
 std::string AzureRequests::sas_of(const std::string& address) {
   {
     const std::lock_guard lock(mutex_);
-    // The nearest folder that one was given for.
+    // Uses the SAS of the nearest enclosing folder.
     std::string above = address;
     while (!above.empty() && !sas_.empty()) {
       for (const std::string& name : {above, above + "/"})
@@ -100,7 +100,7 @@ HttpRequest AzureRequests::read_range(const StoredObject& object, std::uint64_t 
 
 Meaning AzureRequests::meaning(const HttpResponse& response) const {
   const std::string code = response.status >= 400 ? azure_code(response) : "";
-  if (response.status == 401) return Meaning::refused;  // nothing here could be renewed
+  if (response.status == 401) return Meaning::refused;  // there is nothing that could be renewed
   if (response.status == 404)
     return code == "ContainerNotFound" || code == "ResourceNotFound" ? Meaning::refused : Meaning::absent;
   if (response.status == 409) return code == "BlobAlreadyExists" ? Meaning::exists : Meaning::refused;
@@ -123,7 +123,7 @@ std::string AzureRequests::access(const std::string& address) {
 std::string AzureRequests::reason(const HttpResponse& response) const {
   const StoreError error = store_error(response.body);
   std::string text = azure_code(response);
-  // Messages about signatures repeat what was signed.
+  // Messages about signatures repeat the signed text, so they are not shown.
   if (!error.message.empty() && text != "AuthenticationFailed") text += (text.empty() ? "" : ": ") + error.message;
   if (response.status == 401 || response.status == 403 || response.status == 409) {
     const bool allowed = variable("AZURE_STORAGE_SAS_TOKEN").has_value();

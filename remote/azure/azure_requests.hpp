@@ -1,4 +1,4 @@
-// How Azure's blobs are asked. Source: Azure, "Blob service REST API", version 2021-12-02.
+// Requests to Azure Blob Storage. Source: Azure, "Blob service REST API", version 2021-12-02.
 #pragma once
 
 #include <map>
@@ -13,9 +13,9 @@
 
 namespace penstock {
 
-/// The SAS is that behind "?" of an address, of it and those below, else AZURE_STORAGE_SAS_TOKEN; none: requests are
-/// anonymous. AZURE_STORAGE_ENDPOINT ("http://127.0.0.1:10000/devstoreaccount1") stands in the place of the account's
-/// own.
+/// A shared access signature (SAS) after "?" of an address applies to that address and those below it. Otherwise
+/// AZURE_STORAGE_SAS_TOKEN is used; without it requests are anonymous. AZURE_STORAGE_ENDPOINT
+/// ("http://127.0.0.1:10000/devstoreaccount1") replaces the endpoint of the account.
 class AzureRequests : public Dialect {
  public:
   bool speaks(std::string_view address) const override;
@@ -30,14 +30,14 @@ class AzureRequests : public Dialect {
   std::vector<std::string> secrets() const override;
   std::string access(const std::string& address) override;
 
-  /// A request of a blob, or of its container where `of_container`.
+  /// Makes a request for a blob, or for its container if `of_container`.
   HttpRequest request(HttpMethod method, const std::string& address, bool of_container, const Query& query = {},
                       std::span<const std::byte> body = {});
 
  private:
   std::string sas_of(const std::string& address);
 
-  mutable std::mutex mutex_;                // guards what follows
+  mutable std::mutex mutex_;                // guards the members below
   std::map<std::string, std::string> sas_;  // by address
 };
 

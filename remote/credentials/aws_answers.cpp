@@ -13,7 +13,7 @@ namespace {
 
 Found<AwsKeys> checked_keys(AwsKeys keys, std::string_view expiration, const std::string& origin) {
   if (keys.id.empty() || keys.secret.empty()) throw Error(ErrorKind::io, origin + " gave no keys");
-  // They go into headers, where a line's end would begin another one.
+  // Keys are sent in headers. A line break in a key would begin another header.
   if (!is_printable(keys.id) || !is_printable(keys.secret) || !is_printable(keys.token))
     throw Error(ErrorKind::io, origin + " gave keys with characters that no header holds");
   Found<AwsKeys> found{std::move(keys), {}, origin};
@@ -75,7 +75,7 @@ std::string sts_reason(std::string_view text) {
     const XmlElement root = parse_xml(text);
     const XmlElement* const error = anywhere(root, "Error");
     if (error == nullptr) return {};
-    // The code alone: a message may repeat the token that was sent.
+    // Only the code: a message may repeat the token that was sent.
     return one_line(std::string(error->text_of("Code")).substr(0, 100));
   } catch (const Error&) {
     return {};

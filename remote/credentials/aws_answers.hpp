@@ -1,4 +1,4 @@
-// What services and programs answer that give keys of AWS.
+// Parses the answers of services and programs that provide AWS keys.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace penstock {
 
-/// JSON with AccessKeyId, SecretAccessKey, Expiration, and the token under `token_name`. Throws Error: io, naming
-/// `origin`, which tells nothing of the text.
+/// Parses JSON with AccessKeyId, SecretAccessKey, Expiration, and the token under `token_name`. Throws Error: io,
+/// naming `origin` but not the text.
 Found<AwsKeys> keys_of_json(std::string_view text, std::string_view token_name, const std::string& origin);
 
-/// XML of STS: the element Credentials, anywhere in it. Throws Error as above.
+/// Parses XML of STS: the element Credentials, at any level. Throws as above.
 Found<AwsKeys> keys_of_sts(std::string_view text, const std::string& origin);
 
-/// "AccessDenied: why" of an answer of STS that is an error; empty: it is none.
+/// Returns "AccessDenied: why" for an error answer of STS; empty if it is not an error.
 std::string sts_reason(std::string_view text);
 
 }  // namespace penstock

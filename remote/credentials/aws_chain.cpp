@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 20s;  // of services that must answer
+constexpr auto kPatience = 20s;  // for services that must answer
 
 std::span<const std::byte> body_of(const std::string& text) {
   return std::as_bytes(std::span(text));
@@ -57,14 +57,14 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-// What a header may hold: else a file's line would be a header of its own.
+// Rejects characters that a header cannot contain. Otherwise a line of the file would become a separate header.
 void require_header_value(const std::string& value, const std::string& origin) {
   for (const char c : value)
     if (static_cast<unsigned char>(c) < 32 || c == 127)
       throw Error::invalid_argument(origin + ": the token has a character that no header holds");
 }
 
-// As AWS's tools allow: else whoever sets a variable could send the token anywhere.
+// Allows the same hosts as AWS's tools. Otherwise anybody who can set a variable could send the token to any host.
 bool is_of_machine(const std::string& url) {
   if (url.starts_with("https://")) return true;
   const std::string host = host_of(url);
@@ -82,7 +82,7 @@ int whole_number(const char* name, int otherwise) {
 
 using AwsFound = Found<AwsKeys>;
 
-constexpr int kMostSources = 4;  // profiles that name one another
+constexpr int kMostSources = 4;  // limit on profiles that refer to each other
 
 std::optional<AwsFound> keys_of_environment() {
   const auto id = variable("AWS_ACCESS_KEY_ID");
@@ -100,7 +100,7 @@ std::string aws_region(const Profile* profile) {
 AwsFound keys_of_process(const std::string& command, const std::string& origin) {
   try {
     return keys_of_json(output_of(words_of(command), std::chrono::seconds(60)), "SessionToken", origin);
-  } catch (const Error& error) {  // the command may hold secrets, and is not shown
+  } catch (const Error& error) {  // the command may contain secrets, so it is not shown
     if (error.cause().starts_with(origin)) throw;
     throw Error(error.kind(), origin + ": " + error.cause());
   }
@@ -124,7 +124,7 @@ AwsFound keys_of_profiles_role(const KeyRequest& ask, const Profiles& profiles, 
   std::optional<AwsFound> source;
   if (const auto source_name = setting(&profile, "source_profile")) {
     const Profile* const named = profiles.find(*source_name);
-    // A profile may be its own source, with keys beside the role.
+    // A profile may be its own source, with keys next to the role.
     if (*source_name == name) {
       const auto id = setting(&profile, "aws_access_key_id");
       const auto secret = setting(&profile, "aws_secret_access_key");
@@ -269,7 +269,7 @@ std::optional<Found<AwsKeys>> keys_of_machine(const KeyRequest& ask) {
   HttpResponse token;
   try {
     token = ask(origin, for_token, patience, attempts);
-  } catch (const Error&) {  // another cloud's machine, or none's
+  } catch (const Error&) {  // a machine of another cloud, or of none
     return std::nullopt;
   }
   if (token.status != 200 || token.body.empty()) return std::nullopt;

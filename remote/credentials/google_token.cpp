@@ -22,7 +22,7 @@ using TokenFound = Found<std::string>;
 constexpr const char* kGoogleScope = "https://www.googleapis.com/auth/devstorage.read_write";
 constexpr const char* kGoogleTokens = "https://oauth2.googleapis.com/token";
 
-// Texts and numbers of a JSON object, as texts.
+// Returns the strings and integers of a JSON object as strings.
 std::map<std::string, std::string> members_of(const std::string& text, const std::string& origin) {
   std::map<std::string, std::string> members;
   try {

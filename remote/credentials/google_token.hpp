@@ -1,4 +1,4 @@
-// Where Google's tools look for a token.
+// Finds a token in the places where Google's tools look.
 #pragma once
 
 #include <string>
@@ -8,14 +8,16 @@
 
 namespace penstock {
 
-/// Looks, in this order, at
-/// - PENSTOCK_ANONYMOUS: none is wanted;
+/// Searches, in this order:
+/// - PENSTOCK_ANONYMOUS: requests carry no token;
 /// - GOOGLE_OAUTH_ACCESS_TOKEN, CLOUDSDK_AUTH_ACCESS_TOKEN;
-/// - the file GOOGLE_APPLICATION_CREDENTIALS, or what `gcloud auth application-default login` wrote: of a user (by its
-///   refresh token) or of a service account (by a claim that its key signs);
-/// - the metadata service of the machine, which has a second to answer (with STORAGE_EMULATOR_HOST only where
-/// GCE_METADATA_HOST names it). None found: no secret. Throws Error: io, invalid_argument, unsupported (files of other
-/// kinds), for what was asked for by name and cannot be had; it tells where, and nothing that is secret.
+/// - the file GOOGLE_APPLICATION_CREDENTIALS, or the file that `gcloud auth application-default login` wrote: of a user
+///   (by refresh token) or of a service account (by a claim that its key signs);
+/// - the metadata service of the machine, which has one second to answer (with STORAGE_EMULATOR_HOST only if
+///   GCE_METADATA_HOST names it).
+///
+/// If nothing is found, the result has no secret. If an explicitly configured source fails, throws Error: io;
+/// invalid_argument; unsupported (other kinds of files). The message names the source and contains no secrets.
 Found<std::string> find_google_token(const KeyRequest& ask);
 
 }  // namespace penstock

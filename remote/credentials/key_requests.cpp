@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Plain HTTP: what an answer says is for whoever asked.
+// Plain HTTP: the caller interprets the answers.
 class KeyDialect : public Dialect {
  public:
   bool speaks(std::string_view) const override { return false; }
@@ -18,7 +18,7 @@ class KeyDialect : public Dialect {
   Meaning meaning(const HttpResponse& response) const override {
     return response.status >= 500 || response.status == 429 ? Meaning::again : Meaning::refused;
   }
-  std::string reason(const HttpResponse&) const override { return {}; }  // bodies may hold what was asked for
+  std::string reason(const HttpResponse&) const override { return {}; }  // bodies may contain the credentials
 };
 
 }  // namespace

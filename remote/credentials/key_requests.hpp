@@ -1,4 +1,4 @@
-// Requests for credentials: small, to few, and with little patience.
+// Sends requests for credentials: small, few, and with short deadlines.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,15 @@
 
 namespace penstock {
 
-/// Sends a request of `name` ("AWS STS", for errors) and gives its answer, of any status below 500 but 429. Throws
-/// Error: io, where none comes in time, which tells nothing of headers or bodies.
+/// Sends a request of `name` ("AWS STS", for errors) and returns its answer, with any status below 500 except 429.
+/// Throws Error: io, if no answer arrives in time. The message contains no headers or bodies.
 using KeyRequest = std::function<HttpResponse(const std::string& name, const HttpRequest& request,
                                               std::chrono::milliseconds deadline, unsigned attempts)>;
 
-/// By `transport`, which outlives it.
+/// Sends through `transport`, which must outlive the result.
 KeyRequest key_requests(Transport& transport);
 
-/// "a=1&b=2" as forms are posted.
+/// Encodes form fields as "a=1&b=2".
 std::string form_of(std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
 
 }  // namespace penstock

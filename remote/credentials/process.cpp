@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostOutput = 1 << 20;
 
-// False: the deadline came first.
+// Returns false if the deadline passes first.
 bool is_readable_by(int fd, std::chrono::steady_clock::time_point deadline) {
   while (true) {
     require_uninterrupted();
@@ -34,7 +34,7 @@ bool is_readable_by(int fd, std::chrono::steady_clock::time_point deadline) {
   }
 }
 
-// A started program: ended and waited for with this object.
+// A child process; the destructor kills it and waits for it.
 class Child {
  public:
   Child(const std::vector<std::string>& words, int output) {
@@ -45,7 +45,7 @@ class Child {
     ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    // A group of its own, so that what it starts ends with it; and no signal blocked or ignored.
+    // A separate process group, so that the program's own children are killed with it. No signal is blocked or ignored.
     sigset_t signals;
     sigset_t none;
     ::sigfillset(&signals);
@@ -72,14 +72,15 @@ class Child {
     wait();
   }
 
-  // False: it goes on. Kernels before 5.3 cannot tell, and the program is waited for.
+  // Returns false if the program is still running. Kernels before 5.3 have no pidfd_open, so the caller waits without a
+  // limit.
   bool ends_by(std::chrono::steady_clock::time_point deadline) const {
     const Descriptor end(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     if (end.get() < 0) return true;
     return is_readable_by(end.get(), deadline);
   }
 
-  // 0 where it ended well, or where the process lets nobody wait for its children.
+  // Returns 0 on success, or if this process ignores SIGCHLD and its children cannot be waited for.
   int wait() {
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0)
@@ -99,7 +100,7 @@ class Child {
 
 std::vector<std::string> words_of(std::string_view command) {
   std::vector<std::string> words;
-  bool inside = false;  // a word, which may be empty between quotes
+  bool inside = false;  // inside a word, which may be empty between quotes
   char quote = '\0';
   for (std::size_t i = 0; i < command.size(); ++i) {
     const char c = command[i];

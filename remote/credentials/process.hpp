@@ -1,4 +1,4 @@
-// Programs that give credentials.
+// Runs programs that provide credentials.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,13 @@
 
 namespace penstock {
 
-/// A command line as AWS's tools split it: blanks divide words but inside quotes, a backslash takes the next character
-/// as it is (not between single quotes). Throws Error: invalid_argument, for an open quote or no word.
+/// Splits a command line as AWS's tools do. Blanks separate words except inside quotes. A backslash quotes the next
+/// character, except inside single quotes. Throws Error: invalid_argument, if a quote is open or there is no word.
 std::vector<std::string> words_of(std::string_view command);
 
-/// What the program writes to its standard output; its errors go nowhere, since they may tell secrets. Throws Error:
-/// io, when it cannot be started, fails, writes more than 1 MiB, or takes longer than `patience`: it is ended then.
+/// Returns the program's standard output. Discards its error output, which may contain secrets. Throws Error: io, if
+/// the program cannot be started, fails, writes more than 1 MiB, or takes longer than `patience`; in the last two cases
+/// it is killed.
 std::string output_of(const std::vector<std::string>& words, std::chrono::milliseconds patience);
 
 }  // namespace penstock

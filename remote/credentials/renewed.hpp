@@ -1,4 +1,4 @@
-// Credentials that were found, and when they must be found anew.
+// Caches credentials, and decides when to search for them again.
 #pragma once
 
 #include <algorithm>
@@ -18,37 +18,37 @@ namespace penstock {
 
 using WallTime = std::chrono::system_clock::time_point;
 
-/// Credentials of some kind, and what is known of them.
+/// Credentials of one kind, and their origin.
 template <class Secret>
 struct Found {
-  std::optional<Secret> secret = {};  ///< none: requests go out without
+  std::optional<Secret> secret = {};  ///< empty: requests are sent without credentials
   std::optional<WallTime> expires = {};
-  std::string origin = {};  ///< "the environment": for messages
+  std::string origin = {};  ///< such as "the environment"; for messages
 };
 
-/// Looks for credentials when they are first needed, a while before they expire, and after a store called them expired.
-/// Any thread may use it.
+/// Searches for credentials when they are first needed, shortly before they expire, and after a store reported them
+/// expired. Thread-safe.
 template <class Secret>
 class Renewed {
  public:
   using Search = std::function<Found<Secret>()>;
 
-  /// `search` may wait, and throws Error where credentials that were asked for cannot be had.
+  /// `search` may block. Throws Error if explicitly configured credentials are not available.
   explicit Renewed(Search search) : search_(std::move(search)) {}
 
-  /// Whether renew() must come before now().
+  /// Returns true if renew() must be called before now().
   bool stale() const {
     const std::lock_guard lock(mutex_);
     return stale_at(std::chrono::system_clock::now());
   }
 
-  /// Waits for credentials. Where they cannot be had while earlier ones are still good, those stay. Throws what the
-  /// search throws.
+  /// Waits for credentials. If the search fails while earlier credentials are still valid, those are kept. Throws the
+  /// exceptions of the search.
   void renew() {
     std::shared_ptr<const Found<Secret>> before;
     {
       std::unique_lock lock(mutex_);
-      // The others wait for what the first one finds.
+      // Other threads wait for the result of the first search.
       wait_interruptibly(searched_, lock, [this] { return !searching_; });
       if (!stale_at(std::chrono::system_clock::now())) return;
       before = found_;
@@ -71,14 +71,14 @@ class Renewed {
     }
   }
 
-  /// What was found last; null before renew().
+  /// Returns the latest result; null before renew().
   std::shared_ptr<const Found<Secret>> now() const {
     const std::lock_guard lock(mutex_);
     return found_;
   }
 
-  /// A store calls what a request was sent with expired or unknown: it is looked for anew. Not where it was replaced a
-  /// moment ago: many requests that were under way then are refused one after another.
+  /// Reports that a store rejected credentials as expired or unknown, so the next renew() searches again. Ignored if
+  /// they were replaced within the last half second: requests that were in flight then are rejected one after another.
   void doubt() {
     constexpr std::chrono::milliseconds kMoment{500};
     const std::lock_guard lock(mutex_);
@@ -86,7 +86,7 @@ class Renewed {
   }
 
  private:
-  // Lets the others look again.
+  // Ends the search and lets other threads continue.
   class SearchEnds {
    public:
     explicit SearchEnds(Renewed& of) : of_(of) {}
@@ -105,8 +105,9 @@ class Renewed {
 
   bool stale_at(WallTime now) const { return !found_ || doubted_ || (next_search_ && now >= *next_search_); }
 
-  // A fifth of the time that is left before the end, five minutes at most, in which credentials are still good and new
-  // ones can be had. Never at once: a service may give what has expired, and the store is then asked with that.
+  // Renews within the last fifth of the remaining lifetime, and within the last five minutes: the old credentials are
+  // still valid and new ones are available. Never renews at once: a service may return expired credentials, and
+  // requests are then sent with those.
   std::optional<WallTime> next_search(WallTime now) const {
     constexpr std::chrono::milliseconds kSoonest{500};
     if (!found_->expires) return std::nullopt;
@@ -116,12 +117,12 @@ class Renewed {
   }
 
   Search search_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable searched_;
-  bool searching_ = false;  // not a mutex that is waited for by the clock: a sanitizer for threads knows none
+  bool searching_ = false;  // a flag instead of a timed mutex, which thread sanitizers do not support
   std::shared_ptr<const Found<Secret>> found_;
   std::optional<WallTime> next_search_;
-  std::optional<std::chrono::steady_clock::time_point> replaced_;  // when others were found than before
+  std::optional<std::chrono::steady_clock::time_point> replaced_;  // time of the last change of the secret
   bool doubted_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Buckets of Google Cloud Storage, by its XML interface.
+// Buckets of Google Cloud Storage, through its XML interface.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,8 @@
 
 namespace penstock {
 
-/// GCS_KEY and GCS_SECRET (HMAC keys, as Google's S3 dialect has them) are signed with; without them a token is sent.
-/// STORAGE_EMULATOR_HOST is asked in the place of storage.googleapis.com. The environment is read when the first
-/// request is prepared.
+/// Signs with GCS_KEY and GCS_SECRET (HMAC keys of Google's S3 interface) if they are set; otherwise sends a token.
+/// STORAGE_EMULATOR_HOST replaces storage.googleapis.com. The environment is read when the first request is prepared.
 class GoogleService : public BucketService {
  public:
   explicit GoogleService(const KeyRequest& ask);
@@ -35,8 +34,8 @@ class GoogleService : public BucketService {
 
  private:
   Renewed<std::string> token_;
-  std::atomic<std::uint64_t> state_{0};  // counts what was renewed
-  std::mutex mutex_;                     // guards what follows
+  std::atomic<std::uint64_t> state_{0};  // counts renewals
+  std::mutex mutex_;                     // guards the members below
   std::optional<AwsSigner> signer_;      // with HMAC keys
 };
 

@@ -1,12 +1,12 @@
-// How long to wait before something is tried again.
+// Delay before a retry.
 #pragma once
 
 #include <chrono>
 
 namespace penstock {
 
-/// Twice as long with each failure, from 0.1 s to 20 s, of which a random half is taken off so that many clients do not
-/// come back together. `failures` is 1 or more. Any thread.
+/// Doubles with each failure, from 0.1 s to 20 s. Subtracts a random part of up to one half, so that many clients do
+/// not retry at the same moment. `failures` is at least 1. Thread-safe.
 std::chrono::milliseconds backoff(unsigned failures);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
   throw Error::unsupported(what, {.dataset = address});
 }
 
-// "text" of "<Code>text</Code>"; empty where there is none.
+// Returns "text" of "<Code>text</Code>"; empty if the element is missing.
 std::string_view element(std::string_view body, std::string_view name) {
   const std::string open = '<' + std::string(name) + '>', close = "</" + std::string(name) + '>';
   const std::size_t begins = body.find(open);
@@ -26,7 +26,7 @@ std::string_view element(std::string_view body, std::string_view name) {
   return ends == std::string_view::npos ? std::string_view{} : text.substr(0, ends);
 }
 
-// Of RFC 9110, section 15, those that one meets.
+// Common status phrases of RFC 9110, section 15.
 std::string_view phrase_of(int status) {
   static constexpr std::pair<int, std::string_view> kPhrases[] = {{301, "Moved Permanently"},
                                                                   {302, "Found"},
@@ -124,7 +124,7 @@ std::string said_by_server(const Dialect& dialect, const HttpResponse& response)
     text += " (" + std::string(phrase) + ')';
   const std::string reason = dialect.reason(response);
   if (reason.empty()) return text;
-  // All of the body is looked at: a reason that was cut short may end inside a secret.
+  // Checks the whole body: a shortened reason may end inside a secret.
   const std::vector<std::string> secrets = dialect.secrets();
   const bool secret = repeats(response.body, secrets) || repeats(reason, secrets);
   return text + (secret ? " (its words are not shown, for they repeat what it was asked with)" : ": " + reason);

@@ -1,4 +1,4 @@
-// How one kind of store is asked: from addresses to requests that servers accept, and what their answers mean.
+// Interface to one kind of store: makes requests from addresses, and interprets the answers.
 #pragma once
 
 #include <cstdint>
@@ -17,79 +17,79 @@ class Transport;
 
 enum class Meaning : std::uint8_t {
   done,       ///< 2xx
-  absent,     ///< there is no such object
-  changed,    ///< the object is in another state than the request demands
-  exists,     ///< there is an object, and the request demands that there is none
-  outside,    ///< the range begins behind the object's end
+  absent,     ///< the object does not exist
+  changed,    ///< the object is in another state than the request requires
+  exists,     ///< the object exists, but the request requires that it does not
+  outside,    ///< the range begins after the end of the object
   elsewhere,  ///< a redirect; Transport follows those of reads
-  anew,       ///< what it was prepared with is out of date (token, region, clock): learn(), and prepare it again
-  again,      ///< the server cannot now; Transport waits and tries again
-  refused     ///< anything else, for good
+  anew,       ///< token, region or clock are out of date: call learn() and prepare it again
+  again,      ///< temporarily unavailable; Transport waits and retries
+  refused     ///< any other error; permanent
 };
 
-/// What 300 ranges of an object have in common need not be computed 300 times: a dialect may keep what it likes.
-/// Any thread may call any of it at any time.
+/// A dialect may cache parts of its requests: 300 ranges of an object share most of them.
+/// Thread-safe.
 class Dialect {
  public:
   virtual ~Dialect() = default;
 
-  /// Whether the address is one of this kind.
+  /// Returns true if the address belongs to this kind of store.
   virtual bool speaks(std::string_view address) const = 0;
 
-  /// What may be shown of an address in its place: secrets in it are taken off, and remembered for requests of it and
-  /// of addresses below. Throws Error: invalid_argument, of an address that names nothing.
+  /// Returns the address without its secrets, for display. Remembers the secrets for requests to it and to addresses
+  /// below. Throws Error: invalid_argument, if the address names nothing.
   virtual std::string admit(const std::string& address) { return address; }
 
-  /// Whether renew() must come before requests can be prepared. Does not wait.
+  /// Returns true if renew() must be called before requests can be prepared. Does not block.
   virtual bool stale(const std::string& address) {
     static_cast<void>(address);
     return false;
   }
-  /// Gets what requests are prepared with (credentials), waiting for it; nothing where it is fresh. Throws Error.
+  /// Gets credentials and waits for them; does nothing if they are fresh. Throws Error.
   virtual void renew(const std::string& address) { static_cast<void>(address); }
 
-  /// Requests, prepared anew for each attempt. They do not wait where stale() is false. Throws Error:
+  /// Makes a request. Called again for each attempt. Does not block if stale() is false. Throws Error:
   /// invalid_argument, io.
   virtual HttpRequest find(const std::string& address) = 0;
   virtual HttpRequest read_whole(const std::string& address) = 0;
-  /// Bytes of that state of the object: with a Range header, and one that makes the server refuse another state where
-  /// it can tell. `length` is not 0.
+  /// Reads bytes of that state of the object: with a Range header and, if the store supports it, a condition that makes
+  /// the server reject another state. `length` is not 0.
   virtual HttpRequest read_range(const StoredObject& object, std::uint64_t offset, std::uint64_t length) = 0;
 
-  /// Of status and, where they matter, headers and body. What is here is right for HTTP as such.
+  /// Interprets the status and, if they matter, headers and body. The default implements plain HTTP.
   virtual Meaning meaning(const HttpResponse& response) const;
-  /// Takes in what an answer that means `anew` says: what was prepared is stale.
+  /// Processes an answer with Meaning::anew: prepared requests are out of date.
   virtual void learn(const std::string& address, const HttpResponse& response) {
     static_cast<void>(address);
     static_cast<void>(response);
   }
-  /// What the server gives as its reason, in one short line without secrets ("AccessDenied: no permission"); empty:
-  /// nothing.
+  /// Returns the server's reason in one short line without secrets ("AccessDenied: no permission"); empty if there is
+  /// none.
   virtual std::string reason(const HttpResponse& response) const;
-  /// What requests are sent with that nobody may see: words of a server that repeat one of these are not shown.
+  /// Returns the secrets in requests. If a server's message repeats one of them, the message is not shown.
   virtual std::vector<std::string> secrets() const { return {}; }
-  /// In words without secrets: what requests of the address are sent with, as far as renew() found it; empty: nothing.
+  /// Describes, without secrets, the credentials for the address, as far as renew() found them; may be empty.
   virtual std::string access(const std::string& address) {
     static_cast<void>(address);
     return {};
   }
-  /// What headers of an answer to find(), read_whole() or read_range() tell. `size` is of the whole object, from
-  /// Content-Range where there is one. What is here is right for HTTP as such.
+  /// Parses the headers of an answer to find(), read_whole() or read_range(). `size` is that of the whole object, from
+  /// Content-Range if present. The default implements plain HTTP.
   virtual ObjectInfo info(const HttpResponse& response) const;
 
-  /// As ObjectStore's; what is here refuses (unsupported).
+  /// Same as in ObjectStore. The defaults throw Error: unsupported.
   virtual std::vector<ListedObject> list(Transport& transport, const std::string& folder);
   virtual std::unique_ptr<ObjectUpload> upload(Transport& transport, const std::string& address, bool if_absent);
   virtual void remove(Transport& transport, const std::string& address);
 };
 
-/// "the server answers 503 (Service Unavailable): SlowDown: Reduce your request rate"
+/// Formats "the server answers 503 (Service Unavailable): SlowDown: Reduce your request rate".
 std::string said_by_server(const Dialect& dialect, const HttpResponse& response);
 
-/// What an answer that ends a request is: names the address, the status, and the server's reason.
+/// Makes the error of a final answer: it names the address, the status, and the server's reason.
 Error refusal(const Dialect& dialect, const std::string& address, const HttpResponse& response);
 
-/// True of Meaning::done, false of Meaning::absent. Throws refusal() of all else.
+/// Returns true for Meaning::done and false for Meaning::absent. Otherwise throws refusal().
 bool is_there(const Dialect& dialect, const std::string& address, const HttpResponse& response);
 
 }  // namespace penstock

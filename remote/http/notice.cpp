@@ -18,7 +18,7 @@ void say(const std::string& line) {
 void say_waiting(std::string_view address, std::chrono::steady_clock::duration waited,
                  std::string_view failure) noexcept {
   constexpr std::int64_t kPause = 30;
-  // Seconds; relaxed: who exchanges it writes, and nothing else hangs on it.
+  // In seconds. Relaxed: the thread whose exchange succeeds writes the line, and no other data depends on it.
   static std::atomic<std::int64_t> next{0};
   const auto seconds = [](auto duration) { return std::chrono::duration_cast<std::chrono::seconds>(duration).count(); };
   const std::int64_t now = seconds(std::chrono::steady_clock::now().time_since_epoch());

@@ -1,4 +1,4 @@
-// Lines that say why nothing comes while a store does not answer, or too much.
+// Messages for users while a store does not answer, or sends too much.
 #pragma once
 
 #include <chrono>
@@ -6,16 +6,15 @@
 
 namespace penstock {
 
-/// After this a read that still waits is worth a line.
+/// A read that waits longer than this is reported.
 inline constexpr std::chrono::seconds kWorthALine{10};
 
-/// Writes to stderr, "penstock: waiting for ADDRESS (12 s): FAILURE", unless it did so in the last half minute. Any
-/// thread.
+/// Writes "penstock: waiting for ADDRESS (12 s): FAILURE" to stderr, at most every 30 seconds. Thread-safe.
 void say_waiting(std::string_view address, std::chrono::steady_clock::duration waited,
                  std::string_view failure) noexcept;
 
-/// Writes to stderr, once in a process, that the server of this address sends whole objects where a part is asked for.
-/// Any thread.
+/// Writes to stderr, once per process, that the server of this address sends whole objects instead of ranges.
+/// Thread-safe.
 void say_whole_objects(std::string_view address) noexcept;
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Lower case, and without a port that is the scheme's own.
+// Returns the origin in lower case, without the default port of the scheme.
 std::string normal_origin(std::string_view url) {
   std::string origin = lower_case(origin_of(url));
   if (origin.starts_with("https://") && origin.ends_with(":443")) origin.resize(origin.size() - 4);
@@ -14,7 +14,8 @@ std::string normal_origin(std::string_view url) {
   return origin;
 }
 
-// RFC 3986, section 5.2, for what servers write: whole addresses, and ones of the same server. None: neither.
+// Implements RFC 3986, section 5.2, for the forms that servers send: absolute URLs, and references within the same
+// server. Returns nothing for others.
 std::optional<std::string> resolved(std::string_view base, std::string_view location) {
   const std::string lower = lower_case(location.substr(0, 8));
   if (lower.starts_with("http://") || lower.starts_with("https://")) return std::string(location);

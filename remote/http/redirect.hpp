@@ -1,4 +1,4 @@
-// Where an answer sends a request.
+// Follows the redirect of an answer.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@ namespace penstock {
 
 inline constexpr unsigned kMostRedirects = 5;
 
-/// Makes `request` the one that `location` leads to, without what belongs to its host alone where that is another one
-/// (scheme, name or port). Returns why it may not go there; none: it may.
+/// Changes `request` to the target `location`. If that is another host (scheme, name or port differ), drops the parts
+/// that only its own host may see. Returns the reason if the redirect is not allowed.
 std::optional<std::string> redirect(HttpRequest& request, std::string_view location);
 
-/// "https://host:port" of a URL.
+/// Returns "https://host:port" of a URL.
 std::string_view origin_of(std::string_view url);
 
 }  // namespace penstock

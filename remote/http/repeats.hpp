@@ -1,4 +1,4 @@
-// Whether what a server says repeats a secret that it was asked with.
+// Checks whether a server's message repeats a secret from the request.
 #pragma once
 
 #include <span>
@@ -8,10 +8,11 @@
 
 namespace penstock {
 
-/// Whether one of them stands in the text: as it is, escaped as in a URL ("%2F"), or as in XML ("&amp;").
+/// Returns true if the text contains one of them: as it is, percent-encoded ("%2F"), or escaped as in XML ("&amp;").
 bool repeats(std::string_view text, std::span<const std::string> secrets);
 
-/// The values of a query ("sig=a%2Fb&sv=1"), as they are and unescaped; those of fewer than six bytes are no secrets.
+/// Returns the values of a query ("sig=a%2Fb&sv=1"), encoded and decoded. Values of fewer than six bytes are not
+/// secrets.
 std::vector<std::string> secrets_of_query(std::string_view query);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// When a server wants to be asked again.
+// When a server allows a retry.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// Of the header Retry-After, in seconds or as a date (RFC 9110, section 10.2.3); 0 where there is none. Never longer
-/// than a minute, after which one looks whether the server meant it.
+/// Returns the delay of the header Retry-After, in seconds or as a date (RFC 9110, section 10.2.3); 0 if it is missing.
+/// At most one minute: after that a retry shows whether the server still needs it.
 std::chrono::milliseconds retry_after(const HttpResponse& response);
 
 }  // namespace penstock

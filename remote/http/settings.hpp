@@ -1,15 +1,14 @@
-// What the environment says of requests, read once.
+// Settings of requests from the environment, read once. The default is in parentheses.
 //
-// | variable | meaning | without it |
-// | --- | --- | --- |
-// | PENSTOCK_REMOTE_DEADLINE | seconds until a read or call that fails again and again is given up; long reads have one
-// more per MiB | 300 | | PENSTOCK_REMOTE_CONNECTIONS | most connections of this process, 1 to 1,024 | 128 | |
-// PENSTOCK_REMOTE_CONNECT | seconds that making a connection may take | 15 | | PENSTOCK_REMOTE_STALL | seconds in which
-// a request must bring 1 KiB for each, else it is sent again | 20 | | PENSTOCK_REMOTE_HEDGE | a range is asked for a
-// second time when its answer takes this many times as long as nine of ten recent ones; 0: never | 0 | |
-// PENSTOCK_REMOTE_TRIES | of answers that no right server gives, the most for one read | 8 | | SSL_CERT_FILE,
-// CURL_CA_BUNDLE, SSL_CERT_DIR | certificates to trust | the system's | | http_proxy, https_proxy, all_proxy, no_proxy
-// | as for curl | none |
+// PENSTOCK_REMOTE_DEADLINE     seconds until a repeatedly failing call is given up; one more per MiB of a read (300)
+// PENSTOCK_REMOTE_CONNECTIONS  maximum number of connections of this process, 1 to 1,024 (128)
+// PENSTOCK_REMOTE_CONNECT      time limit for making a connection, in seconds (15)
+// PENSTOCK_REMOTE_STALL        period in seconds; a request that receives less than 1 KiB/s in it is repeated (20)
+// PENSTOCK_REMOTE_HEDGE        a second request is sent if an answer takes this multiple of the 90th percentile;
+//                              0: never (0)
+// PENSTOCK_REMOTE_TRIES        maximum number of malformed answers per read (8)
+// SSL_CERT_FILE, CURL_CA_BUNDLE, SSL_CERT_DIR               certificates to trust (the system's)
+// http_proxy, https_proxy, all_proxy, no_proxy              as for curl (none)
 #pragma once
 
 #include <chrono>
@@ -23,13 +22,13 @@ struct RemoteSettings {
   unsigned connections = 128;
   double hedge = 0;
   unsigned tries = 8;
-  bool proxies = false;  ///< whether the environment names any
+  bool proxies = false;  ///< true if the environment names a proxy
 };
 
-/// Throws Error: invalid_argument, of a variable that is no number in its range. Any thread.
+/// Throws Error: invalid_argument, if a variable is not a number in its range. Thread-safe.
 const RemoteSettings& remote_settings();
 
-/// The same, from the environment as it is now.
+/// Reads the settings from the current environment.
 RemoteSettings read_remote_settings();
 
 }  // namespace penstock

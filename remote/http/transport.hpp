@@ -1,5 +1,5 @@
-// Sends requests, again where that may help, and gives their answers. One thread does it, over connections that are
-// kept, and another one waits for credentials.
+// Sends requests, retries them, and returns their answers. One thread does this over persistent connections; another
+// thread waits for credentials.
 #pragma once
 
 #include <chrono>
@@ -14,41 +14,41 @@
 
 namespace penstock {
 
-/// "libcurl 7.88.1, OpenSSL/3.0.15"
+/// Returns the versions, such as "libcurl 7.88.1, OpenSSL/3.0.15".
 std::string http_library();
 
-/// Something to be asked of a server.
+/// A request to send with retries.
 struct Asking {
   Dialect& dialect;
-  std::string address;                     ///< for errors, and for renew(); no secrets
-  std::function<HttpRequest()> prepare;    ///< called for each attempt, in the thread that asks
-  std::uint64_t most_bytes = 64ULL << 20;  ///< of the answer's body. More: Error: resource
-  std::chrono::milliseconds deadline{};    ///< for all attempts together; 0: the process's (settings.hpp)
-  unsigned attempts = 0;                   ///< at most; 0: until the deadline
+  std::string address;                     ///< for errors and renew(); without secrets
+  std::function<HttpRequest()> prepare;    ///< called for each attempt, in the calling thread
+  std::uint64_t most_bytes = 64ULL << 20;  ///< limit for the answer's body; beyond it throws Error: resource
+  std::chrono::milliseconds deadline{};    ///< for all attempts together; 0: the process's default (settings.hpp)
+  unsigned attempts = 0;                   ///< maximum number; 0: until the deadline
 };
 
-/// Which dialect an address has. Throws Error: invalid_argument, of an address that none speaks.
+/// Returns the dialect of an address. Throws Error: invalid_argument, if no dialect accepts it.
 using DialectOf = std::function<Dialect&(const std::string& address)>;
 
-/// One per process. Any thread may use it.
+/// One per process. Thread-safe.
 class Transport {
  public:
   Transport();
   Transport(Transport&&) = delete;
-  ~Transport();  ///< no request may be under way
+  ~Transport();  ///< no request may be in flight
 
-  /// Waits for an answer that means neither `again` nor, more than twice, `anew`; redirects of get and head are
-  /// followed. A request whose connection broke is sent again too: the caller must be able to bear that it was done
-  /// twice. Throws Error: io, when the time is over, with the last failure; resource, "interrupted"; what `prepare` and
-  /// renew() throw.
+  /// Waits for a final answer: retries `again`, and `anew` up to twice. Follows redirects of get and head. Requests are
+  /// also repeated after a broken connection, so the caller must tolerate that a request is executed twice. Throws
+  /// Error: io, after the deadline, with the last failure; resource, "interrupted"; and the exceptions of `prepare` and
+  /// renew().
   HttpResponse send(const Asking& asking);
 
-  /// Ranges, as ObjectStore::reader() says.
+  /// Makes a reader of ranges, as in ObjectStore::reader().
   std::unique_ptr<RangeReader> reader(DialectOf dialect_of, OnRange on_range);
 
   StoreCounts counts() const;
 
-  /// Ends the thread; nothing is answered any more, and send() fails. For the end of the process.
+  /// Stops the thread: no answers follow, and send() fails. For the end of the process.
   void end() noexcept;
 
   struct Core;

@@ -34,7 +34,7 @@ EndpointUrl endpoint_url(const std::string& url, const std::string& name) {
   if (parts.host.find('@') != std::string::npos) throw refuse("a name or a password stands before its host");
   if (parts.path.find_first_of("?#") != std::string::npos) throw refuse("it has a query");
   while (parts.path.ends_with('/')) parts.path.pop_back();
-  // The port that goes without saying is not sent, so it is not signed.
+  // The default port is not sent in the Host header, so it must not be signed.
   const std::string_view usual = scheme == "http" ? ":80" : ":443";
   if (parts.host.ends_with(usual)) parts.host.resize(parts.host.size() - usual.size());
   parts.origin = scheme + "://" + parts.host;

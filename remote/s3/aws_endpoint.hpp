@@ -1,4 +1,4 @@
-// Where buckets of S3, and of stores that speak like it, are asked.
+// Endpoints of S3 and compatible stores.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,25 @@ namespace penstock {
 
 enum class AddressingStyle : std::uint8_t { automatic, path, virtual_host };
 
-/// What the environment and the profile say.
+/// Settings from the environment and the profile.
 struct AwsEndpoint {
-  std::string url = {};     ///< AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or the profile's endpoint_url; empty: Amazon's
-  std::string region = {};  ///< AWS_REGION, AWS_DEFAULT_REGION, or the profile's; empty: not told
+  std::string url = {};     ///< AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or the profile's endpoint_url; empty: Amazon
+  std::string region = {};  ///< AWS_REGION, AWS_DEFAULT_REGION, or the profile's; empty: unknown
   AddressingStyle style = AddressingStyle::automatic;  ///< the profile's s3.addressing_style
 
-  /// Throws Error: io, where the profile's files cannot be read; invalid_argument, for an endpoint that is no URL.
+  /// Throws Error: io, if the profile's files cannot be read; invalid_argument, if the endpoint is not a URL.
   static AwsEndpoint of_user();
 };
 
-/// With a host for each bucket where that works: at Amazon's, for names without a dot, which certificates cover. Else
-/// the bucket is the first part of the path.
+/// Uses a host per bucket if possible: at Amazon, for names without a dot, which its certificates cover. Otherwise the
+/// bucket is the first part of the path.
 BucketPlace aws_place(const AwsEndpoint& endpoint, const std::string& region, const std::string& bucket);
 
-/// Whether it can be the name of a region: it becomes part of a host's name, and comes from answers too.
+/// Returns true if it is a valid region name: it becomes part of a host name, and may come from an answer.
 bool is_region(std::string_view name);
 
-/// "https://host:port" and a path without a slash at its end; `name` is what holds the URL, for errors. Throws Error:
-/// invalid_argument, for anything else, secrets before the host among it.
+/// Splits a URL into "https://host:port" and a path without a trailing slash. `name` is the setting that contains the
+/// URL, for errors. Throws Error: invalid_argument, for other forms, including credentials before the host.
 struct EndpointUrl {
   std::string origin;
   std::string host;

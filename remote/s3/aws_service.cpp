@@ -14,12 +14,12 @@ constexpr std::size_t kMostRegions = 10'000;
 
 AwsService::AwsService(const KeyRequest& ask) : keys_([ask] { return find_aws_keys(ask); }) {}
 
-const AwsEndpoint& AwsService::endpoint() {  // with mutex_
+const AwsEndpoint& AwsService::endpoint() {  // requires mutex_
   if (!endpoint_) endpoint_ = AwsEndpoint::of_user();
   return *endpoint_;
 }
 
-std::string AwsService::region_of(const std::string& bucket) {  // with mutex_
+std::string AwsService::region_of(const std::string& bucket) {  // requires mutex_
   const auto learnt = regions_.find(bucket);
   if (learnt != regions_.end()) return learnt->second;
   return endpoint().region.empty() ? "us-east-1" : endpoint().region;
@@ -68,7 +68,7 @@ void AwsService::learn(const std::string& bucket, const HttpResponse& response, 
     const std::lock_guard lock(mutex_);
     if (regions_.size() < kMostRegions) regions_[bucket] = region;
   } else if (const auto found = keys_.now(); error.code.empty() && found && found->expires) {
-    keys_.doubt();  // an answer to HEAD has no body, and says nothing of the cause
+    keys_.doubt();  // an answer to HEAD has no body, so its cause is unknown
   }
   state_.fetch_add(1, std::memory_order_release);
 }

@@ -1,4 +1,4 @@
-// Buckets of S3, and of stores that speak like it, with requests signed by AWS's Signature Version 4.
+// Buckets of S3 and compatible stores, with requests signed by AWS Signature Version 4.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-/// The environment and the profile are read when the first request is prepared.
+/// Reads the environment and the profile when the first request is prepared.
 class AwsService : public BucketService {
  public:
   explicit AwsService(const KeyRequest& ask);
@@ -40,12 +40,12 @@ class AwsService : public BucketService {
   std::string region_of(const std::string& bucket);
 
   Renewed<AwsKeys> keys_;
-  std::atomic<std::uint64_t> state_{0};  // counts what was renewed and learnt
+  std::atomic<std::uint64_t> state_{0};  // counts renewals and learnt settings
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::optional<AwsEndpoint> endpoint_;
-  std::map<std::string, std::string> regions_;  // of buckets, as their answers told
-  std::chrono::seconds clock_ahead_{0};         // the store's clock before ours
+  std::map<std::string, std::string> regions_;  // of buckets, from their answers
+  std::chrono::seconds clock_ahead_{0};         // offset of the store's clock to the local one
   std::map<std::string, AwsSigner> signers_;    // by region, with the keys of signers_keys_
   std::shared_ptr<const Found<AwsKeys>> signers_keys_;
 };

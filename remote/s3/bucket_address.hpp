@@ -1,4 +1,4 @@
-// "s3://bucket/key": a bucket, and the key of an object or the name of a folder in it.
+// Addresses "s3://bucket/key": a bucket, and the key of an object or the name of a folder in it.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@ namespace penstock {
 
 struct BucketAddress {
   std::string bucket;
-  std::string key;  ///< as it is, nothing decoded; of a folder without a slash at its end
+  std::string key;  ///< not decoded; without a trailing slash if it names a folder
 };
 
-/// Throws Error: invalid_argument, for a bucket or a key that no store has: letters of buckets are a-z, 0-9, ".", "-"
-/// and "_".
+/// Throws Error: invalid_argument, if the bucket or the key is invalid. Bucket names may contain a-z, 0-9, ".", "-" and
+/// "_".
 BucketAddress bucket_address(std::string_view scheme, const std::string& address);
 
-/// The same, of an object. Throws Error also: invalid_argument, where there is no key.
+/// Parses the address of an object. Also throws Error: invalid_argument, if there is no key.
 BucketAddress object_address(std::string_view scheme, const std::string& address);
 
 }  // namespace penstock

@@ -24,7 +24,7 @@ int value_of_digit(char c) {
   return -1;
 }
 
-// As encoding-type=url has keys: %XX, and "+" for a space.
+// Decodes a key of a listing with encoding-type=url: %XX, and "+" for a space.
 std::string decoded_key(std::string_view text) {
   std::string key;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -41,23 +41,23 @@ std::string decoded_key(std::string_view text) {
   return key;
 }
 
-constexpr int kCompletions = 5;  // a completion may fail inside of an answer that says 200
+constexpr int kCompletions = 5;  // a completion may fail although its answer has status 200
 
 std::string_view view_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Behind "-" in the ETag of an object of parts.
+// The ETag of a multipart object ends with "-" and the number of parts.
 bool has_parts(std::string_view etag, std::size_t parts) {
   return etag.ends_with("-" + std::to_string(parts) + "\"");
 }
 
-/// An object that is written whole, or by S3's multipart upload.
-/// Every body goes out with its SHA-256, signed, so that a store takes nothing that was damaged on the way.
-/// `if_absent`: looked for before, and, for stores that know it, by a condition on the last request.
+/// Writes an object whole, or by S3's multipart upload.
+/// Sends every body with its signed SHA-256, so that a store rejects data damaged in transit.
+/// `if_absent`: checks before the write and, on stores that support it, by a condition on the last request.
 class BucketParts : public PartStore {
  public:
-  /// `dialect` and `transport` outlive it.
+  /// `dialect` and `transport` must outlive it.
   BucketParts(BucketRequests& dialect, Transport& transport, const std::string& address, bool if_absent);
 
   ObjectInfo put_whole(std::span<const std::byte> bytes) override;
@@ -77,7 +77,7 @@ class BucketParts : public PartStore {
   const std::string address_;
   const BucketAddress parts_;
   const bool if_absent_;
-  std::string upload_;  // the store's name for it
+  std::string upload_;  // the store's id of the upload
 };
 
 BucketParts::BucketParts(BucketRequests& dialect, Transport& transport, const std::string& address, bool if_absent)
@@ -97,7 +97,7 @@ HttpResponse BucketParts::send(HttpMethod method, const Query& query, std::span<
     return asked;
   };
   HttpResponse answer = transport_.send({.dialect = dialect_, .address = address_, .prepare = prepare});
-  // Some stores have no conditions on writes (Swift): there it has been looked for a moment before, and that is all.
+  // Some stores have no conditional writes (Swift). On those only the check before the write applies.
   if (conditional && answer.status == kNotImplemented) return send(method, query, body, false);
   return answer;
 }
@@ -121,7 +121,7 @@ ObjectInfo BucketParts::put_whole(std::span<const std::byte> bytes) {
   const HttpResponse answer = send(HttpMethod::put, {}, bytes, if_absent_);
   const std::string etag = "\"" + hexadecimal(md5(view_of(bytes))) + "\"";
   if (answer.status == 412 || answer.status == 409) {
-    // A request that was sent again because its answer was lost meets what it wrote itself.
+    // If the answer of the first request was lost, its repetition finds the object already written.
     const auto there = find();
     if (there && there->size == bytes.size() && there->version == etag) return *there;
     if (if_absent_ && answer.status == 412) throw exists();
@@ -167,10 +167,10 @@ ObjectInfo BucketParts::complete(const std::vector<std::string>& names, std::uin
     if (answer.status != 200) break;
     const StoreError error = store_error(answer.body);
     if (error.code.empty()) break;
-    answer.status = 500;  // and again: said with a 200, since the store had begun to answer
+    answer.status = 500;  // retry: the store sent status 200 before it knew the result
   }
   const auto there = find();
-  // An answer that was lost: the upload is gone since it is complete.
+  // If the answer was lost, the upload no longer exists because it is complete.
   const bool was_complete = answer.status == 404 || answer.status == 412;
   if (was_complete && there && there->size == size && has_parts(there->version, names.size())) return *there;
   if (answer.status == 412) throw exists();
@@ -181,7 +181,7 @@ ObjectInfo BucketParts::complete(const std::vector<std::string>& names, std::uin
 }
 
 void BucketParts::abandon() noexcept {
-  // What cannot be asked for is left to the bucket's rule for uploads that nobody ended.
+  // If this fails, the bucket's rule for incomplete uploads removes it.
   static_cast<void>(caught([&] { send(HttpMethod::remove, {{"uploadId", upload_}}, {}); }));
 }
 
@@ -191,7 +191,7 @@ ListedPage parse_listed_page(const std::string& body, const std::string& prefix)
   const XmlElement root = parse_xml(body);
   if (root.name != "ListBucketResult") throw Error::corrupt("the answer is no listing");
   const bool encoded = root.text_of("EncodingType") == "url";
-  // The name in the folder; empty: the folder itself, or a name that nothing can be asked by.
+  // Returns the name in the folder. Empty for the folder itself, and for a name that cannot be requested.
   const auto name_of = [&](std::string_view text) -> std::string {
     std::string key = encoded ? decoded_key(text) : std::string(text);
     if (!key.starts_with(prefix)) throw Error::corrupt("the listing has what was not asked for");

@@ -1,4 +1,4 @@
-// S3 and what speaks like it: reading, listing, writing, removing.
+// S3 and compatible stores: reads, lists, writes and removes.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@
 
 namespace penstock {
 
-/// One page of an answer to ListObjectsV2 (Amazon S3 API Reference). `prefix` is what was asked for, with its slash.
-/// Throws Error: corrupt.
+/// Parses one page of an answer to ListObjectsV2 (Amazon S3 API Reference). `prefix` is the requested prefix, with its
+/// slash. Throws Error: corrupt.
 ListedPage parse_listed_page(const std::string& body, const std::string& prefix);
 
-/// All pages, in order of names. Throws Error: io, corrupt, naming `folder`.
+/// Returns all pages, sorted by name. Throws Error: io, corrupt, naming `folder`.
 std::vector<ListedObject> list_bucket(BucketRequests& dialect, Transport& transport, const std::string& folder,
                                       const BucketAddress& parts);
 

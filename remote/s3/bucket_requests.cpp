@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-// Stores take signatures that are some minutes old; keys that expire are renewed earlier than that.
+// Reuses a signed request for this time. Stores accept signatures that are some minutes old, and keys are renewed
+// earlier than they expire.
 constexpr std::chrono::seconds kPreparedFor{30};
 constexpr std::size_t kMostPrepared = 4096;
 constexpr std::size_t kMostAskedForReasons = 1000;
@@ -30,7 +31,7 @@ bool BucketRequests::speaks(std::string_view address) const {
 }
 
 std::string BucketRequests::admit(const std::string& address) {
-  // Keys before a bucket's name, as some tools have them, are refused before anything is made of the address.
+  // Rejects credentials before the bucket's name, which some tools allow, before the address is used anywhere.
   const std::string_view rest = std::string_view(address).substr(service_->scheme().size() + 3);
   const bool odd = rest.substr(0, rest.find('/')).find_first_of("@:") != std::string_view::npos;
   if (odd) bucket_address(service_->scheme(), address);

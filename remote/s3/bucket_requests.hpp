@@ -1,5 +1,4 @@
-// How buckets are asked for objects: S3's requests and answers, which Google's XML interface and many other stores
-// share.
+// S3's requests and answers, which Google's XML interface and many other stores share.
 #pragma once
 
 #include <chrono>
@@ -37,13 +36,13 @@ class BucketRequests : public Dialect {
   std::vector<std::string> secrets() const override { return service_->secrets(); }
   std::string access(const std::string& address) override;
 
-  /// A request, allowed. `payload_hash` is of `body`, as digits.
+  /// Makes a request with authorization headers. `payload_hash` is the hash of `body`, in digits.
   HttpRequest request(HttpMethod method, const std::string& bucket, const std::string& key, const Query& query = {},
                       std::span<const std::byte> body = {}, const std::string& payload_hash = {});
   const BucketService& service() const { return *service_; }
 
  private:
-  // A GET of an object, without its range.
+  // A prepared GET of an object, without its range.
   struct Prepared {
     HttpRequest request;
     std::chrono::steady_clock::time_point until;
@@ -51,9 +50,9 @@ class BucketRequests : public Dialect {
   };
 
   std::unique_ptr<BucketService> service_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::unordered_map<std::string, Prepared> prepared_;
-  std::set<std::string> asked_for_reasons_;  // addresses that a HEAD, whose answers have no reason, was refused for
+  std::set<std::string> asked_for_reasons_;  // addresses whose HEAD was rejected; such answers contain no reason
 };
 
 }  // namespace penstock

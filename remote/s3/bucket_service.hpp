@@ -1,4 +1,4 @@
-// Who has buckets: where each is asked, and how requests to it are allowed.
+// Interface of a provider of buckets: their location, and the authorization of requests.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace penstock {
 
 struct BucketPlace {
   std::string origin;  ///< "https://bucket.s3.eu-west-1.amazonaws.com:9000"
-  std::string host;    ///< as the request's header has it
+  std::string host;    ///< value of the Host header
   std::string path;    ///< before the key: "/", "/bucket/"; encoded
 };
 
-/// Any thread may call any of it.
+/// Thread-safe.
 class BucketService {
  public:
   virtual ~BucketService() = default;
@@ -28,19 +28,19 @@ class BucketService {
 
   virtual bool stale() const = 0;
   virtual void renew() = 0;
-  /// Headers that allow the request. What they hold may be sent again for half a minute while state() is the same.
+  /// Returns headers that authorize the request. They may be sent again for half a minute while state() is unchanged.
   virtual std::vector<std::string> allow(const std::string& bucket, const SigningRequest& request) = 0;
   virtual std::uint64_t state() const = 0;
 
-  /// Takes in what an answer says of region, clock or credentials.
+  /// Processes an answer's hints on region, clock or credentials.
   virtual void learn(const std::string& bucket, const HttpResponse& response, const StoreError& error) = 0;
-  /// Behind the server's reason: what requests were signed with.
+  /// Text to append to the server's reason: the credentials that signed the request.
   virtual std::string remark(const StoreError& error) const = 0;
 
-  /// As Dialect::secrets().
+  /// Same as Dialect::secrets().
   virtual std::vector<std::string> secrets() const = 0;
 
-  /// A header that makes a write fail where there is an object.
+  /// Returns a header that makes a write fail if the object exists.
   virtual std::string only_if_absent() const = 0;
 };
 

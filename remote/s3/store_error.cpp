@@ -28,7 +28,7 @@ StoreError store_error(std::string_view body) {
     StoreError error{short_line(root.text_of("Code"), kLongestCode),
                      short_line(root.text_of("Message"), kLongestMessage),
                      short_line(root.text_of("Region"), kLongestCode)};
-    // Its messages repeat what was signed.
+    // Messages of this error repeat the signed text.
     if (error.code == "SignatureDoesNotMatch")
       error.message = "the secret key is not this key's, or a proxy changed the request";
     return error;

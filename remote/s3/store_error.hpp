@@ -1,4 +1,4 @@
-// The errors that stores of the S3 kind answer with.
+// Errors in the answers of S3-compatible stores.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 
 namespace penstock {
 
-/// All empty: the body says nothing.
+/// All members are empty if the body contains no error.
 struct StoreError {
   std::string code;     ///< "AccessDenied"
-  std::string message;  ///< without what may hold a secret
-  std::string region;   ///< that would be the right one
+  std::string message;  ///< without text that may contain a secret
+  std::string region;   ///< the correct region
 };
 
-/// Of a body of XML; never throws for what the body is.
+/// Parses an XML body. Invalid bodies do not cause exceptions.
 StoreError store_error(std::string_view body);
 
-/// Credentials that would have been good once.
+/// Returns true if the credentials were valid earlier.
 bool tells_of_expired_keys(const StoreError& error);
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// Without blanks at the ends, and runs of blanks as one.
+// Removes outer blanks, and replaces runs of blanks with one.
 std::string trimmed_value(std::string_view value) {
   std::string trimmed;
   bool blank = false;
@@ -48,7 +48,7 @@ SignedHeaders AwsSigner::sign(const SigningRequest& request, std::chrono::system
   SignedHeaders headers = request.headers;
   headers.emplace_back("host", request.host);
   headers.insert(headers.end(), added.begin(), added.end());
-  // Values of one name stay in their order.
+  // stable: values with the same name keep their order
   std::ranges::stable_sort(headers, {}, &std::pair<std::string, std::string>::first);
   std::string lines;
   std::string names;

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// Looked up once: each look-up by name takes longer than a short digest.
+// Looked up once: a lookup by name takes longer than a short digest.
 const EVP_MD* fetched_sha256() {
   static EVP_MD* const found = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   if (found == nullptr) throw Error::unsupported("libcrypto has no SHA-256");

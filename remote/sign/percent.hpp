@@ -1,4 +1,4 @@
-// Percent-encoding of keys and queries, as stores that check signatures count it.
+// Percent-encoding of keys and queries, as stores use it when they verify signatures.
 #pragma once
 
 #include <string>
@@ -8,22 +8,21 @@
 
 namespace penstock {
 
-/// Everything but RFC 3986's unreserved characters (letters, digits, "-._~") becomes %XX with capital digits, UTF-8
-/// byte by byte. AWS, "Create a signed AWS API request", UriEncode().
+/// Encodes all characters except RFC 3986's unreserved ones (letters, digits, "-._~") as %XX with capital digits, UTF-8
+/// byte by byte. Source: AWS, "Create a signed AWS API request", UriEncode().
 std::string percent_encoded(std::string_view text);
-/// The same, and slashes stay: the path of a key. Nothing is joined or resolved: "a//../b" names another object than
-/// "b".
+/// Encodes the path of a key: slashes stay. Does not resolve the path: "a//../b" names another object than "b".
 std::string percent_encoded_path(std::string_view key);
 
 using Query = std::vector<std::pair<std::string, std::string>>;  ///< names and values, not encoded
 
-/// "a=1&b=%20": encoded, and sorted by encoded name, then value, as signatures count it; sent in that order too.
+/// Returns "a=1&b=%20": encoded, and sorted by encoded name, then value. The query is signed and sent in this order.
 std::string canonical_query(const Query& query);
 
-/// Whether "%2F" or the like begins there.
+/// Returns true if "%2F" or another escape begins at `at`.
 bool is_percent_escape(std::string_view text, std::size_t at);
 
-/// "a/b" of "a%2Fb"; what is no escape stays.
+/// Decodes "a%2Fb" to "a/b". Invalid escapes stay.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace penstock

@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// `transport` is for requests that dialects make themselves (credentials), and outlives them.
+// `transport` sends the dialects' own requests (for credentials), and must outlive them.
 std::vector<std::unique_ptr<Dialect>> make_dialects(Transport& transport) {
   const KeyRequest ask = key_requests(transport);
   std::vector<std::unique_ptr<Dialect>> dialects;
@@ -36,13 +36,13 @@ Dialect& dialect_among(const std::vector<std::unique_ptr<Dialect>>& dialects, co
   return **found;
 }
 
-// Whether an answer to HEAD, or to GET for a byte, tells how long the object is.
+// Returns true if an answer to HEAD, or to GET for one byte, contains the length of the object.
 bool tells_size(const HttpResponse& response) {
   const auto range = parse_content_range(response.header("content-range"));
   return response.status == 206 ? range && range->size : parse_digits(response.header("content-length")).has_value();
 }
 
-// Of a body whose end only the connection's end tells, nobody knows whether all of it came.
+// A body that ends by closing the connection may be truncated, so it is rejected.
 bool tells_end(const HttpResponse& response) {
   return !response.header("content-length").empty() || lower_case(response.header("transfer-encoding")) == "chunked";
 }
@@ -92,7 +92,8 @@ std::optional<ObjectInfo> RemoteStore::find(const std::string& given) {
   constexpr int kForbidden = 403, kNotAllowed = 405, kNotImplemented = 501;
   const bool silent = dialect.meaning(response) == Meaning::done && !tells_size(response);
   if (silent || response.status == kForbidden || response.status == kNotAllowed || response.status == kNotImplemented) {
-    // An address that is signed for GET, or a server whose HEAD says little: the first byte's headers tell more.
+    // The address may be signed for GET, or the server's HEAD may be incomplete. The headers of the first byte contain
+    // more.
     const StoredObject any{.address = address, .info = {}};
     const std::uint64_t most = 1U << 20;
     response = made().transport.send({.dialect = dialect,
@@ -185,7 +186,7 @@ void RemoteStore::end() noexcept {
 }
 
 void RemoteStore::begin_child() noexcept {
-  made_ = nullptr;  // its threads are the parent's; what it has stays where it is
+  made_ = nullptr;  // leaked: its threads exist only in the parent
 }
 
 void RemoteStore::hold_for_fork() noexcept {

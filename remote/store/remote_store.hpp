@@ -1,4 +1,4 @@
-// The store of this process.
+// The object store of this process.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-/// Threads and connections are made when they are first needed. The child of a fork() makes its own; its readers must
-/// be its own too.
+/// Makes threads and connections when they are first needed. The child of a fork() makes its own, and must make its own
+/// readers.
 class RemoteStore final : public ObjectStore {
  public:
   RemoteStore();
@@ -35,9 +35,9 @@ class RemoteStore final : public ObjectStore {
   std::string access(const std::string& address) override;
 
   void end() noexcept;            ///< for the end of the process
-  void begin_child() noexcept;    ///< after a fork()
-  void hold_for_fork() noexcept;  ///< before a fork(): nobody admits addresses
-  void let_go() noexcept;         ///< after it, on both sides
+  void begin_child() noexcept;    ///< after a fork(), in the child
+  void hold_for_fork() noexcept;  ///< before a fork(): blocks admit()
+  void let_go() noexcept;         ///< after it, in parent and child
 
  private:
   struct Made;
@@ -46,7 +46,7 @@ class RemoteStore final : public ObjectStore {
 
   std::mutex mutex_;                   // guards admitted_
   std::vector<std::string> admitted_;  // with their secrets, for the dialects of a child
-  std::atomic<Made*> made_{nullptr};   // once set, only a child sets another one
+  std::atomic<Made*> made_{nullptr};   // once set, only a child replaces it
 };
 
 }  // namespace penstock

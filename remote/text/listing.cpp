@@ -26,7 +26,7 @@ std::vector<ListedObject> Listing::in_order() && {
     return std::pair<std::string_view, bool>(object.name, object.is_folder);
   };
   std::ranges::sort(entries_, {}, order);
-  // Not std::ranges::unique: clang 14, which fuzzes it, cannot read its subrange in libstdc++.
+  // Not std::ranges::unique: clang 14, which builds the fuzzer, cannot parse its subrange in libstdc++.
   const auto same = [&](const ListedObject& a, const ListedObject& b) { return order(a) == order(b); };
   entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
   return std::move(entries_);

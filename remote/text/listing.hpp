@@ -1,4 +1,4 @@
-// Puts the pages of a listing together, and does not believe what they say.
+// Combines and validates the pages of a listing.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,29 @@
 
 namespace penstock {
 
-/// One page, of any store.
+/// One page, from any store.
 struct ListedPage {
   std::vector<ListedObject> entries;
-  std::string next;  ///< token or marker of the page behind it; empty: the last one
+  std::string next;  ///< token or marker of the following page; empty: the last page
 };
 
-/// Whether something that lies in a folder may be called so: one part of a path, which is neither "." nor "..". Objects
-/// with other keys are passed over: nothing can ask for them by a name in a folder.
+/// Returns true if an object in a folder may have this name: one component of a path, except "." and "..". Objects with
+/// other keys are skipped, because they cannot be requested by a name in a folder.
 bool is_name_in_folder(std::string_view name);
 
 /// All pages of one folder.
 class Listing {
  public:
-  /// Most bytes of all pages together: some ten million objects.
+  /// Limit for all pages together: some ten million objects.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
-  /// Most pages in a row without an entry. Stores that skip what was removed give a few.
+  /// Limit for consecutive pages without entries. Stores that skip removed objects return a few of these.
   static constexpr unsigned kMostEmptyPages = 1000;
 
-  /// `bytes`: of the answer that the page stood in. Throws Error: corrupt, of a listing that does not end.
+  /// `bytes` is the size of the answer that contained the page. Throws Error: corrupt, if the listing does not end.
   void add(ListedPage page, std::size_t bytes);
 
-  const std::string& next() const { return next_; }  ///< what the next page is asked for by; empty: there is none
-  std::vector<ListedObject> in_order() &&;           ///< by name, each once
+  const std::string& next() const { return next_; }  ///< requests the next page; empty: there are no more
+  std::vector<ListedObject> in_order() &&;           ///< sorted by name, without duplicates
 
  private:
   std::vector<ListedObject> entries_;

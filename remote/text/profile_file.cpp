@@ -20,17 +20,17 @@ std::string_view without_comment(std::string_view value) {
   return value;
 }
 
-// The profile's name; empty: a section of something else.
+// Returns the profile's name; empty if the section is not a profile.
 std::string_view profile_name(std::string_view section, bool needs_prefix) {
   section = without_blanks(section);
   if (section.starts_with("profile ") || section.starts_with("profile\t")) return without_blanks(section.substr(8));
   return !needs_prefix || section == "default" ? section : std::string_view();
 }
 
-// Settings that `profiles` has already stay.
+// Adds the profiles of `text`. Settings that `profiles` already contains are kept.
 void add_profiles(std::string_view text, bool needs_prefix, std::map<std::string, Profile, std::less<>>& profiles) {
   Profile* profile = nullptr;
-  std::string outer;  // of nested lines
+  std::string outer;  // name of the setting that contains nested lines
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);

@@ -1,4 +1,4 @@
-// The shared files of AWS's tools, ~/.aws/config and ~/.aws/credentials.
+// Reads the shared files of AWS's tools, ~/.aws/config and ~/.aws/credentials.
 #pragma once
 
 #include <map>
@@ -8,30 +8,31 @@
 
 namespace penstock {
 
-using Profile = std::map<std::string, std::string, std::less<>>;  ///< "s3.addressing_style" of nested lines
+using Profile = std::map<std::string, std::string, std::less<>>;  ///< nested settings are named "s3.addressing_style"
 
-/// Profiles of both files by name. What the credentials file says comes first.
+/// Profiles of both files, by name. The credentials file takes precedence.
 class Profiles {
  public:
   Profiles() = default;
-  /// Sections "[profile NAME]" and "[default]" of the one, "[NAME]" of the other; other sections are left out. A line
-  /// that is none is passed over, as AWS's tools do it.
+  /// Reads sections "[profile NAME]" and "[default]" of `config`, and "[NAME]" of `credentials`. Other sections are
+  /// ignored. Invalid lines are skipped, as in AWS's tools.
   Profiles(std::string_view config, std::string_view credentials);
 
-  /// From AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE, or where they usually are. Throws Error: io.
+  /// Reads the files named by AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE, or those in the usual places. Throws
+  /// Error: io.
   static Profiles of_user();
 
-  /// Null: there is none.
+  /// Returns null if it does not exist.
   const Profile* find(std::string_view name) const;
 
  private:
   std::map<std::string, Profile, std::less<>> profiles_;
 };
 
-/// AWS_PROFILE, AWS_DEFAULT_PROFILE, or "default".
+/// Returns AWS_PROFILE, AWS_DEFAULT_PROFILE, or "default".
 std::string profile_of_user();
 
-/// None where the profile has none, or an empty one.
+/// Returns nothing if the setting is missing or empty.
 std::optional<std::string> setting(const Profile* profile, std::string_view name);
 
 }  // namespace penstock

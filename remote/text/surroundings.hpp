@@ -1,4 +1,4 @@
-// What the process finds around it: variables and small files of settings.
+// The environment of the process: variables and small settings files.
 #pragma once
 
 #include <filesystem>
@@ -7,16 +7,16 @@
 
 namespace penstock {
 
-/// None where it is not set, or empty.
+/// Returns nothing if it is not set or empty.
 std::optional<std::string> variable(const char* name);
 
-/// "1", "true", "yes" or "on", in any case.
+/// Returns true for "1", "true", "yes" and "on", in any case.
 bool is_switched_on(const char* name);
 
-/// None where there is no such file. Throws Error: io, naming the path; resource, for more than 1 MiB.
+/// Returns nothing if the file does not exist. Throws Error: io, naming the path; resource, if it exceeds 1 MiB.
 std::optional<std::string> small_file(const std::filesystem::path& path);
 
-/// With a leading "~/" in its long form.
+/// Expands a leading "~/".
 std::filesystem::path in_home(const std::string& path);
 
 }  // namespace penstock

@@ -11,7 +11,7 @@ using SystemTime = std::chrono::system_clock::time_point;
 
 std::optional<SystemTime> from_utc(std::tm fields, std::int64_t seconds_east, std::chrono::nanoseconds rest) {
   const std::time_t seconds = ::timegm(&fields);
-  // What a system_clock in nanoseconds can hold, with room to compute.
+  // Limits times to the range of a system_clock in nanoseconds, with room for calculations.
   if (seconds < 0 || seconds > 9'000'000'000) return std::nullopt;
   return SystemTime(
       std::chrono::duration_cast<SystemTime::duration>(std::chrono::seconds(seconds - seconds_east) + rest));

@@ -1,4 +1,4 @@
-// Times as stores write them.
+// Parses times as stores write them.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-/// "2026-01-31T12:00:00.123Z", "...+00:00" (ISO 8601, as XML and JSON have it); none: it is something else.
+/// Parses "2026-01-31T12:00:00.123Z", "...+00:00" (ISO 8601, as in XML and JSON). Returns nothing for other forms.
 std::optional<std::chrono::system_clock::time_point> iso_time(std::string_view text);
 
-/// Nanoseconds since 1970; 0: none.
+/// Returns nanoseconds since 1970; 0 for no time.
 std::int64_t nanoseconds_of(std::optional<std::chrono::system_clock::time_point> time);
 
 }  // namespace penstock

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostLevels = 16;
 constexpr std::size_t kMostElements = 200'000;
 
-/// Builds the tree from expat's calls. Nothing is thrown through expat: a refusal stops the parser.
+/// Builds the tree from expat's callbacks. No exception passes through expat: an error stops the parser instead.
 class TreeBuilder {
  public:
   TreeBuilder() {
@@ -47,7 +47,7 @@ class TreeBuilder {
  private:
   static TreeBuilder& of(void* self) { return *static_cast<TreeBuilder*>(self); }
 
-  // A stopped parser still calls the end of an empty element.
+  // A stopped parser still reports the end of an empty element.
   void call(void (TreeBuilder::*step)(std::string_view), std::string_view text) noexcept {
     if (why_ != nullptr || failure_ != nullptr) return;
     try {
@@ -64,7 +64,7 @@ class TreeBuilder {
   }
 
   Error error(const char* why) const {
-    const XML_Index at = XML_GetCurrentByteIndex(parser_.get());  // negative where nothing was read
+    const XML_Index at = XML_GetCurrentByteIndex(parser_.get());  // negative if nothing was read
     return Error::corrupt(std::string("XML: ") + why,
                           {.offset = static_cast<std::uint64_t>(std::max<XML_Index>(at, 0))});
   }
@@ -86,10 +86,10 @@ class TreeBuilder {
   struct Free {
     void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
   };
-  // UTF-8, whatever encoding the text declares.
+  // Always UTF-8; the encoding that the text declares is ignored.
   std::unique_ptr<std::remove_pointer_t<XML_Parser>, Free> parser_{XML_ParserCreate("UTF-8")};
-  XmlElement root_;                          // whose child the document's root is
-  std::vector<XmlElement*> levels_{&root_};  // those that are open
+  XmlElement root_;                          // its child is the document's root
+  std::vector<XmlElement*> levels_{&root_};  // open elements
   std::size_t elements_ = 0;
   const char* why_ = nullptr;
   std::exception_ptr failure_;

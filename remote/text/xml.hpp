@@ -1,4 +1,4 @@
-// Reads the XML that stores answer with, by expat.
+// Parses the XML answers of stores, with expat.
 #pragma once
 
 #include <string>
@@ -7,23 +7,23 @@
 
 namespace penstock {
 
-/// An element without its attributes. Names are those behind a namespace's prefix.
+/// An element without its attributes. Names exclude the namespace prefix.
 struct XmlElement {
   std::string name;
-  std::string text;  ///< directly inside it, references replaced, with its white space (line ends as "\n")
+  std::string text;  ///< direct text, references replaced, white space kept (line ends as "\n")
   std::vector<XmlElement> children = {};
 
-  /// The first child of that name; null: none.
+  /// Returns the first child with this name, or null.
   const XmlElement* child(std::string_view wanted) const;
-  /// Text of the first child of that name; empty: none.
+  /// Returns the text of the first child with this name; empty if there is none.
   std::string_view text_of(std::string_view wanted) const;
 };
 
-/// The root of an XML 1.0 document in UTF-8. A document type, and with it every entity of its own, more than 16 levels
-/// and more than 200,000 elements are refused. Throws Error: corrupt, with the offset and without any of the text.
+/// Returns the root of an XML 1.0 document in UTF-8. Rejects a document type (and therefore custom entities), more than
+/// 16 levels and more than 200,000 elements. Throws Error: corrupt, with the offset but without any of the text.
 XmlElement parse_xml(std::string_view text);
 
-/// Text as it stands between tags.
+/// Escapes text for use between tags.
 std::string xml_escaped(std::string_view text);
 
 }  // namespace penstock

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// RFC 4648, section 4.
+// Implements RFC 4648, section 4.
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -60,7 +60,7 @@ WebAddress split_web_address(std::string_view address) {
   if (std::ranges::any_of(address, is_control))
     refuse_web_address(parts.clean, "a web address has no control characters");
   if (authority.empty() || authority.front() == ':') refuse_web_address(parts.clean, "a web address names a host");
-  if (has_odd_port(authority))  // it may be the first part of a password
+  if (has_odd_port(authority))  // the text may be the first part of a password
     refuse_web_address(std::string(address.substr(0, host)) + "...",
                        "the port of a web address is a number (a slash in a password is written %2F)");
   const auto fits_query = [](unsigned char c) { return c > ' ' && c < 0x7F; };
@@ -111,7 +111,7 @@ std::string WebDialect::admit(const std::string& address) {
   return parts.clean;
 }
 
-// Of the longest address above, each kind by itself.
+// Looks up each kind of secret separately, at the longest matching prefix of the address.
 WebDialect::Secrets WebDialect::secrets_of(std::string_view address) {
   Secrets found;
   const std::scoped_lock lock(mutex_);
@@ -157,7 +157,7 @@ std::string WebDialect::reason(const HttpResponse& response) const {
   if (response.status != 401 && response.status != 403) return text;
   const std::scoped_lock lock(mutex_);
   if (!secrets_.empty()) return text;
-  // A dataset that came from another process came without the secrets of its address.
+  // A dataset from another process arrives without the secrets of its address.
   return text + (text.empty() ? "" : "; ") + "this process was given no address with a query or a password";
 }
 
@@ -180,7 +180,7 @@ std::string WebDialect::access(const std::string& address) {
   return found.query.empty() ? "sent with user and password" : "sent with user, password and the address's query";
 }
 
-// Nothing here becomes right by asking again, as a token would.
+// Credentials in the address cannot be renewed, so `anew` is final here.
 Meaning WebDialect::meaning(const HttpResponse& response) const {
   const Meaning meaning = Dialect::meaning(response);
   return meaning == Meaning::anew ? Meaning::refused : meaning;

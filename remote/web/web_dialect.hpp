@@ -1,4 +1,4 @@
-// Web servers.
+// Plain web servers.
 #pragma once
 
 #include <map>
@@ -15,19 +15,20 @@ namespace penstock {
 struct WebAddress {
   std::string clean = {};     ///< without user, query and fragment
   std::string user = {};      ///< "user:password" in Base64; empty: none
-  std::string password = {};  ///< of it, as it is
+  std::string password = {};  ///< plain text, taken from `user`
   std::string query = {};     ///< with its '?'; empty: none
 };
 
-/// Throws Error: invalid_argument, of one without a host or with control characters, naming the clean address.
+/// Throws Error: invalid_argument, if there is no host or if it contains control characters. The message contains the
+/// clean address.
 WebAddress split_web_address(std::string_view address);
 
-/// With "%20" in place of what a URL cannot have. What is escaped already stays as it is.
+/// Escapes characters that a URL cannot contain, for example as "%20". Existing escapes stay.
 std::string escaped_url(std::string_view address);
 
-/// Addresses are URLs: what a URL cannot have (spaces, bytes of other alphabets) is escaped, what is escaped stays so.
-/// User and password become an Authorization header (Basic, RFC 7617), a query goes along with each request of the
-/// address it came with and of those below that one.
+/// Addresses are URLs. Characters that a URL cannot contain (spaces, non-ASCII bytes) are escaped; existing escapes
+/// stay. User and password become an Authorization header (Basic, RFC 7617). A query is sent with each request to its
+/// address and to addresses below it.
 class WebDialect final : public Dialect {
  public:
   bool speaks(std::string_view address) const override;
@@ -42,15 +43,15 @@ class WebDialect final : public Dialect {
 
  private:
   struct Secrets {
-    std::string authorization = {};  // of the header
-    std::string password = {};       // that it holds
+    std::string authorization = {};  // value of the header
+    std::string password = {};       // the password in it
     std::string query = {};          // with its '?'
   };
   HttpRequest request(HttpMethod method, const std::string& address);
   Secrets secrets_of(std::string_view address);
 
   mutable std::mutex mutex_;                             // guards secrets_
-  std::map<std::string, Secrets, std::less<>> secrets_;  // by clean address, without slashes behind it
+  std::map<std::string, Secrets, std::less<>> secrets_;  // by clean address, without trailing slashes
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// How a kind of store takes an object in parts.
+// Interface for writing an object in parts to one kind of store.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ class PartStore {
  public:
   virtual ~PartStore() = default;
 
-  /// All of the object in one request, in place of all that follows.
+  /// Writes the whole object in one request, instead of the calls below.
   virtual ObjectInfo put_whole(std::span<const std::byte> bytes) = 0;
 
   virtual void begin() = 0;
-  /// Part `number`, from 1; returns what complete() names it by. Called by several threads at once, after begin().
+  /// Sends part `number`, from 1. Returns its name for complete(). Several threads may call it at once, after begin().
   virtual std::string put_part(unsigned number, std::span<const std::byte> bytes) = 0;
-  /// `names` of all parts in order; `size` is theirs together.
+  /// `names` are those of all parts, in order; `size` is the total size.
   virtual ObjectInfo complete(const std::vector<std::string>& names, std::uint64_t size) = 0;
-  /// After begin(), when no part is under way: throws away what was sent. Does not throw.
+  /// Discards what was sent. Called after begin(), when no part is in flight. Does not throw.
   virtual void abandon() noexcept = 0;
 };
 

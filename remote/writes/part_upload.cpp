@@ -29,7 +29,7 @@ PartUpload::~PartUpload() {
 void PartUpload::write(std::span<const std::byte> bytes) {
   if (over_) throw Error::invalid_argument("the object is finished, or was given up");
   while (!bytes.empty()) {
-    // Sent only with more behind it, so that finish() knows whether it was the only one.
+    // Sends a full buffer only when more bytes follow, so that finish() can detect a single part.
     if (buffer_.size() == part_bytes(parts_ + 1)) send();
     const std::size_t most = part_bytes(parts_ + 1);
     const std::size_t taken = std::min(bytes.size(), most - buffer_.size());
@@ -94,7 +94,7 @@ void PartUpload::send() {
   }
 }
 
-// Waits for that, or for a failure.
+// Waits for `condition` or a failure.
 template <typename Condition>
 void PartUpload::await(const Condition& condition) {
   std::unique_lock lock(mutex_);
@@ -117,7 +117,7 @@ void PartUpload::send_parts(const std::stop_token& stop) {
       --under_way_;
     }
     answered_.notify_one();
-    if (failed) return;  // of the rest nothing is wanted any more
+    if (failed) return;  // the remaining parts are not needed
   }
 }
 

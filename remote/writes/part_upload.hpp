@@ -1,4 +1,4 @@
-// Writes an object in parts, some of which are on their way at a time.
+// Writes an object in parts, several of them in parallel.
 #pragma once
 
 #include <condition_variable>
@@ -18,12 +18,12 @@
 
 namespace penstock {
 
-/// Bytes of part `number`, from 1: 8 MiB, twice that after each 1,000 parts, so that 10,000 parts, the most that S3
-/// takes, hold its largest object, and those of usual shards are alike, as R2 wants them.
+/// Size of part `number`, from 1: 8 MiB, doubled after each 1,000 parts. S3's largest object therefore fits into 10,000
+/// parts, S3's limit. Shards of the usual size have parts of equal size, as R2 requires.
 std::size_t part_bytes(unsigned number);
 
-/// Takes parts from the caller's thread and sends them from kPartsUnderWay others, which begin with the second part: an
-/// object of one part is written by one request. Holds at most kPartsUnderWay + 1 parts.
+/// Takes bytes from the caller's thread. From the second part on, kPartsUnderWay threads send the parts; an object of
+/// one part is written by one request. Holds at most kPartsUnderWay + 1 parts.
 class PartUpload : public ObjectUpload {
  public:
   explicit PartUpload(std::unique_ptr<PartStore> store);
@@ -38,7 +38,7 @@ class PartUpload : public ObjectUpload {
     std::vector<std::byte> bytes;
   };
 
-  void send();  // what buffer_ holds, as the next part
+  void send();  // sends buffer_ as the next part
   void send_parts(const std::stop_token& stop);
   template <typename Condition>
   void await(const Condition& condition);
@@ -48,19 +48,19 @@ class PartUpload : public ObjectUpload {
 
   std::unique_ptr<PartStore> store_;
   std::vector<std::byte> buffer_;
-  std::uint64_t size_ = 0;  // of all that was written
-  unsigned parts_ = 0;      // that were sent
+  std::uint64_t size_ = 0;  // total size written
+  unsigned parts_ = 0;      // number of parts sent
   bool begun_ = false;
-  bool over_ = false;  // finished, or given up
+  bool over_ = false;  // finished or given up
   Queue<Part> queue_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable answered_;
-  unsigned under_way_ = 0;  // parts in the queue and with threads
+  unsigned under_way_ = 0;  // parts in the queue or with a thread
   std::vector<std::string> names_;
   std::exception_ptr failure_;
 
-  std::vector<Thread> threads_;  // last: they end before what they use
+  std::vector<Thread> threads_;  // last, so the threads end before the members that they use
 };
 
 inline constexpr unsigned kPartsUnderWay = 4;

@@ -47,7 +47,7 @@ AnswerCheck check_answer(const Dialect& dialect, const StoredObject& object, std
   if (!encoding.empty() && encoding != "identity")
     return {AnswerCheck::Verdict::hopeless,
             "the server sends it with Content-Encoding " + double_quoted(encoding) + ", not its bytes as they are"};
-  // The common case is told without taking the headers apart once more.
+  // The common case is decided without parsing the headers again.
   const ObjectInfo& known = object.state();
   if (known.version.empty() || head.header("etag") != known.version) {
     const ObjectInfo now = dialect.info(head);

@@ -1,4 +1,4 @@
-// Whether an answer holds the bytes that were asked for.
+// Checks whether an answer contains the requested bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@ namespace penstock {
 
 struct AnswerCheck {
   enum class Verdict : std::uint8_t {
-    right,    ///< of these bytes
-    whole,    ///< right, but the object from its beginning
-    wrong,    ///< no right server answers so: another attempt may help
-    changed,  ///< of another state of the object
-    hopeless  ///< of no use however often one asks
+    right,    ///< contains these bytes
+    whole,    ///< right, but contains the object from its beginning
+    wrong,    ///< invalid for any correct server; a retry may help
+    changed,  ///< from another state of the object
+    hopeless  ///< retries cannot help
   };
   Verdict verdict = Verdict::right;
-  std::string text = {};  ///< where it is not right
+  std::string text = {};  ///< explanation unless it is right
 };
 
-/// A server that sends whole objects where ranges are asked for is put up with as far as this into them.
+/// If a server sends whole objects instead of ranges, penstock accepts it up to this offset.
 inline constexpr std::uint64_t kMostOfWhole = 64ULL << 20;
 
-/// Of the headers of a 200 or 206 to the request for [offset, offset + length) of `object`.
+/// Checks the headers of a 200 or 206 to the request for [offset, offset + length) of `object`.
 AnswerCheck check_answer(const Dialect& dialect, const StoredObject& object, std::uint64_t offset, std::uint64_t length,
                          const HttpResponse& head);
 
-/// "changed while it was read: it was 100 bytes, ETag "a", of 2026-01-02T03:04:05Z, and is ..."; empty where both may
-/// be the same state.
+/// Returns "changed while it was read: it was 100 bytes, ETag "a", of 2026-01-02T03:04:05Z, and is ..."; empty if both
+/// may be the same state.
 std::string difference_of_states(const ObjectInfo& was, const ObjectInfo& is);
 
 }  // namespace penstock

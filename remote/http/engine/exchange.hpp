@@ -1,4 +1,4 @@
-// What a loop carries out: a request, and who takes its answer.
+// One request that a loop executes, and the receiver of its answer.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +10,34 @@
 
 namespace penstock {
 
-/// How a request ended without a whole answer.
+/// Describes how a request ended without a complete answer.
 struct Failure {
   enum class Kind : std::uint8_t {
     none,
-    broken,       ///< the network: another attempt may help
-    unreachable,  ///< no such host, or nobody listens: may help where that host has answered before
-    hopeless,     ///< certificates, a URL that is none
-    unable,       ///< memory or descriptors of this machine
-    stopped       ///< on_head() or on_body() wanted no more
+    broken,       ///< network error: a retry may help
+    unreachable,  ///< no such host or no listener: a retry may help if that host has answered before
+    hopeless,     ///< certificate error or invalid URL
+    unable,       ///< out of memory or descriptors
+    stopped       ///< on_head() or on_body() returned false
   };
   Kind kind = Kind::none;
   std::string text = {};  ///< one line without secrets
 };
 
-/// All calls come from the loop's thread.
+/// The loop's thread makes all calls.
 class Exchange {
  public:
   virtual ~Exchange() = default;
-  /// A connection is free: what to send. False: nothing after all; the loop forgets it.
+  /// Called when a connection is free; fills in the request. Returns false to send nothing; the loop then forgets it.
   virtual bool begin(HttpRequest& request) = 0;
-  /// Status and headers are there. False: the body is not wanted.
+  /// Receives status and headers. Returns false to reject the body.
   virtual bool on_head(const HttpResponse& head) = 0;
-  /// False: no more is wanted.
+  /// Receives bytes of the body. Returns false to stop.
   virtual bool on_body(std::span<const std::byte> bytes) = 0;
-  /// Nothing is on its way any more. Of those that began, once; not of one that was cancelled. The loop has forgotten
-  /// it and it may be given to the loop again.
+  /// Called once after an exchange that began has ended, but not if it was cancelled. Nothing is in flight then. The
+  /// loop has forgotten the exchange, which may be started again.
   virtual void on_end(Failure failure) = 0;
-  /// A connection was made for it.
+  /// Called if a new connection was made for it.
   virtual void on_connection() = 0;
 
  protected:
@@ -47,7 +47,7 @@ class Exchange {
 
  private:
   friend class Loop;
-  class Transfer* transfer_ = nullptr;  // while it is on its way
+  class Transfer* transfer_ = nullptr;  // while it is in flight
   bool waiting_ = false;                // for a connection
 };
 

@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{250};
 }  // namespace
 
 Loop::Loop(const RemoteSettings& settings) : settings_(settings), trust_(find_trust()) {
-  // Once; it can be called again, and from several threads (libcurl 7.84 and newer).
+  // Initialises libcurl once. Repeated and concurrent calls are allowed (libcurl 7.84 and newer).
   if (::curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) throw Error::resource("libcurl cannot be set up");
   multi_ = ::curl_multi_init();
   if (multi_ == nullptr) throw std::bad_alloc();
@@ -52,7 +52,7 @@ void Loop::end() noexcept {
     left = std::move(first_);
     last_ = nullptr;
   }
-  while (left != nullptr) left = std::move(left->next_);  // one by one: a long chain must not end in a deep recursion
+  while (left != nullptr) left = std::move(left->next_);  // one by one: a long chain must not recurse deeply
   thread_.request_stop();
   sockets_.wake();
   thread_.join();
@@ -85,7 +85,7 @@ void Loop::take_posted() {
 }
 
 void Loop::run(const std::stop_token& stop) {
-  // What a turn throws (memory that ran out) is of one exchange, whose caller's deadline ends it.
+  // An exception of a turn (out of memory) affects one exchange, which its caller's deadline ends.
   while (!stop.stop_requested()) {
     static_cast<void>(caught([&] { turn(); }));
     if (may_begin()) {

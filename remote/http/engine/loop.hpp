@@ -1,4 +1,4 @@
-// The thread in which libcurl works.
+// The thread in which libcurl runs.
 #pragma once
 
 #include <atomic>
@@ -24,13 +24,13 @@
 
 namespace penstock {
 
-/// Carries out exchanges, as many at a time as there may be connections, the others in their order. Other threads only
-/// post(); all else is for work that was posted, and for what the loop calls.
+/// Executes exchanges, at most as many at a time as there may be connections; the others wait in order. Other threads
+/// may only call post(). Everything else is for posted work and the loop's callbacks.
 class Loop final : private ForkGate::Sleepers {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// To be run in the loop's thread.
+  /// A function to run in the loop's thread.
   class Work {
    public:
     virtual ~Work() = default;
@@ -41,7 +41,7 @@ class Loop final : private ForkGate::Sleepers {
     std::unique_ptr<Work> next_;
   };
 
-  /// Called once at a time, unless it is called off.
+  /// Fires once each time it is set, unless it is cancelled.
   class Timer {
    public:
     virtual ~Timer() = default;
@@ -61,16 +61,16 @@ class Loop final : private ForkGate::Sleepers {
   Loop(Loop&&) = delete;
   ~Loop();  ///< no exchange may be left
 
-  /// False, and nothing is run: the loop has ended. Any thread.
+  /// Returns false without running it if the loop has ended. Thread-safe.
   bool post(std::unique_ptr<Work> work) noexcept;
-  /// Ends the thread, whatever is under way; nothing is answered any more.
+  /// Stops the thread, even while exchanges are in flight. No exchange is answered after that.
   void end() noexcept;
 
   const RemoteSettings& settings() const { return settings_; }
 
-  // In the loop's thread:
-  void start(Exchange& exchange);   ///< once a connection is free
-  void cancel(Exchange& exchange);  ///< nothing is called any more; nothing where it is not on its way
+  // Only in the loop's thread:
+  void start(Exchange& exchange);   ///< begins once a connection is free
+  void cancel(Exchange& exchange);  ///< no further callbacks; no effect if it is not started
   bool is_under_way(const Exchange& exchange) const { return exchange.transfer_ != nullptr || exchange.waiting_; }
   bool is_sent(const Exchange& exchange) const { return exchange.transfer_ != nullptr; }
   void set(Timer& timer, Clock::time_point at);
@@ -81,7 +81,7 @@ class Loop final : private ForkGate::Sleepers {
     Exchange* exchange;
     Failure failure;
   };
-  void wake() noexcept override {}  // it sleeps before the gate
+  void wake() noexcept override {}  // the loop sleeps outside of the gate
   void run(const std::stop_token& stop);
   void turn();
   void take_posted();
@@ -103,25 +103,25 @@ class Loop final : private ForkGate::Sleepers {
   const Trust trust_;
   Sockets sockets_;
   CURLM* multi_;
-  std::vector<std::unique_ptr<Transfer>> transfers_;  // all
+  std::vector<std::unique_ptr<Transfer>> transfers_;  // owns all transfers
   std::vector<Transfer*> free_, under_way_;
   std::deque<Exchange*> waiting_;
   std::vector<Ended> ended_;
   std::set<std::pair<Clock::time_point, Timer*>> timers_;
   std::span<const Sockets::Event> events_ = {};
   Clock::time_point curl_due_ = Clock::time_point::max(), look_at_stalled_ = Clock::time_point::max();
-  std::set<std::string> answered_;  // hosts
+  std::set<std::string> answered_;  // hosts that have answered
   std::string last_answered_;
 
   std::mutex mutex_;             // guards first_, last_ and over_
-  std::unique_ptr<Work> first_;  // posted
+  std::unique_ptr<Work> first_;  // posted work
   Work* last_ = nullptr;
   bool over_ = false;
   std::atomic<bool> asleep_{false};
   Thread thread_;
 };
 
-/// Work made of a function.
+/// Makes Work from a function.
 template <typename Function>
 std::unique_ptr<Loop::Work> loop_work(Function function) {
   struct Made final : Loop::Work {

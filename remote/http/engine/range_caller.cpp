@@ -56,7 +56,7 @@ void RangeCaller::look_again() {
 void RangeCaller::due() {
   looks_ = false;
   const auto now = Loop::Clock::now();
-  // One that is given up leaves its place to the last one, which was looked at then.
+  // Iterates backwards: a read that is given up is replaced by the last one, which was checked before.
   for (std::size_t i = under_way_.size(); i-- > 0;) {
     if (i < under_way_.size()) static_cast<void>(caught([&] { under_way_[i]->look(now); }));
   }
@@ -82,7 +82,7 @@ void RangeCaller::renew(ReadOfRange& read, Dialect& dialect, const std::string& 
         auto work = [this, self, &read, generation, failure] {
           if (!stopped_ && read.generation() == generation) read.renewed(failure);
         };
-        // Where there is no memory for that, the read ends with its deadline.
+        // If memory runs out here, the read ends at its deadline.
         static_cast<void>(caught([&] { static_cast<void>(loop_.post(loop_work(std::move(work)))); }));
       });
 }

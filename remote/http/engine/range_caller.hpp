@@ -16,16 +16,16 @@
 
 namespace penstock {
 
-/// All but counts() in the loop's thread.
+/// Only counts() and give() may be called outside of the loop's thread.
 class RangeCaller final : public ReadsOwner, public std::enable_shared_from_this<RangeCaller>, private Loop::Timer {
  public:
   RangeCaller(Loop& loop, Renewal& renewal, StoreCounters& all, DialectOf dialect_of, OnRange on_range);
   RangeCaller(RangeCaller&&) = delete;
 
   void take(std::vector<RangeRead>& reads);
-  void stop();  ///< nothing is answered any more
+  void stop();  ///< no range is answered after this
 
-  // For its reads:
+  // Called by its reads:
   void answer(ReadOfRange& read, std::uint64_t tag, std::exception_ptr failure) override;
   void renew(ReadOfRange& read, Dialect& dialect, const std::string& address) override;
   void give(std::uint64_t tag, std::exception_ptr failure) { on_range_(tag, std::move(failure)); }  ///< any thread

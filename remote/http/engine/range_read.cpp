@@ -16,10 +16,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostOfRefusal = 64U << 10;  // of a body that says why
+constexpr std::size_t kMostOfRefusal = 64U << 10;  // of an error body
 constexpr unsigned kMostAnew = 2, kMostUnreachable = 5;
 constexpr std::chrono::milliseconds kSoonestHedge{50};
-// Longer ranges are read again so much later that they would only drive other bytes out of the processor's caches.
+// The consumer uses longer ranges so late that they would only displace other data in the CPU caches.
 constexpr std::uint64_t kLongestCached = 512U << 10;
 
 }  // namespace
@@ -37,7 +37,7 @@ void ReadOfRange::start(RangeRead read) {
   last_failure_.clear();
   for (Attempt& attempt : attempts_) {
     attempt.redirected.reset();
-    attempt.scatters = false;  // what the range before this one brought is none of its bytes
+    attempt.scatters = false;  // bytes of the previous range do not count
   }
   dialect_ = &caller_.dialect_of(address());
   if (last_end() > read_.object->info.size) {
@@ -90,7 +90,7 @@ bool ReadOfRange::begin(Attempt& attempt, HttpRequest& request) {
   if (!has_begun_) {
     has_begun_ = true;
     began_ = attempt.began;
-    // A slow connection takes its time over a long range, of which each request is watched by itself.
+    // A long range may take longer: each of its requests is watched for stalls separately.
     constexpr std::uint64_t kBytesPerMillisecond = (1U << 20) / 1000;
     deadline_ =
         began_ + loop_.settings().deadline + std::chrono::milliseconds((last_end() - first()) / kBytesPerMillisecond);
@@ -187,7 +187,7 @@ void ReadOfRange::Attempt::scatter(std::span<const std::byte> bytes) {
   at = end;
 }
 
-// Bytes that came before a request broke need not come again, where the answer's state is told by more than its size.
+// Keeps bytes that arrived before a request broke. Requires a version: the size does not identify the object's state.
 void ReadOfRange::arrived() {
   if (read_.object->state().version.empty()) return;
   for (const Attempt& attempt : attempts_) {
@@ -196,7 +196,8 @@ void ReadOfRange::arrived() {
   }
 }
 
-// Where bytes of a wrong answer went, nothing has arrived, and what the other request brings may lie under them.
+// Discards the progress from the beginning of a wrong answer. The other request is cancelled too, because wrong bytes
+// may have overwritten its own.
 void ReadOfRange::distrust(const Attempt& wrong) {
   const std::uint64_t begin = wrong.check.verdict == AnswerCheck::Verdict::whole ? first() : wrong.from;
   if (wrong.at <= begin) return;
@@ -241,12 +242,12 @@ void ReadOfRange::end(Attempt& attempt, Failure failure) {
   if (++wrong_ >= loop_.settings().tries)
     return give_up(verdict == Verdict::wrong ? attempt.check.text : "the answers end early");
   if (verdict == Verdict::wrong) return retry(attempt.check.text);
-  // The server says that it is whole, which it is not: none of its bytes is taken for the object's.
+  // The server claims that the answer is complete, but it is shorter. All of its bytes are rejected.
   attempt.check.verdict = Verdict::wrong;
   retry("the answer ends after " + with_commas(attempt.at) + " of " + with_commas(last_end()) + " bytes");
 }
 
-// An answer that has no bytes of the object.
+// Handles an answer without bytes of the object.
 void ReadOfRange::judge(Attempt& attempt) {
   const HttpResponse& response = attempt.response;
   switch (dialect_->meaning(response)) {
@@ -304,7 +305,7 @@ void ReadOfRange::retry(std::string failure, std::chrono::milliseconds at_least)
   for (Attempt& one : attempts_) {
     if (!loop_.is_under_way(one)) one.redirected.reset();
   }
-  if (is_under_way()) return;  // the other one may still come
+  if (is_under_way()) return;  // the other attempt may still succeed
   const auto at = Clock::now() + std::max(backoff(failures_), at_least);
   if (at >= deadline_) return give_up(std::exchange(last_failure_, {}));
   hedged_ = false;
@@ -325,7 +326,7 @@ void ReadOfRange::look(Clock::time_point now) {
   const bool waits = failures_ > 0 || renewing_ || (!first_one.scatters && loop_.is_under_way(first_one));
   if (waits && now - began_ >= kWorthALine) say_waiting(address(), now - began_, last_failure_);
   if (loop_.settings().hedge <= 0 || hedged_ || !loop_.is_sent(first_one)) return;
-  if (read_.object->state().version.empty()) return;  // two answers at a time may be of two states
+  if (read_.object->state().version.empty()) return;  // two concurrent answers may come from different versions
   const auto usual = caller_.waits().ninth_of_ten();
   if (usual == Clock::duration::max()) return;
   const auto slow = std::chrono::duration_cast<Clock::duration>(usual * loop_.settings().hedge);

@@ -1,4 +1,4 @@
-// One range of one object, until it has arrived or is given up.
+// Reads one range of one object, until it has arrived or is given up.
 #pragma once
 
 #include <array>
@@ -20,19 +20,19 @@ namespace penstock {
 
 class ReadOfRange;
 
-/// Whose ranges they are. All in the loop's thread.
+/// Owner of the ranges. All calls are made in the loop's thread.
 class ReadsOwner {
  public:
   virtual ~ReadsOwner() = default;
   virtual void answer(ReadOfRange& read, std::uint64_t tag, std::exception_ptr failure) = 0;
-  /// Its end is read.renewed().
+  /// Renews credentials, then calls read.renewed().
   virtual void renew(ReadOfRange& read, Dialect& dialect, const std::string& address) = 0;
   virtual Dialect& dialect_of(const std::string& address) = 0;
   virtual StoreCounters& counters() = 0;
   virtual RecentWaits& waits() = 0;
 };
 
-/// Lives in the loop's thread, and serves one range after another.
+/// Belongs to the loop's thread, and serves one range after another.
 class ReadOfRange final : private Loop::Timer {
  public:
   using Clock = Loop::Clock;
@@ -40,17 +40,17 @@ class ReadOfRange final : private Loop::Timer {
   ReadOfRange(Loop& loop, ReadsOwner& caller);
   ReadOfRange(ReadOfRange&&) = delete;
 
-  void start(RangeRead read);        ///< its end is ReadsOwner::answer()
-  void cancel();                     ///< nothing is called or written any more
-  void look(Clock::time_point now);  ///< from time to time
-  /// What came of renewing credentials for it.
+  void start(RangeRead read);        ///< ends with ReadsOwner::answer()
+  void cancel();                     ///< no further calls or writes
+  void look(Clock::time_point now);  ///< called periodically
+  /// Called with the result of renewing its credentials.
   void renewed(const std::exception_ptr& failure);
 
-  std::uint64_t generation() const { return generation_; }  ///< another one for each range
-  std::size_t place = 0;                                    ///< among those of the caller that are under way
+  std::uint64_t generation() const { return generation_; }  ///< changes with each range
+  std::size_t place = 0;                                    ///< index in the caller's list of reads in flight
 
  private:
-  // One request for what is missing. There are two while a slow one is hedged.
+  // One request for the missing bytes. A second one runs while a slow one is hedged.
   class Attempt final : public Exchange {
    public:
     explicit Attempt(ReadOfRange& read) : read_(read) {}
@@ -60,11 +60,11 @@ class ReadOfRange final : private Loop::Timer {
     void on_end(Failure failure) override { read_.end(*this, std::move(failure)); }
     void on_connection() override;
 
-    std::uint64_t from = 0, at = 0;  // of the object: asked from, and the next byte
-    std::size_t part = 0;            // that `at` is in, or before
-    bool scatters = false;           // the answer is bytes of the object
+    std::uint64_t from = 0, at = 0;  // of the object: first byte requested, and next byte
+    std::size_t part = 0;            // part that contains `at`, or the next one
+    bool scatters = false;           // the answer contains bytes of the object
     AnswerCheck check = {};
-    HttpResponse response = {};  // of others: all of it
+    HttpResponse response = {};  // any other answer, complete
     std::optional<HttpRequest> redirected = {};
     Clock::time_point began = {};
 
@@ -97,11 +97,11 @@ class ReadOfRange final : private Loop::Timer {
   Dialect* dialect_ = nullptr;
   std::array<Attempt, 2> attempts_{Attempt(*this), Attempt(*this)};
   std::uint64_t generation_ = 0;
-  std::uint64_t arrived_to_ = 0;  // of the object: all before it is in its place
+  std::uint64_t arrived_to_ = 0;  // every byte of the object before it is in place
   unsigned failures_ = 0, unreachable_ = 0, wrong_ = 0, anew_ = 0, redirects_ = 0;
   bool has_begun_ = false, renewing_ = false, hedged_ = false;
-  bool passes_caches_ = false;    // what comes of it is written past the processor's caches
-  std::exception_ptr concluded_;  // to be said when the timer is due
+  bool passes_caches_ = false;    // results are written past the CPU caches
+  std::exception_ptr concluded_;  // reported when the timer fires
   std::string last_failure_;
   Clock::time_point began_{}, deadline_{};
 };

@@ -1,4 +1,4 @@
-// How long answers took lately, for telling slow ones.
+// Recent response times, to detect slow answers.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class RecentWaits {
     waits_[count_ % waits_.size()] = wait;
     ++count_;
   }
-  /// What nine of ten did not exceed; the longest there is while too few are known.
+  /// Returns the 90th percentile; the maximum duration until enough answers are known.
   Duration ninth_of_ten() const {
     if (count_ < waits_.size()) return Duration::max();
     auto sorted = waits_;

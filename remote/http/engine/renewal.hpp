@@ -1,4 +1,4 @@
-// The thread that waits for credentials, so that the loop need not.
+// A thread that waits for credentials, so that the loop does not block.
 #pragma once
 
 #include <condition_variable>
@@ -15,14 +15,14 @@ namespace penstock {
 
 class Renewal {
  public:
-  /// What came of it: null, or why not. From the thread of the renewal; must not throw.
+  /// Receives null or the error. Called in the renewal's thread; must not throw.
   using OnRenewed = std::function<void(const std::exception_ptr& failure)>;
 
   Renewal() = default;
   Renewal(Renewal&&) = delete;
   ~Renewal();
 
-  /// Calls dialect.renew(address), one after the other. Throws Error: resource.
+  /// Queues dialect.renew(address); the calls run one after another. Throws Error: resource.
   void ask(Dialect& dialect, std::string address, OnRenewed on_renewed);
 
  private:
@@ -33,7 +33,7 @@ class Renewal {
   };
   void run(const std::stop_token& stop);
 
-  std::mutex mutex_;  // guards wanted_ and thread_'s making
+  std::mutex mutex_;  // guards wanted_ and the start of thread_
   std::condition_variable_any changed_;
   std::deque<Wanted> wanted_;
   Thread thread_;

@@ -36,7 +36,7 @@ void Sockets::tell(int socket, std::uint32_t events) {
   Known& known = known_[static_cast<std::size_t>(socket)];
   epoll_event event{.events = events, .data = {.fd = socket}};
   const int what = events == 0 ? EPOLL_CTL_DEL : known.told == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-  // A socket that libcurl closed by itself left epoll, and its number may be another one's by now.
+  // libcurl may have closed this socket, which removed it from epoll. The number may belong to another socket by now.
   if (::epoll_ctl(epoll_, what, socket, &event) != 0 && what == EPOLL_CTL_MOD && errno == ENOENT)
     static_cast<void>(::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event));
   known.told = events;
@@ -68,7 +68,7 @@ std::span<const Sockets::Event> Sockets::wait(int milliseconds) {
       continue;
     }
     const Known& known = known_[static_cast<std::size_t>(socket)];
-    if (known.wanted == 0) {  // a connection that nobody uses: most likely its server ended it
+    if (known.wanted == 0) {  // an unused connection: most likely the server closed it
       tell(socket, 0);
       continue;
     }

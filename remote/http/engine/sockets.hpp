@@ -1,4 +1,4 @@
-// The sockets that libcurl waits for, in an epoll descriptor that is told as little as possible.
+// The sockets that libcurl waits for, in an epoll descriptor that is updated as rarely as possible.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace penstock {
 
-/// libcurl begins and ends its interest in a connection with every request. Ends are kept to ourselves, until such a
-/// socket shows an event: a connection that is used again then costs no system call. One thread; wake() any.
+/// libcurl starts and ends its interest in a connection with every request. The end of an interest is not passed to
+/// epoll until such a socket reports an event. A reused connection therefore costs no system call. Not thread-safe,
+/// except wake().
 class Sockets {
  public:
   struct Event {
@@ -22,16 +23,16 @@ class Sockets {
   Sockets(Sockets&&) = delete;
   ~Sockets();
 
-  void want(int socket, bool in, bool out);  ///< neither: nothing for now
-  void forget(int socket);                   ///< before it is closed
-  /// Waits for events, wake(), or the end of so many milliseconds (-1: for ever). Valid until the next call.
+  void want(int socket, bool in, bool out);  ///< neither: not for now
+  void forget(int socket);                   ///< call it before the socket is closed
+  /// Waits for events, wake(), or `milliseconds` (-1: no limit). The result is valid until the next call.
   std::span<const Event> wait(int milliseconds);
   void wake() noexcept;
 
  private:
   struct Known {
-    std::uint32_t told = 0;    // to epoll; 0: it does not have the socket
-    std::uint32_t wanted = 0;  // by libcurl
+    std::uint32_t told = 0;    // events passed to epoll; 0: not in epoll
+    std::uint32_t wanted = 0;  // events that libcurl needs
   };
   void tell(int socket, std::uint32_t events);
 

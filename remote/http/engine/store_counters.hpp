@@ -1,4 +1,4 @@
-// Counts of requests that several threads look at.
+// Request counters that several threads read.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// Relaxed: each number stands for itself. Adds to those of all callers too.
+/// Relaxed: the counters do not order anything. Also adds to the counters of all callers together.
 class StoreCounters {
  public:
   explicit StoreCounters(StoreCounters* all = nullptr) : all_(all) {}

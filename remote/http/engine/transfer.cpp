@@ -41,19 +41,20 @@ Failure::Kind kind_of(CURLcode code) {
   }
 }
 
-// libcurl's own text where it can hold no part of a URL: it names hosts, ports, certificates and counts of bytes.
+// Returns true if libcurl's own text can be shown. Except for malformed URLs it contains only hosts, ports,
+// certificates and byte counts.
 bool is_told(CURLcode code) {
   return code != CURLE_URL_MALFORMAT;
 }
 
-// It quotes the proxy as the environment has it, with its password.
+// This message quotes the proxy from the environment, including its password.
 bool quotes_proxy(std::string_view text) {
   return text.starts_with("Unsupported proxy");
 }
 
-// `code` is not CURLE_OK; `detail` is libcurl's own text, or empty.
+// `code` is not CURLE_OK. `detail` is libcurl's own text, or empty.
 Failure curl_failure(CURLcode code, const char* detail) {
-  // Of web addresses alone: then it is the answer.
+  // All addresses are HTTP, so the cause is the answer.
   if (code == CURLE_UNSUPPORTED_PROTOCOL) return {Failure::Kind::broken, "the answer is no HTTP/1"};
   if (quotes_proxy(detail))
     return {Failure::Kind::hopeless, "what the environment names as the proxy is no address of one"};
@@ -64,11 +65,11 @@ Failure curl_failure(CURLcode code, const char* detail) {
   return {kind_of(code), one_line(text)};
 }
 
-// One read of the socket: larger ones leave the processor's cache, and libcurl gets the memory anew for each request,
-// so that it is best not much more than the answer.
+// Size of one read of the socket. Larger ones exceed the CPU cache. libcurl also allocates the buffer for each request,
+// so it should not be much larger than the answer.
 constexpr std::uint64_t kReceiveBuffer = 128U << 10, kReceiveUnit = 16U << 10, kHeadersOfAnswer = 2U << 10;
 constexpr std::size_t kMostHeaders = 200;
-constexpr std::chrono::milliseconds kLatestAnswer{120'000};  // to what changes something
+constexpr std::chrono::milliseconds kLatestAnswer{120'000};  // for requests that change something
 constexpr std::uint64_t kSlowest = 1024;                     // bytes per second
 
 template <typename Value>
@@ -105,9 +106,9 @@ Transfer::Transfer(Sockets& sockets, const RemoteSettings& settings, const Trust
   set_option(handle_, CURLOPT_PROTOCOLS, long{CURLPROTO_HTTP | CURLPROTO_HTTPS});
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-  set_option(handle_, CURLOPT_QUICK_EXIT, 1L);  // a request that is taken back does not wait for a name's address
+  set_option(handle_, CURLOPT_QUICK_EXIT, 1L);  // a cancelled request does not wait for name resolution
 #endif
-  if (!settings.proxies) set_option(handle_, CURLOPT_PROXY, "");  // else libcurl asks the environment each time
+  if (!settings.proxies) set_option(handle_, CURLOPT_PROXY, "");  // otherwise libcurl reads the environment each time
   if (!trust.file.empty()) set_option(handle_, CURLOPT_CAINFO, trust.file.c_str());
   if (!trust.folder.empty()) set_option(handle_, CURLOPT_CAPATH, trust.folder.c_str());
 }
@@ -173,7 +174,7 @@ void Transfer::set(Exchange& exchange, const HttpRequest& request) {
     has_type = has_type || lower_case(name_of_header(header)) == "content-type";
   }
   if (request.method == HttpMethod::put || request.method == HttpMethod::post) {
-    if (!has_type) add_header("Content-Type:");  // libcurl would call it a form
+    if (!has_type) add_header("Content-Type:");  // otherwise libcurl sends a form's type
     add_header("Expect:");
   }
   set_option(handle_, CURLOPT_HTTPHEADER, headers_);
@@ -188,7 +189,7 @@ void Transfer::set(Exchange& exchange, const HttpRequest& request) {
 }
 
 bool Transfer::take_line(std::string_view line) {
-  if (line.starts_with("HTTP/")) {  // of each answer: also 100 (Continue) has one
+  if (line.starts_with("HTTP/")) {  // each answer has one, also 100 (Continue)
     const std::size_t space = line.find(' ');
     const auto status =
         space != std::string_view::npos ? parse_digits(trimmed(line.substr(space)).substr(0, 3)) : std::nullopt;
@@ -203,7 +204,7 @@ bool Transfer::take_line(std::string_view line) {
   return true;
 }
 
-// No exception may pass through libcurl: what it has not taken ends the request.
+// No exception may pass through libcurl. A short count ends the request instead.
 std::size_t Transfer::take_header(char* bytes, std::size_t size, std::size_t count, void* transfer) {
   Transfer& self = *static_cast<Transfer*>(transfer);
   const std::size_t length = size * count;

@@ -1,4 +1,4 @@
-// One request on its way: a libcurl handle, which serves many requests one after another.
+// One request in flight: a libcurl handle, which serves many requests one after another.
 #pragma once
 
 #include <chrono>
@@ -18,15 +18,15 @@ class Transfer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// All three outlive it. Throws std::bad_alloc.
+  /// All three arguments must outlive it. Throws std::bad_alloc.
   Transfer(Sockets& sockets, const RemoteSettings& settings, const Trust& trust);
   Transfer(Transfer&&) = delete;
   ~Transfer();
 
-  /// Makes the handle ready to send for `exchange`, which outlives the request, as does the request's body. Throws
+  /// Prepares the handle to send `request` for `exchange`. `exchange` and the body must outlive the request. Throws
   /// std::bad_alloc.
   void set(Exchange& exchange, const HttpRequest& request);
-  /// What its end is. `code` is libcurl's.
+  /// Returns the result of the request. `code` is libcurl's.
   Failure end(CURLcode code);
 
   CURL* handle() const { return handle_; }
@@ -34,7 +34,7 @@ class Transfer {
   Clock::time_point began() const { return began_; }
   const std::string& origin() const { return origin_; }  ///< "https://host"
 
-  /// Whether it brought less than 1 KiB per second since it was asked `limit` ago, or longer.
+  /// Returns true if it received less than 1 KiB per second during the last `limit` or longer.
   bool has_stalled(Clock::time_point now, std::chrono::milliseconds limit);
 
  private:
@@ -53,9 +53,9 @@ class Transfer {
   HttpResponse head_;
   bool head_given_ = false;
   bool was_stopped_ = false;
-  bool plain_ = true;  // a GET without body, as the handle is set up for
+  bool plain_ = true;  // a GET without body, the default of the handle
   bool direct_ = false;
-  bool slow_allowed_ = false;  // a server may think long over what was sent to it
+  bool slow_allowed_ = false;  // a server may take long to process uploaded data
   std::string imposed_;
   std::string origin_;
   std::uint64_t arrived_ = 0;

@@ -35,11 +35,11 @@ class Sent final : public Exchange, public std::enable_shared_from_this<Sent> {
   Sent(Loop& loop, StoreCounters& counters, HttpRequest request, std::uint64_t most_bytes, bool again);
   Sent(Sent&&) = delete;
 
-  /// Sends it and waits; after `until` it is given up. Calls `waiting` now and then. Throws std::bad_alloc; Error:
+  /// Sends the request and waits; gives up after `until`. Calls `waiting` periodically. Throws std::bad_alloc; Error:
   /// resource, "interrupted".
   template <typename Waiting>
   Failure wait(Loop::Clock::time_point until, Waiting&& waiting) {
-    std::unique_ptr<Loop::Work> end = give_up();  // made before it is needed, when there may be no memory
+    std::unique_ptr<Loop::Work> end = give_up();  // made in advance, because memory may run out later
     post();
     bool interrupted = false;
     std::unique_lock lock(mutex_);
@@ -54,7 +54,7 @@ class Sent final : public Exchange, public std::enable_shared_from_this<Sent> {
       }
     });
     if (!lock.owns_lock()) lock.lock();
-    // Where somebody else has the body, the loop must be done with it.
+    // If the caller owns the body, wait until the loop no longer reads it.
     const bool waits = (!interrupted && thrown == nullptr) || !request_.body.empty();
     const bool given_up = !done_;
     if (given_up) take_back(lock, std::move(end), waits);
@@ -155,7 +155,7 @@ void Sent::on_end(Failure failure) {
 
 constexpr unsigned kMostPreparedAnew = 2, kMostUnreachableSends = 4;
 
-// One send() from its first request to the last.
+// One send(), from its first request to the last.
 class Sending {
  public:
   using Clock = Loop::Clock;
@@ -187,7 +187,7 @@ class Sending {
   }
 
  private:
-  // Follows redirects. Null where it failed, and was waited for.
+  // Follows redirects. Returns null if the request failed; the delay before a retry has then passed.
   std::shared_ptr<Sent> answered(HttpRequest request) {
     for (unsigned redirects = 0;; ++redirects) {
       auto sent = std::make_shared<Sent>(loop_, counters_, std::move(request), asking_.most_bytes, failures_ > 0);
@@ -265,7 +265,7 @@ class Ranges final : public RangeReader {
   ~Ranges() override {
     Ranges::stop();
     if (pid_ == ::getpid()) return;
-    // In a child of who made it: the loop may be in the midst of these.
+    // A forked child: the loop may have been in the middle of these objects, so they are leaked.
     static_cast<void>(new std::shared_ptr<RangeCaller>(std::move(caller_)));
     static_cast<void>(new std::shared_ptr<Transport::Core>(std::move(core_)));
   }
@@ -278,7 +278,7 @@ class Ranges final : public RangeReader {
       auto work = std::make_unique<Taking>(*this);
       work->reads = std::move(reads);
       posted = core_->loop.post(std::move(work));
-      if (!posted) reads.clear();  // the process ends
+      if (!posted) reads.clear();  // the process is ending
     });
     if (failure == nullptr) return;
     for (const RangeRead& read : reads) caller_->give(read.tag, failure);
@@ -313,7 +313,7 @@ class Ranges final : public RangeReader {
   const ::pid_t pid_ = ::getpid();
   std::shared_ptr<Transport::Core> core_;
   std::shared_ptr<RangeCaller> caller_;
-  std::unique_ptr<Stopping> stopping_;  // made before it is needed, when there may be no memory
+  std::unique_ptr<Stopping> stopping_;  // made in advance, because memory may run out later
 };
 
 }  // namespace

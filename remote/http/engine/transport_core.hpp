@@ -1,4 +1,4 @@
-// What Transport consists of.
+// The parts of a Transport.
 #pragma once
 
 #include <remote/http/engine/loop.hpp>
@@ -12,7 +12,7 @@ namespace penstock {
 struct Transport::Core {
   Loop loop{remote_settings()};
   StoreCounters counters;
-  Renewal renewal;  // ends first: it asks through the loop
+  Renewal renewal;  // destroyed first: it sends requests through the loop
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Which certificates to trust.
+// Finds the CA certificates to trust.
 #pragma once
 
 #include <string>
@@ -6,12 +6,13 @@
 namespace penstock {
 
 struct Trust {
-  std::string file = {};    ///< a bundle of certificates; empty: none
-  std::string folder = {};  ///< of hashed names; empty: none
+  std::string file = {};    ///< bundle of certificates; empty: none
+  std::string folder = {};  ///< folder with hashed names; empty: none
 };
 
-/// What CURL_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR name, else the first place that is there of those where
-/// systems have them: a libcurl that comes with a wheel was built for another one's. Both empty: libcurl's own.
+/// Uses CURL_CA_BUNDLE, SSL_CERT_FILE and SSL_CERT_DIR, otherwise the first existing place that is usual on Linux
+/// distributions: a libcurl in a wheel was built for another distribution. If both members are empty, libcurl's default
+/// applies.
 Trust find_trust();
 
 }  // namespace penstock
