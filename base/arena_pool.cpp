@@ -15,12 +15,12 @@
 namespace penstock {
 namespace {
 
-thread_local unsigned number_here = 0;  // of a pool's thread
+thread_local unsigned number_here = 0;  // number of this thread in its pool
 
-// What was written before is seen by others before what is read behind it.
+// Orders earlier writes before later reads, as other threads see them.
 void full_fence() {
 #ifdef __SANITIZE_THREAD__
-  static std::atomic<unsigned> fence{0};  // ThreadSanitizer knows no other
+  static std::atomic<unsigned> fence{0};  // ThreadSanitizer does not support fences
   fence.fetch_add(1);
 #else
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -32,11 +32,11 @@ void full_fence() {
 struct ArenaPool::State final : ForkGate::Sleepers {
   State(unsigned count, Token body) : threads(count), token(std::move(body)) {
     const ForkGate here;
-    arena.initialize(static_cast<int>(threads + 1), threads + 1);  // all slots reserved
+    arena.initialize(static_cast<int>(threads + 1), threads + 1);  // all slots are reserved for our threads
     tokens = std::make_unique<tbb::task_group>(apart);
     group = std::make_unique<tbb::task_group>();
     if (auto refused = caught([&] { kept_open = group->defer([] {}); })) {
-      static_cast<void>(group.release());  // it would wait for what it could not defer
+      static_cast<void>(group.release());  // its destructor would wait for the task that it could not defer
       std::rethrow_exception(refused);
     }
     ForkGate::add(*this);
@@ -58,10 +58,10 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     arena.execute([&] { group->wait(); });
   }
 
-  // Tokens are spawned by a thread that enters the arena for it. They are not enqueued: where the program, or the
-  // machine, allows TBB no thread of its own, that would have TBB start one, which finds no free slot and never rests.
-  // TBB does without a fence between a task that is spawned and its look at who sleeps, so that the thread which is
-  // just falling asleep may miss the task. Whoever spawns runs tasks then, elsewhere; here there is a second look.
+  // A thread enters the arena to spawn a token. Tokens are not enqueued: if TBB may not start workers, enqueueing makes
+  // it start one, which finds no free slot and never sleeps. TBB has no fence between spawning a task and checking for
+  // sleeping threads, so a thread that is just falling asleep may miss the task. Usually the spawning thread runs the
+  // task itself. Here it leaves the arena, so a fence and an empty second task repeat the check.
   template <typename Work>
   bool enqueue(const Work& work) noexcept {
     std::uint64_t before = open.load(std::memory_order_acquire);
@@ -87,7 +87,8 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     if (open.fetch_sub(1, std::memory_order_acq_rel) == 1) kept_open = {};
   }
 
-  // A group also waits for what it was refused. Tokens that wait for threads which never started are dropped.
+  // A group waits even for tasks that it refused, so such a group is leaked. Tokens that no thread was started for are
+  // cancelled.
   void end_tokens() noexcept {
     if (open.load(std::memory_order_acquire) != 0) tokens->cancel();
     const auto finish = [&] { arena.execute([&] { tokens->wait(); }); };
@@ -104,7 +105,7 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     ForkGate::enter();
   }
 
-  // What a token brings lies here, not in TBB's task: so it is plain what orders the two threads.
+  // The token is stored here and not in TBB's task, so the mutex orders the two threads (ThreadSanitizer can see it).
   bool enqueue_once(const Token& once) noexcept {
     std::list<Token> one;
     if (caught([&] { one.push_back(once); })) return false;
@@ -131,7 +132,7 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     ForkGate::enter();
   }
 
-  // Whoever sleeps in the arena leaves the gate, and comes back when fork() is over.
+  // Threads that sleep in the arena leave the gate, and return when fork() is over.
   void wake() noexcept override {
     const auto come_out = [this] {
       let_go();
@@ -147,13 +148,14 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   const Token token;
   tbb::task_arena arena;
   std::unique_ptr<tbb::task_group> group;
-  tbb::task_handle kept_open;  // while it is there, the threads wait for the group
-  tbb::task_group_context apart{tbb::task_group_context::isolated};  // no user's group can cancel tokens
-  std::unique_ptr<tbb::task_group> tokens;                           // a group of their own, for which nobody waits
+  tbb::task_handle kept_open;                                        // keeps the group open: the threads wait for it
+  tbb::task_group_context apart{tbb::task_group_context::isolated};  // a user's group cannot cancel tokens
+  std::unique_ptr<tbb::task_group> tokens;                           // separate group; no thread waits for it until the
+                                                                     // end
   std::mutex door;                                                   // one thread at a time enters to spawn a token
-  std::list<Token> brought;                                          // guarded by `door`
-  bool token_refused = false;                                        // memory for a token; guarded by `door`
-  // One for the pool, until it is closed, and one for each token that has not begun.
+  std::list<Token> brought;                                          // tokens of enqueue(once); guarded by `door`
+  bool token_refused = false;                                        // no memory for a token; guarded by `door`
+  // Counts one for the pool until it is closed, and one for each token that has not begun. At 0 the group is released.
   std::atomic<std::uint64_t> open{1};
   std::atomic<bool> closed{false};
   std::vector<Thread> started;

@@ -1,4 +1,4 @@
-// A gate for callbacks: it runs them until it is closed, and close() waits for the last one that is running.
+// Runs callbacks until it is closed. close() waits for the last running callback.
 #pragma once
 
 #include <atomic>
@@ -6,13 +6,13 @@
 
 namespace penstock {
 
-/// Stands before a callback whose owner goes away: after close() no call is running, and none will begin.
+/// Protects a callback whose owner is being destroyed: after close() no call is running, and none will begin.
 class CallbackGate {
  public:
-  /// Calls `callback` unless the gate is closed. Any number of threads may be inside.
+  /// Calls `callback` unless the gate is closed. Several threads may be inside at once.
   template <typename Call>
   void call(Call&& callback) {
-    // acq_rel: what the closer does after close() comes after everything done inside.
+    // acq_rel: everything done inside happens before the code after close().
     const std::uint32_t before = state_.fetch_add(1, std::memory_order_acq_rel);
     if ((before & kClosed) == 0) callback();
     if (state_.fetch_sub(1, std::memory_order_acq_rel) == (kClosed | 1)) state_.notify_all();

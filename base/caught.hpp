@@ -10,15 +10,15 @@
 
 namespace penstock {
 
-/// Calls `work`; returns what it threw, or null. Only the end of the thread itself (pthread_exit, which Python uses
-/// when it shuts down) passes through, as it must; there is no object then that the reference could be bound to.
+/// Calls `work`, and returns its exception or null. Only the end of the thread passes through (pthread_exit, which
+/// Python uses at shutdown). In that case there is no object for the reference; hence the disabled sanitizer checks.
 template <typename Work>
 __attribute__((no_sanitize("null", "alignment"))) std::exception_ptr caught(Work&& work) {
   try {
     std::forward<Work>(work)();
 #ifdef _LIBCPP_VERSION
-    // libc++ has no name for the end of a thread, and `...` would stop it for good. All that is thrown here has this
-    // base.
+    // libc++ has no name for the end of a thread, and `...` would stop it. All exceptions here derive from
+    // std::exception.
   } catch (const std::exception&) {
 #else
   } catch (const abi::__forced_unwind&) {
@@ -30,11 +30,11 @@ __attribute__((no_sanitize("null", "alignment"))) std::exception_ptr caught(Work
   return nullptr;
 }
 
-/// `failure` as an Error that says where it happened. An Error keeps what it knows already; any other exception becomes
-/// Error: resource. May throw std::bad_alloc.
+/// Converts `failure` to an Error with the location `where`. An Error keeps the parts that it already has; any other
+/// exception becomes Error: resource. May throw std::bad_alloc.
 Error error_of(const std::exception_ptr& failure, const ErrorContext& where = {});
 
-/// The same, for who must not throw: where no memory is left to say more, `failure` as it is. `where` gives the
+/// The same for callers that must not throw: if memory runs out, returns `failure` unchanged. `where` returns the
 /// context.
 template <typename Where>
 std::exception_ptr explained(std::exception_ptr failure, Where&& where) {

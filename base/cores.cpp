@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// cpu.max: "QUOTA PERIOD" in microseconds, or "max PERIOD".
+// Parses cpu.max: "QUOTA PERIOD" in microseconds, or "max PERIOD".
 std::optional<double> quota_v2(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
   double quota = 0, period = 0;
@@ -26,7 +26,7 @@ std::optional<double> quota_v2(const fs::path& group) {
   return std::nullopt;
 }
 
-// cpu.cfs_quota_us: -1 without a limit.
+// Parses cpu.cfs_quota_us: -1 means no limit.
 std::optional<double> quota_v1(const fs::path& group) {
   std::ifstream quota_file(group / "cpu.cfs_quota_us"), period_file(group / "cpu.cfs_period_us");
   double quota = 0, period = 0;
@@ -34,7 +34,7 @@ std::optional<double> quota_v1(const fs::path& group) {
   return std::nullopt;
 }
 
-// Of a group and all above it. Inside a container the path that the kernel tells may not exist: then those that do.
+// Visits a group and its ancestors. In a container some of the kernel's paths may not exist; callers skip those.
 template <typename Visit>
 void visit_up(const fs::path& mount, const fs::path& group, Visit visit) {
   fs::path at = mount / group.relative_path();
@@ -63,7 +63,8 @@ void visit_groups(const fs::path& root, Version2 v2, Version1 v1) {
   }
 }
 
-// cpu.stat: lines "NAME NUMBER", usage_usec among them; cpuacct.usage: nanoseconds. Seconds of cores.
+// Returns the CPU time used, in core seconds. cpu.stat has lines "NAME NUMBER" with usage_usec; cpuacct.usage has
+// nanoseconds.
 std::optional<double> usage_in(const fs::path& path) {
   std::ifstream file(path);
   std::optional<double> seconds;
@@ -77,7 +78,7 @@ std::optional<double> usage_in(const fs::path& path) {
   return seconds;
 }
 
-// Calls visit(core) for those in the affinity mask; false where the system does not tell.
+// Calls visit(core) for each core of the affinity mask. Returns false if the system does not report the mask.
 template <typename Visit>
 bool visit_mask(Visit visit) {
   constexpr std::size_t kMostCores = 1 << 14;
@@ -91,7 +92,7 @@ bool visit_mask(Visit visit) {
   return told;
 }
 
-// Lines "cpuN user nice system idle iowait irq softirq steal ...", in ticks. Some sandboxes tell zeros.
+// Parses lines "cpuN user nice system idle iowait irq softirq steal ...", in ticks. Some sandboxes report zeros.
 std::optional<double> idle_in(const fs::path& path) {
   std::vector<unsigned> mine;
   visit_mask([&](unsigned core) { mine.push_back(core); });
@@ -175,7 +176,7 @@ unsigned cores_within(unsigned affinity, std::optional<double> quota) {
 unsigned cores_of_rank(unsigned affinity, unsigned machine, std::optional<double> quota, unsigned local_ranks) {
   const double ranks = std::max(local_ranks, 1u);
   if (quota) *quota /= ranks;
-  // A launcher that binds its ranks has already shared out the cores.
+  // A launcher that binds its ranks has already divided the cores among them.
   const unsigned share = affinity < machine ? affinity : static_cast<unsigned>(affinity / ranks);
   return cores_within(std::max(share, 1u), quota);
 }

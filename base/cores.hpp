@@ -8,37 +8,37 @@
 
 namespace penstock {
 
-/// CPU quota of the process's control groups, in cores; nothing when there is no limit. Each group up to the top may
-/// set one and the smallest counts. Reads ROOT/proc/self/cgroup and ROOT/sys/fs/cgroup.
+/// Returns the CPU quota of the process's control groups, in cores; nothing if there is no limit. Each group up to the
+/// root may set a quota, and the smallest one applies. Reads ROOT/proc/self/cgroup and ROOT/sys/fs/cgroup.
 /// Source: Linux, Documentation/admin-guide/cgroup-v2.rst (cpu.max), scheduler/sched-bwc.rst (cpu.cfs_quota_us).
 std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
 
-/// Cores this process may use: affinity mask and cgroup CPU quota, at least 1.
+/// Cores that this process may use, given the affinity mask and the cgroup CPU quota; at least 1.
 unsigned usable_cores();
 unsigned cores_in_affinity_mask();
 unsigned cores_online();  ///< of the machine
 
-/// Whole cores out of both; at least 1.
+/// Whole cores within both limits; at least 1.
 unsigned cores_within(unsigned affinity, std::optional<double> quota);
 
-/// Watches what of the usable cores nobody uses: of those in the affinity mask by ROOT/proc/stat (proc(5)), within the
-/// control groups' quota by their own count of what they used (cpu.stat, cpuacct.usage). Opens files in each call.
+/// Measures how many of the usable cores are idle. Uses ROOT/proc/stat (proc(5)) for the affinity mask, and the usage
+/// counts of control groups (cpu.stat, cpuacct.usage) for their quota. Each call opens files.
 class IdleCores {
  public:
   explicit IdleCores(std::filesystem::path root = "/");
-  /// On average since the last call, or since this was made; nothing where the system does not tell, or not yet.
+  /// Returns the average since the last call or the construction; nothing if the system does not report it, or not yet.
   std::optional<double> lap();
 
  private:
-  /// A control group with a limit.
+  /// A control group with a quota.
   struct Group {
-    std::filesystem::path usage;  ///< the file that counts it
+    std::filesystem::path usage;  ///< file with its usage count
     double quota;                 ///< cores
   };
   struct Look {
     std::chrono::steady_clock::time_point at;
-    std::optional<double> idle;                ///< seconds of cores, of the machine
-    std::vector<std::optional<double>> usage;  ///< seconds of cores, of each group
+    std::optional<double> idle;                ///< core seconds, of the machine
+    std::vector<std::optional<double>> usage;  ///< core seconds, of each group
   };
   Look look() const;
 
@@ -47,10 +47,11 @@ class IdleCores {
   Look last_;
 };
 
-/// The share of one of `local_ranks` processes that the same job runs on this machine: a part of the quota, and of the
-/// cores unless the process is bound to some of the machine's already, as mpirun and srun do it. At least 1.
+/// Returns the share of one of `local_ranks` processes of a job on this machine. The share is a part of the quota and
+/// of the cores. Cores are not divided if the process is already bound to some of them, as mpirun and srun do it. At
+/// least 1.
 unsigned cores_of_rank(unsigned affinity, unsigned machine, std::optional<double> quota, unsigned local_ranks);
-/// The same as it is: where there are more ranks than cores, less than one.
+/// The same as a fraction: less than one if there are more ranks than cores.
 double share_of_cores(unsigned affinity, unsigned machine, std::optional<double> quota, unsigned local_ranks);
 
 }  // namespace penstock

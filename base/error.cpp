@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// A path that says nothing more beside the rest of the message: the folder that the program is in, a file that is the
-// dataset itself, or a path that the cause goes on from.
+// Returns true if the path adds nothing to the message: the current folder, a file that is the dataset itself, or a
+// path that the cause already contains.
 bool names_nothing_new(const std::string& dataset, const std::string& cause) {
   const bool unmistakable = dataset.find('/') != std::string::npos;
   return dataset == "." || dataset == "./" || (unmistakable && cause.find(dataset) != std::string::npos);

@@ -8,7 +8,7 @@
 namespace penstock {
 
 std::string error_number_name(int number) {
-  // strerrorname_np() is there from glibc 2.32 on
+  // strerrorname_np() exists only since glibc 2.32.
   static constexpr std::pair<int, const char*> kNames[] = {
       {EPERM, "EPERM"},         {ENOENT, "ENOENT"},       {EINTR, "EINTR"},           {EIO, "EIO"},
       {ENXIO, "ENXIO"},         {EBADF, "EBADF"},         {EAGAIN, "EAGAIN"},         {ENOMEM, "ENOMEM"},

@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-/// "EPERM" of EPERM; the number itself of one that system calls of penstock's do not end with.
+/// Returns "EPERM" for EPERM; the number itself if none of penstock's system calls fails with it.
 std::string error_number_name(int number);
 
 }  // namespace penstock

@@ -12,20 +12,21 @@
 namespace penstock {
 namespace {
 
-constexpr std::chrono::seconds kForkGrace{1};  // for a thread that is behind the gate and waits for what forks
+constexpr std::chrono::seconds kForkGrace{1};  // limit for a thread that is inside and waits for the forking thread
 
 struct Gate {
   std::mutex all_mutex;  // guards all; fork() holds both mutexes
   std::vector<ForkGate::Sleepers*> all;
-  std::mutex left_mutex;  // where fork() waits for the last that leaves
+  std::mutex left_mutex;  // fork() waits with it for the last thread to leave
   std::condition_variable left;
-  // Each side writes its own and then reads the other's, all in one order (seq_cst): one of them sees the other.
+  // Each side writes its own variable and then reads the other's, in one total order (seq_cst). Therefore at least one
+  // side sees the other's write.
   std::atomic<std::int64_t> inside{0};
   std::atomic<bool> shut{false};
 };
 
 Gate& gate() {
-  static Gate& forever = *new Gate;  // threads may outlive static objects
+  static Gate& forever = *new Gate;  // never deleted: threads may outlive static objects
   return forever;
 }
 

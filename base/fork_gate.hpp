@@ -1,24 +1,24 @@
-// Keeps fork() away from the moments in which a library may hold its locks, so that the child can use it too.
+// Keeps fork() away from moments in which a library may hold its locks. The child can then use that library too.
 #pragma once
 
 namespace penstock {
 
-/// fork() waits until no thread is behind the gate (for a second at most), and lets none pass until it is over. In the
-/// child nobody is behind it.
+/// fork() waits until no thread is inside the gate (for at most a second), and blocks enter() until it is over. In the
+/// child no thread is inside.
 class ForkGate {
  public:
   static void enter() noexcept;
   static void leave() noexcept;
 
-  /// Behind the gate for as long as this lives.
+  /// Inside the gate while this object lives.
   ForkGate() noexcept { enter(); }
   ForkGate(ForkGate&&) = delete;
   ~ForkGate() { leave(); }
 
-  /// What brings threads out that sleep behind the gate: fork() asks each one that is there.
+  /// Wakes threads that sleep inside the gate, so that they leave it: fork() calls each registered one.
   class Sleepers {
    public:
-    virtual void wake() noexcept = 0;  ///< does not wait, nor enter
+    virtual void wake() noexcept = 0;  ///< must not block or enter the gate
 
    protected:
     ~Sleepers() = default;

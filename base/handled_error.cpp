@@ -13,7 +13,7 @@ Error handled_error(const ErrorContext& where) {
   try {
     throw;
 #ifndef _LIBCPP_VERSION
-  } catch (const abi::__forced_unwind&) {  // the end of a thread, which nothing may hold up
+  } catch (const abi::__forced_unwind&) {  // the end of a thread, which must not be stopped
     throw;
 #endif
   } catch (const Error& error) {

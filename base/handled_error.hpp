@@ -1,14 +1,14 @@
-// Turns any exception that reaches the library's boundary into an Error.
+// Turns any exception at the library's boundary into an Error.
 #pragma once
 
 #include <penstock/error.hpp>
 
 namespace penstock {
 
-/// In a catch block: what is being handled, as an Error. An Error gets the parts of `where` that it does not know; a
-/// failure of the system is of kind io; memory that ran out, and whatever nobody thought of, of kind resource. For the
-/// places where the library meets its user; what a user's own function threw must not come here. The end of the thread
-/// itself (pthread_exit, which Python uses when it shuts down) passes through.
+/// Call it in a catch block: returns the current exception as an Error. An Error gets the missing parts of `where`.
+/// System errors become kind io; lack of memory and all unexpected exceptions become kind resource. Use it only at the
+/// boundary between the library and its user, and not for exceptions of the user's own functions. The end of the thread
+/// passes through (pthread_exit, which Python uses at shutdown).
 Error handled_error(const ErrorContext& where = {});
 
 }  // namespace penstock

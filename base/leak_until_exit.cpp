@@ -14,7 +14,7 @@ void leak_until_exit(std::shared_ptr<void> state) {
   try {
     left.push_back(std::move(state));
   } catch (const std::bad_alloc&) {
-    // Nothing can remember it, so its last owner is one that never ends.
+    // No memory to store it, so its last owner is an object that is never destroyed.
     union Forever {
       explicit Forever(std::shared_ptr<void> last) : state(std::move(last)) {}
       ~Forever() {}

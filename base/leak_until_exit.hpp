@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-/// Keeps `state` until the process ends: there is nobody left who could free it safely. Any thread.
+/// Keeps `state` until the process ends: no remaining thread could free it safely. Thread-safe.
 void leak_until_exit(std::shared_ptr<void> state);
 
 }  // namespace penstock

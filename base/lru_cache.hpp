@@ -1,4 +1,4 @@
-// A cache that keeps the values used last, by number.
+// A cache of the most recently used values, by number.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-/// Keeps up to `capacity` values; the one not used for longest goes first. Values are shared, so that one in use
-/// outlives its place here. Not thread-safe.
+/// Keeps up to `capacity` values, and drops the least recently used one. Values are shared, so a value in use outlives
+/// its place here. Not thread-safe.
 template <typename Value>
 class LruCache {
  public:
@@ -24,7 +24,8 @@ class LruCache {
     return found->second->second;
   }
 
-  /// Keeps `value` in the place of any earlier one. Returns what had to go, for the caller to end outside its lock.
+  /// Keeps `value`, and replaces an earlier one. Returns the dropped value, so that the caller can destroy it outside
+  /// of its lock.
   std::shared_ptr<const Value> keep(std::uint32_t number, std::shared_ptr<const Value> value) {
     if (const auto found = places_.find(number); found != places_.end()) {
       std::swap(found->second->second, value);

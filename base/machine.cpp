@@ -19,7 +19,7 @@ std::string kernel_text() {
   return std::string(names.sysname) + " " + names.release + " " + names.machine;
 }
 
-// Value of the first "NAME : value" or "NAME: value" line.
+// Returns the value of the first "NAME : value" or "NAME: value" line.
 std::string value_in(const char* path, const std::string& name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -38,7 +38,7 @@ std::uint64_t kibibytes_in(const char* path, const std::string& name) {
   return number * 1024;
 }
 
-std::string selected(const std::filesystem::path& path) {  // of "always [madvise] never"
+std::string selected(const std::filesystem::path& path) {  // the word in brackets of "always [madvise] never"
   std::ifstream file(path);
   for (std::string word; file >> word;)
     if (word.size() > 2 && word.front() == '[') return word.substr(1, word.size() - 2);

@@ -27,14 +27,14 @@ Memory::Memory(std::uint64_t bytes) {
   if (bytes == 0) return;
   void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) throw Error::resource("cannot map " + std::to_string(bytes) + " bytes of memory");
-  if (bytes >= kHugePage) ::madvise(data, bytes, MADV_HUGEPAGE);  // advice: refusal changes speed alone
+  if (bytes >= kHugePage) ::madvise(data, bytes, MADV_HUGEPAGE);  // advice: a refusal only affects speed
   data_ = {static_cast<std::byte*>(data), Unmap{bytes}};
 }
 
 void Memory::reserve(std::uint64_t bytes) {
   if (bytes <= size()) return;
   const std::uint64_t grown = std::max(bytes, size() + size() / 2);
-  *this = {};  // also of no size, should there be no memory for the rest
+  *this = {};  // the size is 0 if the allocation below fails
   *this = Memory(grown);
 }
 

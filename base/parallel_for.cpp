@@ -46,7 +46,7 @@ void parallel_for(std::uint64_t count, unsigned workers, const SharedLoop::Body&
 
 void parallel_for(std::uint64_t count, unsigned workers, const std::function<void(std::uint64_t)>& body,
                   const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
-  std::atomic<std::uint64_t> done{0};  // relaxed: a count for people
+  std::atomic<std::uint64_t> done{0};  // relaxed: a count for display
   parallel_for(
       count, workers,
       [&](unsigned, std::uint64_t item, const std::stop_token&) {

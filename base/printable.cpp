@@ -8,14 +8,14 @@ namespace {
 
 struct Form {
   unsigned mask, lead;       // of the first byte
-  std::size_t continuation;  // bytes that follow
-  std::uint32_t least;       // code point that needs this many
+  std::size_t continuation;  // number of further bytes
+  std::uint32_t least;       // smallest code point that needs this many
 };
 
 constexpr std::array<Form, 4> kForms{
     {{0x80, 0x00, 0, 0x20}, {0xE0, 0xC0, 1, 0x80}, {0xF0, 0xE0, 2, 0x800}, {0xF8, 0xF0, 3, 0x10000}}};
 
-// Bytes of the character that `text` begins with; 0 when there is no printable one.
+// Returns the length of the first character of `text`; 0 if it is not printable.
 std::size_t character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   for (const Form& form : kForms) {

@@ -1,4 +1,4 @@
-// Makes names of any bytes fit for keys, messages and lists.
+// Makes names with arbitrary bytes fit for keys, messages and lists.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace penstock {
 
-/// True for UTF-8 without control characters (RFC 3629: shortest forms, no surrogates).
+/// Returns true for UTF-8 without control characters (RFC 3629: shortest forms, no surrogates).
 bool is_printable(std::string_view text);
 
-/// The text with a backslash, an x and two digits in place of every byte that belongs to no printable character.
+/// Replaces each byte that is not part of a printable character with a backslash, an x and two digits.
 std::string one_line(std::string_view text);
 
-/// The same between double quotes, as messages have names.
+/// The same, in double quotes, as messages show names.
 std::string double_quoted(std::string_view text);
-/// Two lower-case digits per byte.
+/// Returns two lower-case digits per byte.
 std::string hexadecimal(std::string_view bytes);
 
 std::string with_commas(std::uint64_t number);  ///< "1,204"
 
-/// The entries of a list as one text: joined_text(fields, ", ", &FieldSchema::name).
+/// Joins the entries of a list: joined_text(fields, ", ", &FieldSchema::name).
 template <typename List, typename Text = std::identity>
 std::string joined_text(const List& list, std::string_view between, const Text& text_of = {}) {
   std::string all;

@@ -1,4 +1,4 @@
-// A queue between two stages. Items are moved, and a wait ends on an item, on close or on stop.
+// A queue between two stages. Items are moved. A wait ends with an item, close() or a stop.
 #pragma once
 
 #include <condition_variable>
@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-/// Many producers, many consumers, in order. Its bound is the producers': what is pushed already owns its place (a slot
-/// of a slab, a share of the read window), so push() never waits.
+/// Multiple producers and consumers, first in, first out. The producers bound it: a pushed item already owns its place
+/// (a slot of a batch buffer, a share of the read window), so push() never blocks.
 template <typename T>
 class Queue {
  public:
@@ -24,7 +24,7 @@ class Queue {
     arrived_.notify_one();
   }
 
-  /// The next item; nothing once stopped, or closed and empty.
+  /// Returns the next item; nothing if stopped, or closed and empty.
   std::optional<T> pop(std::stop_token stop) {
     std::unique_lock lock(mutex_);
     if (!arrived_.wait(lock, stop, [this] { return !items_.empty() || closed_; })) return std::nullopt;

@@ -1,4 +1,4 @@
-// A thread that does work beside its caller, one piece after the other.
+// A thread that executes work in the background, one piece after the other.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace penstock {
 
-/// Used by one thread. Its destructor waits for the work under way.
+/// Not thread-safe. The destructor waits for the current work.
 class SerialExecutor {
  public:
   explicit SerialExecutor(std::string name) : name_(std::move(name)) {}  ///< of the thread; the system shows 15 bytes
 
-  /// Begins `work` once what was begun before has ended. The future tells when it has, or throws what it threw.
+  /// Starts `work` after all earlier work has ended. The future becomes ready at its end, or throws its exception.
   std::future<void> begin(std::function<void()> work);
 
  private:

@@ -17,9 +17,9 @@
 
 namespace penstock {
 
-// One guarded mapping. Ranges are used again and never freed, so that the handler may walk them at any moment.
+// One guarded mapping. Ranges are reused and never freed, so the handler may walk the list at any moment.
 struct sigbus_guard::Range {
-  std::atomic<std::uintptr_t> begin{0};  // 0: free
+  std::atomic<std::uintptr_t> begin{0};  // 0: free; written after `bytes`, so the handler never sees half a range
   std::atomic<std::size_t> bytes{0};
   std::atomic<bool> torn{false};
   Range* next = nullptr;
@@ -30,22 +30,23 @@ namespace {
 using sigbus_guard::Range;
 using Handled = struct sigaction;
 
-// The actions that were in place before ours, the latest last. Never changed once the handler can see them.
+// The actions that were installed before ours, the latest last. Immutable once the handler can see them.
 struct Earlier {
   static constexpr std::size_t kMost = 8;
   std::array<Handled, kMost> actions;
   std::size_t count = 0;
 };
 
-std::mutex g_mutex;  // guards what is written below; the handler reads the atomics alone
+std::mutex g_mutex;  // guards all writes below; the handler only reads the atomics
 std::atomic<const Earlier*> g_earlier{nullptr};
-std::vector<std::unique_ptr<const Earlier>>* g_all_earlier = nullptr;  // every one of them may still be in use
+// never freed: the handler may still use each of them
+std::vector<std::unique_ptr<const Earlier>>* g_all_earlier = nullptr;
 std::atomic<Range*> g_ranges{nullptr};
 std::size_t g_page = 0;
 
-// Where the handler jumps to, null outside guarded(); how many earlier actions are being called on this thread, for
-// which signal, and from which frame of the stack. initial-exec: read inside a signal handler, where storage that is
-// made on first use could not be had.
+// State of this thread for the handler. `t_landing` is its jump target, null outside of guarded(). The others describe
+// the call of earlier actions: their number, the signal, and the stack frame. initial-exec: the handler must not
+// allocate thread-local storage on first use.
 [[gnu::tls_model("initial-exec")]] thread_local sigjmp_buf* volatile t_landing = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local volatile std::size_t t_handing_on = 0;
 [[gnu::tls_model("initial-exec")]] thread_local const siginfo_t* volatile t_handed = nullptr;
@@ -60,7 +61,8 @@ bool same(const Handled& a, const Handled& b) {
   return a.sa_sigaction == b.sa_sigaction && (a.sa_flags & kMeant) == (b.sa_flags & kMeant);
 }
 
-// Puts zeros in the place of all pages from the faulting one to the end of its mapping.
+// Replaces all pages from the faulting one to the end of its mapping with zeros. Only calls functions that are allowed
+// in a signal handler.
 bool mend(const void* fault) {
   const auto address = reinterpret_cast<std::uintptr_t>(fault);
   for (Range* range = g_ranges.load(std::memory_order_acquire); range != nullptr; range = range->next) {
@@ -68,7 +70,7 @@ bool mend(const void* fault) {
     const std::size_t bytes = range->bytes.load(std::memory_order_acquire);
     if (begin == 0 || address < begin || address - begin >= bytes) continue;
     const std::uintptr_t page = address / g_page * g_page;
-    range->torn.store(true, std::memory_order_release);  // before the zeros can be seen
+    range->torn.store(true, std::memory_order_release);  // before the zeros become visible
     void* const zeros = ::mmap(reinterpret_cast<void*>(page), begin + bytes - page, PROT_READ,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     return zeros != MAP_FAILED;
@@ -76,8 +78,8 @@ bool mend(const void* fault) {
   return false;
 }
 
-// What the kernel does where nobody handles the signal. One that was sent is sent again; an instruction that faulted
-// runs again, and faults.
+// Does what the kernel does without a handler. A sent signal is raised again; a faulting instruction runs again and
+// faults.
 void act_by_default(int signal, bool sent) {
   Handled action{};
   action.sa_handler = SIG_DFL;
@@ -105,9 +107,9 @@ void call(const Handled& action, int signal, siginfo_t* info, void* context) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// An earlier handler may itself hand the signal on to what it found in place, which is this one: by a call, from a
-// frame below, or by sending it again. Then the action before it is next, so every one of them is called once at most.
-// A fault that comes otherwise is a new one: the handler of the last has left by a jump.
+// An earlier handler may pass the signal on to the action that it found, which is this handler: by a call, from a
+// deeper frame, or by raising it again. The action before it is called next, so each action is called at most once. Any
+// other fault is new: the last handler has left by a jump.
 void hand_on(int signal, siginfo_t* info, void* context) {
   const bool sent = info == nullptr || info->si_code <= 0;
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -131,8 +133,8 @@ void on_sigbus(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   sigjmp_buf* const landing = t_landing;
   if (landing != nullptr) {
-    // The jump leaves the handler without returning, so what is blocked while it runs must be given back here: a second
-    // fault with SIGBUS blocked would end the process.
+    // The jump leaves the handler without returning, so the signal mask must be restored here. Otherwise a second
+    // fault, with SIGBUS blocked, would end the process.
     ::pthread_sigmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
     errno = error;
     siglongjmp(*landing, 1);
@@ -146,8 +148,8 @@ bool is_ours(const Handled& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_sigbus;
 }
 
-// `action` becomes the one that is called first. Lists that are equal are kept once, so a program that puts the same
-// handlers in place again and again takes no memory.
+// Makes `action` the first to be called. Equal lists are stored once, so a program that installs the same handlers
+// repeatedly uses no more memory.
 void remember(const Handled& action) {
   const Earlier* const known = g_earlier.load(std::memory_order_relaxed);
   auto made = std::make_unique<Earlier>();
@@ -159,7 +161,7 @@ void remember(const Handled& action) {
     std::copy(made->actions.begin() + 1, made->actions.end(), made->actions.begin());
     --made->count;
   }
-  if (is_plain(action)) made->count = 0;  // whoever put it there wants none of those before it
+  if (is_plain(action)) made->count = 0;  // its owner has removed all handlers before it
   made->actions[made->count++] = action;
   if (g_all_earlier == nullptr) g_all_earlier = new std::vector<std::unique_ptr<const Earlier>>();
   for (const auto& list : *g_all_earlier) {
@@ -180,15 +182,15 @@ void guard_against_sigbus() noexcept {
   try {
     const std::lock_guard lock(g_mutex);
     if (::sigaction(SIGBUS, nullptr, &now) != 0 || is_ours(now)) return;
-    remember(now);  // before the handler is in place: another thread may fault at once
+    remember(now);  // before the handler is installed: another thread may fault at once
     Handled action{};
     action.sa_sigaction = on_sigbus;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     Handled replaced{};
     ::sigaction(SIGBUS, &action, &replaced);
-    if (!is_ours(replaced) && !same(replaced, now)) remember(replaced);  // somebody put it there in between
-  } catch (...) {  // no memory for the list: what is in place stays
+    if (!is_ours(replaced) && !same(replaced, now)) remember(replaced);  // another thread has installed it meanwhile
+  } catch (...) {  // no memory for the list: the installed handler stays
   }
 }
 

@@ -1,4 +1,4 @@
-// Guards reads of mapped files that may be cut short meanwhile. The library handles SIGBUS here and nowhere else.
+// Guards reads of mapped files that may be truncated meanwhile. Only this file of the library handles SIGBUS.
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,10 @@
 
 namespace penstock {
 
-/// Makes the handler for SIGBUS the process's, unless it is already. Others (faulthandler, PyTorch's DataLoader) may
-/// put theirs in its place at any time, so this is called again wherever mapped files are read; it is one system call.
-/// A SIGBUS that has nothing to do with a mapping guarded here goes on to the handlers that were found in place, the
-/// latest first; each of them may hand it on to the one before it. Any number of threads may call this.
+/// Installs the handler for SIGBUS unless it is already installed. Others (faulthandler, PyTorch's DataLoader) may
+/// replace it at any time, so callers repeat this before they read mapped files; it costs one system call. If a SIGBUS
+/// does not belong to a guarded mapping, the handler passes it to the handlers that it found, the latest first. Each of
+/// them may pass it to the one before. Thread-safe.
 void guard_against_sigbus() noexcept;
 
 namespace sigbus_guard {
@@ -22,6 +22,7 @@ void leave() noexcept;
 template <typename Work>
 bool run(const Work& work) noexcept {
   sigjmp_buf here;
+  // The mask is not saved (0), because that costs a system call; the handler restores it before it jumps.
   if (sigsetjmp(here, 0) != 0) {
     leave();
     return false;
@@ -35,36 +36,37 @@ bool run(const Work& work) noexcept {
 }
 }  // namespace sigbus_guard
 
-/// Runs `work`, which reads mapped files. False when pages cannot be had (a file was cut short, or its storage failed),
-/// where a plain read would end the process; `work` has then been left where it was. So it may only copy bytes: what it
-/// has constructed by then is not destroyed, and what it counts must be volatile.
+/// Runs `work`, which reads mapped files. Returns false if pages are not available (a file was truncated, or its
+/// storage failed); a plain read would end the process. In that case a jump has left `work` in the middle. Therefore
+/// `work` may only copy bytes: objects that it constructed are not destroyed, and counters must be volatile. Calls must
+/// not be nested: the inner one clears the jump target.
 template <typename Work>
 bool guarded(const Work& work) noexcept {
   guard_against_sigbus();
   return sigbus_guard::run(work);
 }
 
-/// The same without a system call, for who has called guard_against_sigbus() a moment ago and does little here, often.
+/// The same without a system call, for callers that have just called guard_against_sigbus() and run many small reads.
 template <typename Work>
 bool guarded_since(const Work& work) noexcept {
   return sigbus_guard::run(work);
 }
 
-/// memcpy from a mapping, guarded; `destination` is written in part where this is false.
+/// Guarded memcpy from a mapping. If it returns false, `destination` is partly written.
 bool copy_from_mapping(void* destination, const void* source, std::size_t bytes) noexcept;
 
-/// A mapping whose pages read as zeros once they cannot be had: whoever reads it asks torn() afterwards. Unlike
-/// guarded(), this serves readers that do not know that they read a mapping.
+/// A mapping whose unavailable pages read as zeros; the reader checks torn() afterwards. Unlike guarded(), it suits
+/// readers that are not aware of the mapping.
 class GuardedMapping {
  public:
   GuardedMapping() = default;
-  /// Takes note of `bytes`, which are mapped from a page's beginning and stay so until this object ends.
+  /// Registers `bytes`. They must be mapped from the beginning of a page, and stay mapped until this object ends.
   explicit GuardedMapping(std::span<const std::byte> bytes);
   GuardedMapping(GuardedMapping&& other) noexcept;
   GuardedMapping& operator=(GuardedMapping&& other) noexcept;
   ~GuardedMapping();
 
-  /// Some of its bytes could not be had and are zeros now. Once true, it stays so.
+  /// Returns true if some bytes were unavailable and are zeros now. Once true, it stays true.
   bool torn() const noexcept;
 
  private:

@@ -37,7 +37,7 @@ struct Thread::End {
 
 Thread::Thread(const std::string& name, std::function<void(std::stop_token)> body, Failed failed)
     : stop_(), end_(std::make_shared<End>()) {
-  /// Ends what the thread owns, then announces the end: also where the thread is ended from within.
+  /// Destroys the state of the thread, then announces the end, even if the thread is ended from within.
   struct Run {
     std::function<void(std::stop_token)> body;
     Failed failed;

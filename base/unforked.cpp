@@ -21,15 +21,15 @@ struct Stretch {
   std::uint64_t bytes;
 };
 
-/// All that a child is not to have. fork() holds the mutex.
+/// Everything that a child must not inherit. fork() holds the mutex.
 struct Withheld {
-  std::mutex mutex;  // guards the rest
+  std::mutex mutex;  // guards the members below
   std::vector<int> descriptors;
   std::vector<Stretch> mappings;
 };
 
 Withheld& withheld() {
-  static Withheld& forever = *new Withheld;  // threads may outlive static objects
+  static Withheld& forever = *new Withheld;  // never deleted: threads may outlive static objects
   return forever;
 }
 
@@ -41,7 +41,7 @@ void release_parent() {
   withheld().mutex.unlock();
 }
 
-// Calls nothing that allocates: other threads of the parent may have held the allocator's locks.
+// Does not allocate: other threads of the parent may have held the allocator's locks.
 void withhold_from_child() {
   Withheld& all = withheld();
   for (const int fd : all.descriptors) ::close(fd);
@@ -65,7 +65,7 @@ std::unique_lock<std::mutex> no_fork() {
 UnforkedDescriptor::UnforkedDescriptor(const std::function<int()>& open) : process_(::getpid()) {
   const auto lock = no_fork();
   std::vector<int>& all = withheld().descriptors;
-  all.reserve(all.size() + 1);  // so that noting the descriptor cannot fail
+  all.reserve(all.size() + 1);  // so that storing the descriptor cannot fail
   fd_ = open();
   if (fd_ >= 0) all.push_back(fd_);
 }
@@ -95,7 +95,7 @@ UnforkedMapping::UnforkedMapping(int fd, std::uint64_t bytes) : bytes_(bytes), p
     throw Error::resource("cannot map " + std::to_string(bytes) +
                           " bytes of shared memory: " + std::generic_category().message(errno));
   }
-  ::madvise(data, bytes, MADV_HUGEPAGE);  // advice: refusal changes speed alone
+  ::madvise(data, bytes, MADV_HUGEPAGE);  // advice: a refusal only affects speed
   all.push_back({data, bytes});
   data_ = static_cast<std::byte*>(data);
 }

@@ -1,4 +1,4 @@
-// Descriptors and shared memory that fork() does not hand on to the child.
+// Descriptors and shared memory that a child of fork() does not inherit.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,12 @@
 
 namespace penstock {
 
-/// Owns one descriptor, which is closed in a child that fork() makes: what it holds (a lock, a name, memory) ends with
-/// this process, whatever its children do. In the child the object does nothing any more.
+/// Owns a descriptor that is closed in a child of fork(). Its resource (a lock, a name, memory) therefore ends with
+/// this process, even if children live on. In the child the object does nothing.
 class UnforkedDescriptor {
  public:
   UnforkedDescriptor() = default;
-  /// `open` returns a descriptor, or -1 and leaves errno as it is to be found. fork() waits meanwhile, so it must be
-  /// short.
+  /// `open` returns a descriptor, or -1 with errno set. fork() waits during the call, so it must be short.
   explicit UnforkedDescriptor(const std::function<int()>& open);
   UnforkedDescriptor(UnforkedDescriptor&& other) noexcept;
   UnforkedDescriptor& operator=(UnforkedDescriptor&& other) noexcept;
@@ -29,11 +28,11 @@ class UnforkedDescriptor {
   pid_t process_ = 0;
 };
 
-/// Owns a shared, writable mapping of a file, in whose place a child that fork() makes finds zeros of its own.
+/// Owns a shared, writable mapping of a file. A child of fork() finds private zeros in its place.
 class UnforkedMapping {
  public:
   UnforkedMapping() = default;
-  /// Of the file's first `bytes`, advised to huge pages. Throws Error: resource.
+  /// Maps the file's first `bytes`, and advises huge pages. Throws Error: resource.
   UnforkedMapping(int fd, std::uint64_t bytes);
   UnforkedMapping(UnforkedMapping&& other) noexcept;
   UnforkedMapping& operator=(UnforkedMapping&& other) noexcept;

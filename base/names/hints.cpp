@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// An "option" is one of the subcommands that have `ours`.
+// For kind "option", `ours` lists the subcommands that have the option.
 constexpr auto kHints = std::to_array<Hint>({
     {"module", "Compose", "a chain for each output in transforms, as ps.image.resize(256) | ps.image.center_crop(224)",
      ""},

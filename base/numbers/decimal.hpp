@@ -1,4 +1,4 @@
-// Numbers as text.
+// Formats numbers.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// The shortest text that std::from_chars reads back as this number: "0.1", "1e+20", "nan".
+/// Returns the shortest text that std::from_chars reads back as this number: "0.1", "1e+20", "nan".
 template <typename Number>
 std::string shortest_decimal(Number number) {
   std::array<char, 64> text{};

@@ -1,4 +1,4 @@
-// Reads a value from bytes that need not be aligned to it.
+// Reads a value from bytes that may be unaligned.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ Value load(const std::byte* at) {
   return value;
 }
 
-/// The caller has checked that the value ends inside of the bytes.
+/// The caller has checked that the value ends inside the bytes.
 template <typename Value>
 Value load(std::span<const std::byte> bytes, std::uint64_t at) {
   return load<Value>(bytes.data() + at);

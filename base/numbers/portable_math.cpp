@@ -12,7 +12,7 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The number high + low, where low is at most half a unit in the last place of high: 106 bits.
+/// The number high + low, where |low| is at most half a unit in the last place of high: 106 bits.
 struct Twofold {
   double high = 0, low = 0;
 
@@ -60,7 +60,7 @@ struct Twofold {
   constexpr double rounded() const { return high + low; }
 };
 
-/// pi / 2 and log(2), in three doubles each: what is taken off times a number of them keeps all digits.
+/// pi / 2 and log(2) as sums of three doubles, so that subtracting a multiple of them keeps all digits.
 struct Threefold {
   double first, second, third;
 };
@@ -80,7 +80,7 @@ constexpr auto kInverseFactorials = [] {
   return inverse;
 }();
 
-/// exp(x) as 2^exponent times a number near 1. |x| < 1100.
+/// exp(x) as 2^exponent times a number near 1, for |x| < 1100.
 struct Exponential {
   Twofold mantissa;
   int exponent;
@@ -88,13 +88,13 @@ struct Exponential {
 
 Exponential exponential(double x) {
   const double times = std::nearbyint(x / kLog2.first);
-  const Twofold part = without(x, times, kLog2).times_power_of_two(1.0 / 256);  // below 0.0014: 9 terms
-  double last = kInverseFactorials[9].high;  // of the last ones the first 50 bits count
+  const Twofold part = without(x, times, kLog2).times_power_of_two(1.0 / 256);  // below 0.0014: 9 terms suffice
+  double last = kInverseFactorials[9].high;  // of the last terms only the first 50 bits matter
   for (std::size_t n = 8; n >= 6; --n) last = last * part.high + kInverseFactorials[n].high;
   Twofold less_one{last};
   for (std::size_t n = 5; n >= 1; --n) less_one = less_one * part + kInverseFactorials[n];
   less_one = less_one * part;
-  // (1 + e)^2 = 1 + (2 * e + e * e), without the 1, beside which digits of e would be lost
+  // (1 + e)^2 = 1 + (2 * e + e * e). The 1 is left out, because adding it would lose digits of e.
   for (int squaring = 0; squaring < 8; ++squaring) less_one = less_one.times_power_of_two(2) + less_one * less_one;
   return {less_one + Twofold{1}, static_cast<int>(times)};
 }
@@ -130,7 +130,7 @@ SineCosine sine_cosine(double x) {
   }
 }
 
-/// x = mantissa * 2^exponent, the mantissa in [sqrt(1/2), sqrt(2)).
+/// x = mantissa * 2^exponent, with the mantissa in [sqrt(1/2), sqrt(2)).
 struct Split {
   double mantissa;
   int exponent;
@@ -144,7 +144,7 @@ Split split(double x) {
   return {mantissa, exponent};
 }
 
-/// 2 * atanh((m - 1) / (m + 1)): the series in the square of a number below 0.172 gains 1.5 digits a term.
+/// 2 * atanh((m - 1) / (m + 1)): the series in the square of a number below 0.172 gains 1.5 digits per term.
 double log_of_mantissa(double mantissa) {
   const double ratio = (mantissa - 1) / (mantissa + 1), square = ratio * ratio;
   double series = 0;
@@ -163,12 +163,12 @@ double exp(double x) {
   if (x > 710) return kInfinity;
   if (x < -746) return 0;
   const Exponential result = exponential(x);
-  // In two steps, since 2^1024 is no double; the second one rounds where the result is subnormal.
+  // In two steps, because 2^1024 is not a double. The second one rounds if the result is subnormal.
   const int half = result.exponent / 2;
   return std::ldexp(std::ldexp(result.mantissa.rounded(), half), result.exponent - half);
 }
 
-// Newton's step from the logarithm y of a series: y + 2 * (x - e^y) / (x + e^y) has three times the digits.
+// Newton's step from the logarithm y of a series: y + 2 * (x - e^y) / (x + e^y) triples the number of digits.
 double log(double x) {
   if (x != x || x == kInfinity) return x;
   if (x == 0) return -kInfinity;
@@ -188,7 +188,8 @@ double quick_log(double x) {
   return exponent * kLog2.first + log_of_mantissa(mantissa);
 }
 
-// atan(x) = y + atan((x - tan y) / (1 + x * tan y)), the second term by two terms of its series: five times the digits.
+// atan(x) = y + atan((x - tan y) / (1 + x * tan y)). Two terms of the series for the second summand give five times the
+// digits.
 double atan(double x) {
   if (x != x || x == 0) return x;
   const double size = x < 0 ? -x : x;

@@ -1,4 +1,4 @@
-// Whole numbers of 128 bits, for products of two of 64.
+// 128-bit integers, for products of two 64-bit integers.
 #pragma once
 
 namespace penstock {

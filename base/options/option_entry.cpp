@@ -40,7 +40,7 @@ std::string lines_of(std::string_view text, std::size_t width, std::string_view 
 }
 
 std::string help_entry(std::string_view keyword, std::string_view meaning) {
-  constexpr std::size_t kWidth = 92;  // help() puts them 8 columns in
+  constexpr std::size_t kWidth = 92;  // help() indents them by 8 columns
   return lines_of(std::string(keyword) + ": " + std::string(meaning), kWidth, "  ") + "\n";
 }
 

@@ -1,5 +1,5 @@
-// One option in a table of options: the place of its value in a struct, its name and its meaning. The keywords of
-// Python with their checks and help, the flags of the command and the pages of the reference are made from such tables.
+// One option in a table of options: the place of its value in a struct, its name and its meaning. Such tables define
+// Python's keywords with their checks and help, the flags of the command, and the reference pages.
 #pragma once
 
 #include <algorithm>
@@ -33,13 +33,13 @@ struct OptionEntry {
     bool (*set)(Options& options, std::string_view word);  ///< false: it is none of `known`
     std::vector<std::string_view> (*known)();
   };
-  /// An option that a function parses: "quality:90".
+  /// An option that a function parses, such as "quality:90".
   struct Text {
     std::string (*get)(const Options& options);
     void (*set)(Options& options, std::string_view text);  ///< throws Error: invalid_argument
-    std::string_view bare = {};  ///< text of True and of a flag without a value; empty: neither is allowed
+    std::string_view bare = {};  ///< text for True and for a flag without a value; empty: neither is allowed
   };
-  /// An option that each API reads by hand, with the annotation and the default of Python's signature.
+  /// An option that each API reads with its own code. Has the annotation and the default of Python's signature.
   struct ByHand {
     std::string_view type, value;
   };
@@ -48,9 +48,9 @@ struct OptionEntry {
                               Place<std::optional<std::uint64_t>>, Place<std::vector<std::string>>,
                               Place<std::optional<std::vector<std::uint64_t>>>, Bytes, Words, Text, ByHand>;
 
-  std::string_view group;    ///< heading of the page, alike for neighbours
+  std::string_view group;    ///< heading on the page, equal for adjacent options
   std::string_view name;     ///< "batch_size", or "read_options.engine" for a member of a nested struct
-  Member member;             ///< the place of its value; nothing for those of C++ alone
+  Member member;             ///< place of its value; nothing for options of C++ only
   std::string_view meaning;  ///< sentences; the first one fits a line of help
 
   /// "read_options" of "read_options.engine"; empty for a member of the struct itself.

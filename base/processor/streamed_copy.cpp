@@ -15,10 +15,11 @@ namespace penstock {
 namespace {
 
 #if defined(__x86_64__)
-// What is copied is in no cache, and the processor's own fetching ahead ends with each page: a tenth faster with this.
+// The source is not in a cache, and the hardware prefetcher stops at each page. Prefetching makes the copy a tenth
+// faster.
 constexpr std::size_t kFetchedAhead = 2048;
 
-// Both copy whole lines of 64 bytes, to a multiple of 64, and return how many bytes that was.
+// Both functions copy whole lines of 64 bytes, and return the number of bytes copied (a multiple of 64).
 __attribute__((target("avx512f"))) std::size_t stream_by_lines(std::byte* to, const std::byte* from, std::size_t size) {
   std::size_t at = 0;
   for (; size - at >= 256; at += 256) {
@@ -62,8 +63,8 @@ void copy_streamed(std::byte* to, std::span<const std::byte> bytes) {
   if (done != bytes.size()) std::memcpy(to + done, bytes.data() + done, bytes.size() - done);
 }
 
-// The kernel's word first: where a processor has several last caches, the C library may tell their sum (384 MiB on an
-// EPYC whose cores reach 32 MiB each).
+// Asks the kernel first: if a processor has several last-level caches, the C library may return their sum (384 MiB on
+// an EPYC whose cores reach 32 MiB each).
 std::size_t last_cache_bytes() {
   constexpr std::size_t kUsual = std::size_t{32} << 20;
   if (std::ifstream size("/sys/devices/system/cpu/cpu0/cache/index3/size"); size) {

@@ -1,4 +1,4 @@
-// Copies rows past the processor's caches, because nobody reads them again soon.
+// Copies rows past the CPU caches, because they are not read again soon.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 namespace penstock {
 
-/// memcpy that writes past the caches where the processor can: the memory's lines are then not read before they are
-/// overwritten. Done when it returns, for every thread that learns of it.
+/// Like memcpy, but bypasses the caches if the processor supports it: memory lines are not read before they are
+/// overwritten. The copy is complete on return, and visible to every thread that is synchronised with the caller.
 void copy_streamed(std::byte* to, std::span<const std::byte> bytes);
 
-/// The last cache that one core reaches, in bytes; 32 MiB where the system does not say.
+/// Returns the size of the last-level cache that one core reaches, in bytes; 32 MiB if the system does not report it.
 std::size_t last_cache_bytes();
 
 }  // namespace penstock

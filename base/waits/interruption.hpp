@@ -1,4 +1,4 @@
-// Ends waits when the user has enough of them: whoever waits for a server looks here about ten times a second.
+// Ends waits when the user interrupts: code that waits for a server checks this about ten times per second.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,12 @@
 
 namespace penstock {
 
-/// While it lives, waits of the thread that made it (for servers, and for other threads that wait for them) end with
-/// Error: resource, "interrupted", soon after `asked` returns true. One that is made inside another one takes its place
-/// for as long. parallel_for() makes one for each body, which ends with the loop.
+/// While it lives, waits of the thread that made it (for servers, or for threads that wait for servers) end soon after
+/// `asked` returns true. They throw Error: resource, "interrupted". A nested one replaces the outer one while it lives.
+/// parallel_for() makes one for each body, which ends with the loop.
 class Interruptible {
  public:
-  /// `asked` is called from the waiting thread alone, and must not throw; an empty one never asks.
+  /// Only the waiting thread calls `asked`. `asked` must not throw; if it is empty, waits are not interrupted.
   explicit Interruptible(std::function<bool()> asked);
   Interruptible(Interruptible&&) = delete;
   ~Interruptible();
@@ -25,20 +25,20 @@ class Interruptible {
   const Interruptible* const before_;
 };
 
-/// How often a wait looks.
+/// Interval between two checks of a wait.
 inline constexpr std::chrono::milliseconds kBetweenInterruptions{100};
 
-/// What this thread's Interruptible asks, valid for as long as that lives; empty where it has none.
+/// Returns the function of this thread's Interruptible, valid while that lives; empty if there is none.
 std::function<bool()> interruption_of_thread();
 
-/// Whether waits of this thread are to end. False where it has no Interruptible.
+/// Returns true if waits of this thread must end. False without an Interruptible.
 bool interruption_asked();
 
-/// Throws Error: resource, "interrupted", where they are.
+/// Throws Error: resource, "interrupted", if waits must end.
 void require_uninterrupted();
 
-/// Waits for `condition`, which `lock` guards, and holds that again when it returns. Throws Error: resource,
-/// "interrupted", without it.
+/// Waits for `condition`, which `lock` guards, and holds the lock again on return. If it throws Error: resource,
+/// "interrupted", the lock is not held.
 template <typename Condition>
 void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
                         const Condition& condition) {
@@ -49,8 +49,8 @@ void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::
   }
 }
 
-/// For an Interruptible around what must be tidied up after a failure: asks once `patience` is over, or a shorter time
-/// where the user asked already.
+/// For an Interruptible around a cleanup after a failure: interrupts once `patience` is over, or after a shorter time
+/// if the user has already interrupted.
 std::function<bool()> when_patience_ends(std::chrono::milliseconds patience);
 
 }  // namespace penstock
