@@ -1,4 +1,4 @@
-// Owns memory of a device, and page-locked pages of the host that the device reads directly.
+// Owns device memory, and page-locked host pages that the device reads directly.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace penstock {
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  /// Throws Error: resource, when the device has no such memory. No bytes: null.
+  /// Throws Error: resource, if the device has too little memory. Zero bytes: data() is null.
   DeviceMemory(std::shared_ptr<Device> device, std::uint64_t bytes);
 
   std::byte* data() const { return data_.get(); }
@@ -29,15 +29,15 @@ class DeviceMemory {
   std::uint64_t bytes_ = 0;
 };
 
-/// Pages that stay pinned for as long as this lives; they are somebody else's and must outlive it.
+/// Pins pages while this object lives. The pages belong to the caller and must outlive it.
 class Pin {
  public:
   Pin() = default;
-  /// Without a device, or without bytes, nothing is pinned. Never throws for a refusal: see refusal().
+  /// Without a device or bytes, nothing is pinned. Does not throw if the driver refuses: see refusal().
   Pin(std::shared_ptr<Device> device, std::span<std::byte> pages);
 
   bool pinned() const { return pages_ != nullptr; }
-  /// Why the pages are not pinned, in the driver's words; empty where they are, or were not to be.
+  /// Returns the driver's reason why the pages are not pinned; empty if they are, or if none were requested.
   const std::string& refusal() const { return refusal_; }
 
  private:

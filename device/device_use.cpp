@@ -12,7 +12,7 @@ DeviceUse::~DeviceUse() {
 }
 
 void DeviceUse::finish() noexcept {
-  // A device that failed says so to whoever asks for a result; here is nobody to tell.
+  // Ignores failures: a failed device reports them to callers that request a result.
   const auto settle = [](const Event& event) {
     try {
       event.wait();
@@ -68,7 +68,8 @@ void DeviceUse::released(bool read) noexcept {
     }
     streams_.clear();
   } catch (const std::exception&) {
-    // The device is failing, and the next copy reports it, or there is no memory to remember the readers in.
+    // Either the device is failing and the next copy reports it, or memory for the list of readers ran out. Waits for
+    // the readers instead.
     const std::scoped_lock lock(mutex_);
     if (streams_.empty() && read) device_->drain(kDefaultStream);
     for (const StreamHandle stream : streams_) device_->drain(stream);

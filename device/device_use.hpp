@@ -1,4 +1,4 @@
-// Tells when some memory of a device may be read, and when it may be written again.
+// Orders reads and writes of device memory between streams.
 #pragma once
 
 #include <memory>
@@ -10,18 +10,18 @@
 
 namespace penstock {
 
-/// The memory goes round: written by one stream, read by whatever streams its reader names, written again. Each
-/// hand-over is an event that the next stream waits for on the device; no thread of the host waits.
+/// The memory is used in turns: one stream writes it, the streams that its reader names read it, and it is written
+/// again. Each hand-over is an event that the next stream waits for on the device; no host thread waits.
 ///
-///   writer   begin_write(s)   s waits for the readers of the time before     ... enqueue ...   written(s)
-///   reader   wait(t)          t waits for what was written                   ... enqueue ...   released()
+///   writer   begin_write(s)   s waits for the previous readers     ... enqueue ...   written(s)
+///   reader   wait(t)          t waits for the written data         ... enqueue ...   released()
 ///
-/// A writer and a reader never have the memory at once; several threads may read. A stream that was named must exist
+/// Invariant: a writer and a reader never use the memory at once. Several threads may read. A named stream must exist
 /// until released().
 class DeviceUse {
  public:
   explicit DeviceUse(std::shared_ptr<Device> device);
-  ~DeviceUse();  ///< finish()
+  ~DeviceUse();  ///< calls finish()
   DeviceUse(DeviceUse&&) = delete;
 
   Device& device() const { return *device_; }
@@ -29,19 +29,19 @@ class DeviceUse {
   void begin_write(StreamHandle writer);
   void written(StreamHandle writer);
 
-  /// What enters `stream` from now on sees what was written, and counts as a use until released().
+  /// Work that enters `stream` from now on sees the written data, and counts as a use until released().
   void wait(StreamHandle stream);
-  /// Only counts: for a stream that is ordered behind another that waited.
+  /// Only counts the use: for a stream that is ordered after another one that waited.
   void record_stream(StreamHandle stream);
-  /// Blocks this thread until what was written is there. Throws Error: resource, when writing it failed.
+  /// Blocks this thread until the data is written. Throws Error: resource, if writing it failed.
   void synchronize() const { ready_->wait(); }
   bool ready() const { return ready_->done(); }
 
-  /// Blocks this thread until nobody writes or reads: before the memory ends. Quiet about failures.
+  /// Blocks this thread until all reads and writes are done; call it before the memory is freed. Ignores failures.
   void finish() noexcept;
 
-  /// The reader is through, as far as the host goes: each stream that it named is remembered where it is now. A reader
-  /// that named none may have used the default stream; `read` false says that there was no reader.
+  /// Ends the reader's use on the host: records the current position of each stream that it named. A reader that named
+  /// none may have used the default stream. `read` is false if there was no reader.
   void released(bool read = true) noexcept;
 
  private:
@@ -53,10 +53,10 @@ class DeviceUse {
 
   const std::shared_ptr<Device> device_;
   std::unique_ptr<Event> ready_;
-  std::mutex mutex_;                            // guards the rest
-  std::vector<StreamHandle> streams_;           // of the present reader
-  std::vector<Reader> readers_;                 // of the last one
-  std::vector<std::unique_ptr<Event>> events_;  // not in use
+  std::mutex mutex_;                            // guards the members below
+  std::vector<StreamHandle> streams_;           // of the current reader
+  std::vector<Reader> readers_;                 // of the last reader
+  std::vector<std::unique_ptr<Event>> events_;  // unused events
 };
 
 }  // namespace penstock

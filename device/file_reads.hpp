@@ -1,4 +1,4 @@
-// Reads files straight into memory of a device, past the host's memory where the hardware can (GPUDirect Storage).
+// Reads files into device memory, without a copy in host memory if the hardware supports it (GPUDirect Storage).
 #pragma once
 
 #include <cstddef>
@@ -9,32 +9,32 @@
 
 namespace penstock {
 
-/// An open file, as the device reads it.
+/// An open file that the device can read.
 class DeviceFile {
  public:
   virtual ~DeviceFile() = default;
-  /// Why its bytes pass through a buffer of the host's on their way, in one line; empty: they do not.
+  /// Returns, in one line, why its bytes pass through a host buffer; empty if they do not.
   virtual std::string bounced() const = 0;
-  /// Reads up to `bytes` bytes at `offset` of the file to `at` bytes behind `memory`, which is where an allocation of
-  /// the device begins, and blocks until they are there: what any stream is given afterwards sees them. It waits for no
-  /// stream. Returns bytes read, 0 at the file's end, or -errno. Throws Error: resource, when the device fails.
+  /// Reads up to `bytes` bytes at `offset` of the file to `memory` + `at`, where `memory` is the beginning of a device
+  /// allocation. Blocks until they are there: later work of any stream sees them. Does not wait for a stream. Returns
+  /// the bytes read, 0 at the end of the file, or -errno. Throws Error: resource, if the device fails.
   virtual std::int64_t read(void* memory, std::uint64_t at, std::uint64_t bytes, std::uint64_t offset) const = 0;
 };
 
-/// What Device::file_reads() makes; it ends before the device, and after its files. All calls from any thread.
+/// Result of Device::file_reads(). Must be destroyed before the device, and after its files. Thread-safe.
 class FileReads {
  public:
   virtual ~FileReads() = default;
-  /// Whether descriptors are to be opened with O_DIRECT, where the file system has it.
+  /// Returns true if files should be opened with O_DIRECT when the file system supports it.
   virtual bool wants_direct_io() const = 0;
-  /// `fd` must stay open for as long as the file is used. Throws Error: unsupported, for one that cannot be read so.
+  /// `fd` must stay open while the file is used. Throws Error: unsupported, if it cannot be read this way.
   virtual std::unique_ptr<DeviceFile> open(int fd) = 0;
-  /// Lets storage write to an allocation of the device without any buffer between; a refusal costs only speed.
+  /// Lets storage write to a device allocation without an intermediate buffer; a refusal only affects speed.
   virtual void attach(void* memory, std::uint64_t bytes) noexcept = 0;
   virtual void detach(void* memory) noexcept = 0;
 };
 
-/// Memory of a device that stays attached for as long as this lives; it is somebody else's and must outlive it.
+/// Attaches device memory while this object lives. The memory belongs to the caller and must outlive it.
 class FileAttachment {
  public:
   FileAttachment() = default;

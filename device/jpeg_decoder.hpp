@@ -1,4 +1,4 @@
-// The interface by which a device decodes batches of JPEGs, in the order of its streams.
+// Interface of a device that decodes batches of JPEGs, in the order of its streams.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,12 @@ struct JpegSize {
   friend bool operator==(const JpegSize&, const JpegSize&) = default;
 };
 
-/// A JPEG, and where its pixels go: RGB of uint8, row by row, on the device. Gray ones have their levels three times.
+/// A JPEG, and the destination of its pixels on the device: uint8 RGB, row by row. Gray levels are repeated three
+/// times.
 struct JpegOnDevice {
   std::span<const std::byte> jpeg;
   void* pixels = nullptr;
-  std::size_t pitch = 0;  ///< bytes from a row to the next; at least 3 * width
+  std::size_t pitch = 0;  ///< bytes from one row to the next; at least 3 * width
 };
 
 class JpegDecoder {
@@ -28,13 +29,13 @@ class JpegDecoder {
   virtual ~JpegDecoder() = default;
   virtual std::string description() const = 0;  ///< "nvJPEG 12.4, hardware engine"
 
-  /// Nothing for bytes that this decoder does not take; those are the processor's share. A function of the bytes alone.
-  /// From any thread.
+  /// Returns nothing for data that this decoder does not support; the CPU decodes such images. Depends only on the
+  /// bytes. Thread-safe.
   virtual std::optional<JpegSize> size(std::span<const std::byte> jpeg) = 0;
 
-  /// Enqueues the decoding of all of them; their bytes and pixels must stay until an event behind it is done. One call
-  /// at a time. Throws Error: invalid_argument, for one that size() has nothing for; corrupt or unsupported, where
-  /// bytes behind a header are found bad, and then no pixels can be relied on; resource, where the device fails.
+  /// Enqueues the decoding of all images. Their bytes and pixels must stay until an event after it is done. Calls must
+  /// not overlap. Throws Error: invalid_argument, if size() returns nothing for one of them; resource, if the device
+  /// fails. Invalid bytes after a header throw corrupt or unsupported, and leave all pixels undefined.
   virtual void decode(std::span<const JpegOnDevice> images, StreamHandle stream) = 0;
 };
 

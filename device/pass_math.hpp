@@ -1,7 +1,7 @@
-// The arithmetic of the passes, for the processor's compiler and for nvcc: products and sums rounded each, so that
-// neither may join them (-ffp-contract=off, --fmad=false), and no function of libm but those whose result is exact or
-// correctly rounded. Draws are those of chains on the host, bit by bit: penstock/random.hpp and
-// transforms/normal_draws.hpp are their descriptions.
+// The arithmetic of the passes, for the host compiler and for nvcc. Products and sums are rounded separately, so
+// neither compiler may fuse them (-ffp-contract=off, --fmad=false). Only functions of libm with exact or correctly
+// rounded results are used. Draws equal those of chains on the host, bit by bit; penstock/random.hpp and
+// transforms/normal_draws.hpp describe them.
 #pragma once
 
 #include <cmath>
@@ -46,11 +46,11 @@ PENSTOCK_BOTH std::uint64_t draws_key(std::uint64_t seed, std::uint64_t epoch) {
   return mixed(mixed(seed) + epoch);
 }
 
-/// The draws of a step for a sample, from a block of the counter on: two draws to a block.
+/// The draws of a step for a sample, starting at a block of the counter. Each block gives two draws.
 struct Draws {
   std::uint64_t key, sample;
   std::uint32_t transform, block;
-  std::uint64_t second;  // of the block, where it is not used yet
+  std::uint64_t second;  // of the block, if it is not used yet
   bool left;
 
   PENSTOCK_BOTH Draws(std::uint64_t of_key, std::uint64_t of_sample, std::uint32_t of_transform, std::uint32_t first)
@@ -67,7 +67,7 @@ struct Draws {
     left = true;
     return words.a | static_cast<std::uint64_t>(words.b) << 32;
   }
-  /// [low, high)
+  /// Returns a number in [low, high).
   PENSTOCK_BOTH double uniform(double low, double high) {
     constexpr double kUnit = 1.0 / 9007199254740992.0;  // 2^-53
     const double value = low + (high - low) * (static_cast<double>(next() >> 11) * kUnit);
@@ -75,7 +75,7 @@ struct Draws {
   }
 };
 
-/// A point of the square around the unit disc, and its squared distance from the middle; of use where inside().
+/// A point in the square around the unit disc, and its squared distance from the center. Valid only if inside().
 struct DiscDraw {
   double u, v, square;
   PENSTOCK_BOTH bool inside() const { return square > 0 && square <= 1; }
@@ -92,7 +92,7 @@ PENSTOCK_BOTH DiscDraw draw_disc(Draws& draws) {
   return draw;
 }
 
-/// log(m * 2^e) = e * log(2) + 2 * atanh((m - 1) / (m + 1)), m in [sqrt(1/2), sqrt(2)), of a number in (0, 1].
+/// log(m * 2^e) = e * log(2) + 2 * atanh((m - 1) / (m + 1)), with m in [sqrt(1/2), sqrt(2)), for a number in (0, 1].
 PENSTOCK_BOTH double portable_log(double value) {
   constexpr double kLog2 = 0.693147180559945309417232121458;
   constexpr double kHalfRoot = 0.707106781186547524400844362105;
@@ -108,8 +108,8 @@ PENSTOCK_BOTH double portable_log(double value) {
   return exponent * kLog2 + 2 * ratio * series;
 }
 
-/// Two normal draws are u and v of a draw inside the disc, times this. Source: Marsaglia and Bray, "A convenient method
-/// for generating normal variables", SIAM Review 6(3), 1964.
+/// Two normal draws are u and v of a draw inside the disc, multiplied by this factor. Source: Marsaglia and Bray, "A
+/// convenient method for generating normal variables", SIAM Review 6(3), 1964.
 PENSTOCK_BOTH double normal_factor(const DiscDraw& draw) {
   return sqrt(-2 * portable_log(draw.square) / draw.square);
 }

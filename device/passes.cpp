@@ -8,7 +8,7 @@ namespace penstock {
 namespace {
 
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 31;  // of an image: kernels count them in 32 bits
-constexpr std::int64_t kMostRows = 65'535;                   // of a batch: a dimension of CUDA's grids
+constexpr std::int64_t kMostRows = 65'535;                   // of a batch: limit of a dimension of CUDA's grids
 constexpr std::int32_t kMostColumns = 1024;
 
 void require(bool good, const std::string& cause) {

@@ -1,5 +1,5 @@
-// Runs a point pass over one cloud with a team of threads: a block of CUDA's, or one thread of a processor. The same
-// lines for all, and sums in the order in which chains on the host add: so the bytes are the same.
+// Runs a point pass over one cloud with a team of threads: a CUDA block, or one CPU thread. All of them run the same
+// code, and add sums in the same order as chains on the host. Therefore the bytes are equal.
 #pragma once
 
 #include <cmath>
@@ -17,17 +17,17 @@
 namespace penstock::point_team {
 
 constexpr unsigned kAxes = 3;
-constexpr unsigned kLanes = 8;  // in which the host adds, transforms/clouds/steps/point_steps.cpp
+constexpr unsigned kLanes = 8;  // number of partial sums on the host, transforms/clouds/steps/point_steps.cpp
 
-/// What the threads of a team share, besides the cloud.
+/// Memory that the threads of a team share, besides the cloud.
 struct Shared {
   double lanes[kAxes * kLanes];
   float values[9];
 };
 
-// A Team has rank() and size(), threads count from 0; sync(), a barrier behind which all that was written is seen;
-// shared(); largest(float), that of all threads, each calling with a value of 0 or more; and before(bool, total), how
-// many threads before this one called with true, and how many did in all.
+// A Team provides: rank() and size(), with threads counted from 0; sync(), a barrier after which all writes are
+// visible; shared(); largest(float), the maximum over all threads of values of 0 or more; and before(bool, total), the
+// number of threads before this one that passed true, with the number of all such threads in `total`.
 
 /// The rows of a cloud in working memory.
 struct Rows {
@@ -38,7 +38,7 @@ struct Rows {
 };
 
 struct RowRange {
-  std::int64_t begin, count;  // rows of all clouds' rows
+  std::int64_t begin, count;  // in the rows of all clouds
 };
 
 PENSTOCK_TEAM RowRange rows_of(const PointPass& pass, std::int64_t cloud) {
@@ -116,9 +116,9 @@ PENSTOCK_TEAM void rotate(Team& team, const Rows& rows, bool free, std::int32_t 
   }
 }
 
-// The host takes two normal draws from each pair of uniform ones that lies in the disc: for points 0 and 1 of x, 2 and
-// 3 of x, ..., then those of y, and of z. A pair is a block of the counter, so the team tries as many at once as it has
-// threads, and counts those that lie in the disc.
+// The host takes two normal draws from each pair of uniform draws inside the disc: for points 0 and 1 of x, 2 and 3 of
+// x, ..., then for y and z. A pair is one block of the counter. The team therefore tries one block per thread at once,
+// and counts the pairs inside the disc. Each point gets the same draws as on the host.
 template <typename Team>
 PENSTOCK_TEAM void jitter(Team& team, const Rows& rows, double sigma, float clip, pass_math::Draws draws) {
   const std::int64_t of_axis = (rows.count + 1) / 2, wanted = of_axis * kAxes;
@@ -165,7 +165,7 @@ PENSTOCK_TEAM void apply(Team& team, const PointPass& pass, const PointMove& mov
   }
 }
 
-/// `put(out, element, value)` writes an element of the pass's dtype.
+/// `put(out, element, value)` stores an element in the pass's dtype.
 template <typename Team, typename Put>
 PENSTOCK_TEAM void write(const Team& team, const PointPass& pass, const RowRange& range, const Rows& rows, Put put) {
   const std::int64_t first = range.begin * rows.columns;
@@ -176,12 +176,12 @@ PENSTOCK_TEAM void write(const Team& team, const PointPass& pass, const RowRange
   }
 }
 
-/// All of the pass, of one cloud.
+/// Runs the whole pass for one cloud.
 template <typename Team, typename Put>
 PENSTOCK_TEAM void run(Team& team, const PointPass& pass, std::int64_t cloud, Put put) {
   const RowRange range = rows_of(pass, cloud);
   const Rows rows{pass.work + range.begin * pass.columns, range.count, pass.columns};
-  if (rows.count <= 0) return;  // of the whole team
+  if (rows.count <= 0) return;  // the same for all threads of the team
   gather(team, pass, cloud, range, rows);
   for (std::int32_t m = 0; m < pass.moves; ++m) {
     team.sync();

@@ -1,4 +1,4 @@
-// Computes a pixel of a resample pass, for the processor's compiler and for nvcc: sums of integers, the same on both.
+// Computes a pixel of a resample pass, for the host compiler and for nvcc. Integer sums are equal on both.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace penstock::resample_math {
 
 constexpr int kWeightBits = 22;  // Pillow's PRECISION_BITS: 32 - 8 - 2
 
-/// Three channels, weighed and summed; begins at a half, which rounds.
+/// Weighted sums of three channels. They start at one half, which rounds the result.
 struct Sum {
   std::int32_t r = 1 << (kWeightBits - 1), g = r, b = r;
 
@@ -26,7 +26,7 @@ PENSTOCK_BOTH std::uint8_t level(std::int32_t sum) {
   return static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/// The taps of a place along one axis.
+/// The taps of an output position along one axis.
 struct Taps {
   std::int32_t begin, count;
   const std::int32_t* weights;
@@ -36,7 +36,7 @@ PENSTOCK_BOTH Taps taps_of(const std::int32_t* table, std::int32_t places, std::
   return {table[place], taps, table + places + std::int64_t{place} * taps};
 }
 
-/// `inner` is the pass whose sums become levels first; steps are in bytes.
+/// `inner` is the pass whose sums are rounded to levels first. Steps are in bytes.
 PENSTOCK_BOTH Sum weighed(const std::uint8_t* first, const Taps& inner, std::int64_t inner_step, const Taps& outer,
                           std::int64_t outer_step) {
   Sum sum;
@@ -51,7 +51,7 @@ PENSTOCK_BOTH Sum weighed(const std::uint8_t* first, const Taps& inner, std::int
   return sum;
 }
 
-/// Pixel (x, y) of image n, before it is mirrored, to its place.
+/// Computes pixel (x, y) of image n, before mirroring, and stores it at its mirrored position.
 PENSTOCK_BOTH void write(const ResamplePass& pass, std::int32_t n, std::int32_t x, std::int32_t y) {
   const ResampledImage& image = pass.image[n];
   const Taps across = taps_of(image.tables, pass.width, image.taps_x, x);

@@ -1,4 +1,4 @@
-// Replaces cuda_device.cpp where there was no CUDA toolkit to build with.
+// Replaces cuda_device.cpp in builds without a CUDA toolkit.
 #include <device/cuda/cuda.hpp>
 #include <device/device.hpp>
 #include <penstock/error.hpp>

@@ -39,8 +39,8 @@ cudaStream_t native(StreamHandle stream) {
   return reinterpret_cast<cudaStream_t>(stream);
 }
 
-// The driver's way to say which context a thread works in. The runtime's own, cudaSetDevice, would begin a context on
-// the device that it goes back to: on device 0, in every thread that had none.
+// The driver calls that set the context of a thread. The runtime's cudaSetDevice() would create a context on the device
+// that it restores: on device 0, in every thread that had none.
 struct ContextCalls {
   using Context = struct CUctx_st*;
   using Get = int (*)(Context*);
@@ -62,7 +62,7 @@ Call driver_call(const char* name) {
   return reinterpret_cast<Call>(found);
 }
 
-// A thread's context for the length of a call; what it was before comes back.
+// Sets the context of a thread during a call, and restores the previous one.
 class Current {
  public:
   explicit Current(const ContextCalls& calls) : calls_(calls) { calls_.get(&before_); }
@@ -119,7 +119,7 @@ class CudaDevice final : public Device {
         calls_{driver_call<ContextCalls::Get>("cuCtxGetCurrent"), driver_call<ContextCalls::Set>("cuCtxSetCurrent")} {
     const Current before(calls_);
     require(cudaSetDevice(number_), "cudaSetDevice");
-    require(cudaFree(nullptr), "begin");  // before CUDA 12, cudaSetDevice alone began no context
+    require(cudaFree(nullptr), "begin");  // before CUDA 12, cudaSetDevice did not create a context
     calls_.get(&context_);
   }
 
@@ -136,7 +136,8 @@ class CudaDevice final : public Device {
   void* allocate(std::uint64_t bytes) override {
     const Current here = current();
     void* data = nullptr;
-    const std::string call = "cudaMalloc of " + std::to_string(bytes) + " bytes";  // before there is memory to lose
+    // made first: if this throws, no memory is lost
+    const std::string call = "cudaMalloc of " + std::to_string(bytes) + " bytes";
     require(cudaMalloc(&data, bytes), call);
     return data;
   }
@@ -185,10 +186,10 @@ class CudaDevice final : public Device {
   Current current() const { return Current(calls_, context_, number_); }
   void require(cudaError_t error, const std::string& call) const {
     if (error == cudaSuccess) return;
-    cudaGetLastError();  // or a later launch in this thread would report it once more
+    cudaGetLastError();  // otherwise a later launch in this thread would report it again
     throw Error::resource("cuda:" + std::to_string(number_) + ": " + call + ": " + describe(error));
   }
-  /// For calls whose failure is nobody's business: the device has failed, or the process is ending.
+  /// For calls whose failure does not matter: the device has failed, or the process is ending.
   template <typename Call>
   void end(Call call) const noexcept {
     try {

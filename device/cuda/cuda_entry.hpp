@@ -1,5 +1,5 @@
-// The entry points of libpenstock_cuda.so, which libpenstock.so loads when a program first asks for CUDA. It is a
-// library of its own because CUDA's runtime keeps more for each thread than a library that Python loads late may.
+// The entry points of libpenstock_cuda.so, which libpenstock.so loads when a program first asks for CUDA. The library
+// is separate because CUDA's runtime needs more thread-local storage than a library that Python loads late may use.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace penstock {
 struct CudaEntry {
   CudaFacts (*facts)();
   std::shared_ptr<Device> (*open)(int number);
-  bool (*in_context)(Device& device, const std::function<void()>& work);  ///< false: it is none of CUDA's
+  bool (*in_context)(Device& device, const std::function<void()>& work);  ///< false: the device is not a CUDA device
 };
 
 inline constexpr const char* kCudaLibrary = "libpenstock_cuda.so";

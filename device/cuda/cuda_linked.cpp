@@ -1,4 +1,4 @@
-// Replaces cuda_loaded.cpp where CUDA's part is linked into the program itself.
+// Replaces cuda_loaded.cpp if the CUDA code is linked into the program itself.
 #include <device/cuda/cuda_entry.hpp>
 #include <device/device.hpp>
 #include <penstock/error.hpp>

@@ -38,13 +38,14 @@ std::string describe(Status status) {
   }
 }
 
-/// Bits of Properties::supported. Source: CUfileDriverStatusFlags_t of cufile.h.
+/// Bits of Properties::supported. Source: CUfileDriverStatusFlags_t in cufile.h.
 constexpr unsigned bit(unsigned number) {
   return 1U << number;
 }
 constexpr unsigned kLocalDisks = bit(4) | bit(5) | bit(6) | bit(7) | bit(8) | bit(11);  // NVMe, NVMe-oF, SCSI, ...
 
-/// Which of them would serve a file system; 0: none. Source of the numbers: statfs(2), and each file system's sources.
+/// Returns the bits that would serve a file system; 0: none. Source of the numbers: statfs(2), and the sources of each
+/// file system.
 unsigned kinds_of_storage(int fd) {
   struct statfs status {};
   if (::fstatfs(fd, &status) != 0) return 0;
@@ -67,7 +68,7 @@ unsigned kinds_of_storage(int fd) {
   }
 }
 
-/// Why cuFile takes the way through the host for a file; empty where it has a direct one.
+/// Returns the reason why cuFile reads a file through host memory; empty if it has a direct path.
 std::string reason_to_bounce(const cufile::Calls& call, int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || (flags & O_DIRECT) == 0) return "the file system has no O_DIRECT";
@@ -117,7 +118,8 @@ class CuFile final : public DeviceFile {
 class CuFileReads final : public FileReads {
  public:
   explicit CuFileReads(InContext in_context) : call_(cufile::library().calls), in_context_(std::move(in_context)) {
-    // Never closed: other users of cuFile in this process may not count theirs, and its end is the process's.
+    // The driver is never closed: other users of cuFile in this process may not count their opens, and closing it ends
+    // it for all of them.
     static const Status opened = [this] {
       Status status;
       in_context_([&] { status = call_.open_driver(); });
@@ -148,7 +150,7 @@ LibraryFacts cufile_facts() {
 
 std::shared_ptr<FileReads> open_cufile(InContext in_context) {
   if (const std::string& problem = cufile::library().facts.problem; !problem.empty()) throw Error::unsupported(problem);
-  // In containers that hide it cuFile has no direct path, and may hang while it looks for one.
+  // In containers that hide /run/udev cuFile has no direct path, and may hang while it searches for one.
   if (std::getenv(cufile::kVariable) == nullptr && ::access(kDevices, R_OK) != 0) {
     throw Error::unsupported(std::string("cuFile needs ") + kDevices +
                              " to tell disks apart, which cannot be read; set " + cufile::kVariable +

@@ -1,4 +1,4 @@
-// Loads cuFile (GPUDirect Storage) when a program first asks for it. Nothing of penstock needs it.
+// Loads cuFile (GPUDirect Storage) when a program first asks for it. No part of penstock requires it.
 #pragma once
 
 #include <functional>
@@ -9,18 +9,18 @@
 
 namespace penstock {
 
-/// Looks for the file that PENSTOCK_CUFILE names, else for one that the program has loaded already, for one of the
-/// nvidia-cufile wheel beside penstock's, and where the system looks for libraries. Once for the process; never fails,
-/// and opens no driver.
+/// Searches for the file named by PENSTOCK_CUFILE, for one that the program has already loaded, for one in the
+/// nvidia-cufile wheel next to penstock's, and in the system's library paths. Runs once per process. Never fails, and
+/// does not open a driver.
 LibraryFacts cufile_facts();
 
-/// Runs work in the calling thread with the context of a device of CUDA's current.
+/// Runs `work` in the calling thread while the context of a CUDA device is current.
 using InContext = std::function<void(const std::function<void()>& work)>;
 
-/// Reads by cuFile, whose driver is opened by the first of them, once for the process. How a file is read is told by
-/// what cuFile's driver says of the kind of storage: of single reads it tells nothing.
-/// Throws Error: unsupported, with the reason: without cuFile, where its driver refuses, and where /run/udev is hidden
-/// (in containers) unless PENSTOCK_CUFILE insists.
+/// Reads with cuFile. The first reader opens cuFile's driver, once per process. Whether a file is bounced depends on
+/// what the driver reports for its kind of storage; cuFile does not report it for single reads.
+/// Throws Error: unsupported, with the reason: cuFile is missing, its driver refuses, or /run/udev is hidden (in
+/// containers) and PENSTOCK_CUFILE is not set.
 std::shared_ptr<FileReads> open_cufile(InContext in_context);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// Declares the calls of cuFile that penstock makes, because its header is rarely where penstock is built.
-// Source: cufile.h of cuFile 1.20, and the cuFile API reference: these calls are the same since cuFile 1.0.
+// Declares the cuFile calls that penstock uses, because build machines rarely have its header.
+// Source: cufile.h of cuFile 1.20, and the cuFile API reference. These calls have not changed since cuFile 1.0.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@ namespace penstock::cufile {
 
 using Handle = void*;
 
-/// `error`: 0, or above 5000; `cuda`: CUresult, where that is 5011.
+/// `error`: 0, or above 5000. `cuda`: a CUresult, if `error` is 5011.
 struct Status {
   int error = 0, cuda = 0;
 };
 
 struct Descriptor {
-  int type;  ///< 1: a descriptor of Linux
+  int type;  ///< 1: a Linux descriptor
   union {
     int fd;
     void* handle;
   } of;
-  const void* operations;  ///< of file systems in user space; null: none
+  const void* operations;  ///< for file systems in user space; null: none
 };
 
 struct Properties {
@@ -31,7 +31,7 @@ struct Properties {
   std::size_t poll_threshold, max_direct_io;
   unsigned supported;  ///< a bit for each kind of storage with a direct path
   unsigned control;
-  unsigned more[32];  ///< that is not looked at here, and has grown before
+  unsigned more[32];  ///< not used here; has grown in earlier versions
 };
 
 struct Calls {
@@ -41,16 +41,16 @@ struct Calls {
   void (*remove_file)(Handle file) = nullptr;
   Status (*add_memory)(const void* memory, std::size_t bytes, int flags) = nullptr;
   Status (*remove_memory)(const void* memory) = nullptr;
-  /// Bytes; -1 and errno; or minus a Status::error.
+  /// Returns the number of bytes; -1 with errno; or minus a Status::error.
   ssize_t (*read)(Handle file, void* memory, std::size_t bytes, off_t offset, off_t at) = nullptr;
-  Status (*version)(int* version) = nullptr;  ///< 1200 is 1.20; null in old ones
+  Status (*version)(int* version) = nullptr;  ///< 1200 is 1.20; null in old libraries
 };
 
-/// Of the environment: names the file.
+/// Environment variable that names the library file.
 inline constexpr const char* kVariable = "PENSTOCK_CUFILE";
 
 using Library = LoadedLibrary<Calls>;
-/// Once for the process.
+/// Loaded once per process.
 const Library& library();
 
 }  // namespace penstock::cufile

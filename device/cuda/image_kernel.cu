@@ -1,4 +1,5 @@
-// Runs an image pass over a batch. It is bound by memory: what a thread stores of one array is 16 bytes in a row.
+// Runs an image pass over a batch. Memory bandwidth is the limit, so each thread stores 16 consecutive bytes of an
+// array.
 #include <cstdint>
 #include <type_traits>
 
@@ -13,7 +14,7 @@ namespace penstock {
 namespace {
 
 constexpr int kThreads = 256;
-/// Values that a thread stores together.
+/// Number of values that a thread stores together.
 template <typename Out>
 constexpr int kTogether = sizeof(Out) == 1 ? 8 : 16 / sizeof(Out);
 
@@ -41,7 +42,7 @@ struct alignas(sizeof(T) * kCount) Pack {
   T values[kCount];
 };
 
-/// Bytes from `from`, K at a time where they lie so.
+/// Loads bytes from `from`, K at a time if the address is aligned.
 template <int K, int kCount>
 __device__ void load(const std::uint8_t* from, std::uint8_t (&levels)[kCount]) {
   using Word = std::conditional_t<K == 4, std::uint32_t, std::uint64_t>;
@@ -60,7 +61,7 @@ __device__ void load(const std::uint8_t* from, std::uint8_t (&levels)[kCount]) {
   for (int i = 0; i < kCount; ++i) levels[i] = __ldg(from + i);
 }
 
-/// Elements to `to`, together where they lie so.
+/// Stores elements to `to`, all together if the address is aligned.
 template <typename Out, int K>
 __device__ void store(Out* to, const Pack<Out, K>& values) {
   if (reinterpret_cast<std::uintptr_t>(to) % sizeof(values) == 0) {
@@ -71,7 +72,7 @@ __device__ void store(Out* to, const Pack<Out, K>& values) {
   for (int i = 0; i < K; ++i) to[i] = values.values[i];
 }
 
-/// An output line of an image: where it begins in the input, and whether it is read from its end.
+/// An output line of an image: its first byte in the input, and whether it is read backwards.
 struct Line {
   const std::uint8_t* in;
   bool flip;
@@ -83,7 +84,7 @@ __device__ Line line_of(const ImagePass& pass, std::int64_t n, int y) {
   return {pass.in + ((n * pass.in_height + crop.y + y) * pass.in_width + crop.x) * C, crop.flip != 0};
 }
 
-/// A thread makes K pixels of a line, and stores K values in each plane.
+/// Each thread computes K pixels of a line, and stores K values in each plane.
 template <typename Out, int C>
 __global__ void __launch_bounds__(kThreads) planes_kernel(ImagePass pass) {
   constexpr int K = kTogether<Out>;
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(kThreads) planes_kernel(ImagePass pass) {
   }
 }
 
-/// A thread makes K values of a line, of whatever channels they are.
+/// Each thread computes K consecutive values of a line, which may belong to different channels.
 template <typename Out, int C>
 __global__ void __launch_bounds__(kThreads) channels_last_kernel(ImagePass pass) {
   constexpr int K = kTogether<Out>;
@@ -128,7 +129,7 @@ __global__ void __launch_bounds__(kThreads) channels_last_kernel(ImagePass pass)
   const std::int64_t n = blockIdx.y;
   const Line line = line_of<C>(pass, n, y);
   const int channel = x % C;
-  float scale[C], bias[C];  // from this thread's first channel on
+  float scale[C], bias[C];  // rotated: starts at this thread's first channel
 #pragma unroll
   for (int i = 0; i < C; ++i) {
     const int c = channel + i < C ? channel + i : channel + i - C;
@@ -143,7 +144,7 @@ __global__ void __launch_bounds__(kThreads) channels_last_kernel(ImagePass pass)
   } else {
 #pragma unroll
     for (int i = 0; i < K; ++i) {
-      const int of_pixel = (channel + i) % C;  // from a mirrored pixel's first byte
+      const int of_pixel = (channel + i) % C;  // offset from the first byte of a mirrored pixel
       const int from = line.flip ? width - C - (x + i - of_pixel) + of_pixel : x + i;
       if (i < count) levels[i] = __ldg(line.in + from);
     }

@@ -1,4 +1,4 @@
-// Declares the passes as CUDA kernels, for CudaDevice alone.
+// Declares the passes as CUDA kernels. Only CudaDevice uses them.
 #pragma once
 
 #include <device/passes.hpp>
@@ -7,7 +7,7 @@ struct CUstream_st;
 
 namespace penstock {
 
-/// Enqueue a checked pass on a stream of the current device; cudaGetLastError() then tells whether that worked.
+/// Enqueues a checked pass on a stream of the current device. cudaGetLastError() then returns the result of the launch.
 void launch(const ImagePass& pass, CUstream_st* stream);
 void launch(const PointPass& pass, CUstream_st* stream);
 void launch(const ResamplePass& pass, CUstream_st* stream);

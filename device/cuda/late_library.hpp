@@ -1,4 +1,4 @@
-// Finds and loads libraries of NVIDIA's when a program first asks for them. penstock never needs them.
+// Finds and loads NVIDIA libraries when a program first asks for them. penstock does not require them.
 #pragma once
 
 #include <span>
@@ -12,21 +12,21 @@ namespace penstock {
 
 struct LateLibrary {
   const char* name;                        ///< for messages
-  const char* variable;                    ///< of the environment, which may name the file
-  std::span<const char* const> names;      ///< that the system knows it by, the newest first
-  std::span<const char* const> in_wheels;  ///< its place in site-packages, beside the folder of penstock
-  const char* incomplete;                  ///< what is said of one that lacks calls
+  const char* variable;                    ///< environment variable that may name the file
+  std::span<const char* const> names;      ///< names in the system's library paths, the newest first
+  std::span<const char* const> in_wheels;  ///< paths in site-packages, next to the folder of penstock
+  const char* incomplete;                  ///< message if the library lacks calls
 };
 
-/// A library's calls, if facts.problem is empty.
+/// The calls of a library; valid if facts.problem is empty.
 template <typename Calls>
 struct LoadedLibrary {
   Calls calls;
   LibraryFacts facts;
 };
 
-/// Opens the file that the variable names, else one that the program has loaded, that of a wheel beside penstock's, or
-/// the system's, and tells which. Null where there is none, and why.
+/// Opens the file that the variable names, otherwise one that the program has loaded, one of a wheel next to
+/// penstock's, or the system's. `facts` receives the file. Returns null with the reason in `facts` if there is none.
 void* opened(const LateLibrary& library, LibraryFacts& facts);
 
 template <typename Call>
@@ -35,8 +35,8 @@ bool find(void* library, const char* name, Call& call) {
   return call != nullptr;
 }
 
-/// Never fails: facts say what is missing. `find_all` is false where calls are; `version_of` is asked when all are
-/// there.
+/// Never fails: `facts` contains the problem. `find_all` returns false if calls are missing. `version_of` is called if
+/// all of them exist.
 template <typename Calls>
 LoadedLibrary<Calls> load(const LateLibrary& library, bool (*find_all)(void* file, Calls& calls),
                           std::string (*version_of)(const Calls& calls)) {

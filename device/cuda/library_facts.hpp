@@ -1,4 +1,4 @@
-// Describes a library that is loaded when a program first asks for it.
+// Describes a library that is loaded on first use.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 namespace penstock {
 
 struct LibraryFacts {
-  std::string library;  ///< the file that was loaded; empty: none
+  std::string library;  ///< file that was loaded; empty: none
   std::string version;  ///< "13.3.2"
-  std::string problem;  ///< why there is none, in one line; empty where there is one
+  std::string problem;  ///< why no library is loaded, in one line; empty if one is
 };
 
 }  // namespace penstock

@@ -13,7 +13,7 @@ namespace {
 using nvjpeg::Backend;
 using nvjpeg::Status;
 
-constexpr int kThreads = 1;  // of the host, for a batch: others decode beside this one
+constexpr int kThreads = 1;  // host threads per batch: other batches decode in parallel
 
 const unsigned char* bytes_of(std::span<const std::byte> jpeg) {
   return reinterpret_cast<const unsigned char*>(jpeg.data());
@@ -121,7 +121,7 @@ struct NvJpegDecoder::State {
       lengths.push_back(image.jpeg.size());
       targets.push_back({{static_cast<unsigned char*>(image.pixels)}, {image.pitch}});
     }
-    reached->wait();  // the state's buffers are in use until the batch before is done
+    reached->wait();  // the state's buffers are in use until the previous batch is done
     if (std::exchange(batch, 0) != images.size()) {
       require(call.begin_batch(handle, state, static_cast<int>(images.size()), kThreads, nvjpeg::kInterleavedRgb),
               "nvjpegDecodeBatchedInitialize");
@@ -139,13 +139,14 @@ struct NvJpegDecoder::State {
 
   const nvjpeg::Calls& call;
   const std::shared_ptr<Device> device;
-  const std::unique_ptr<Event> reached;  ///< behind the last batch; of the stream, before the hardware begins
+  const std::unique_ptr<Event> reached;  ///< after the last batch; for the hardware engine also in the stream before
+                                         ///< decoding begins
   JpegEngine engine = JpegEngine::cuda;
   nvjpeg::Handle handle = nullptr;
   nvjpeg::JpegState state = nullptr;
-  std::size_t batch = 0;                    ///< images that `state` is made for; 0: unknown, after a failure
-  std::mutex mutex;                         ///< guards the rest
-  std::vector<nvjpeg::JpegStream> headers;  ///< not in use: a thread that parses has one of its own
+  std::size_t batch = 0;                    ///< batch size that `state` is set up for; 0: unknown, after a failure
+  std::mutex mutex;                         ///< guards the members below
+  std::vector<nvjpeg::JpegStream> headers;  ///< unused ones: each parsing thread takes one
 };
 
 NvJpegDecoder::NvJpegDecoder(std::shared_ptr<Device> device, JpegEngine engine)

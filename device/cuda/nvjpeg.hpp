@@ -1,4 +1,4 @@
-// Decodes JPEGs on an NVIDIA GPU by nvJPEG, loaded when a program first asks for it. Nothing of penstock needs it.
+// Decodes JPEGs on an NVIDIA GPU with nvJPEG, which is loaded on first use. No part of penstock requires it.
 #pragma once
 
 #include <cstddef>
@@ -14,36 +14,36 @@
 
 namespace penstock {
 
-/// Looks for the file that PENSTOCK_NVJPEG names, else for one that the program has loaded already, for one of the
-/// nvidia-nvjpeg wheel beside penstock's, and where the system looks for libraries. Once for the process; never fails,
-/// and begins no context.
+/// Searches for the file named by PENSTOCK_NVJPEG, for one that the program has already loaded, for one in the
+/// nvidia-nvjpeg wheel next to penstock's, and in the system's library paths. Runs once per process. Never fails, and
+/// creates no context.
 LibraryFacts nvjpeg_facts();
 
-/// Where the bits of a JPEG are undone.
+/// The engine that decodes JPEGs.
 enum class JpegEngine : std::uint8_t {
-  automatic,  ///< the GPU's engine for JPEGs where it has one (A100, H100, H200, ...), else its multiprocessors
+  automatic,  ///< the GPU's JPEG engine if it has one (A100, H100, H200, ...), otherwise its multiprocessors
   hardware,
   cuda,
 };
 
-/// Pixels differ from those of the processor's decoder: JPEG allows for another inverse DCT, and for another upsampling
-/// of colors.
+/// Pixels differ from those of the CPU decoder: the JPEG standard allows different inverse DCTs and chroma upsampling.
 class NvJpegDecoder final : public JpegDecoder {
  public:
-  /// Throws Error: unsupported, for a device that is none of CUDA's, without nvJPEG, and for JpegEngine::hardware on a
-  /// GPU without that engine; resource, where nvJPEG or the driver refuses.
+  /// Throws Error: unsupported, if the device is not a CUDA device, if nvJPEG is missing, or for JpegEngine::hardware
+  /// on a GPU without that engine. Throws Error: resource, if nvJPEG or the driver refuses.
   explicit NvJpegDecoder(std::shared_ptr<Device> device, JpegEngine engine = JpegEngine::automatic);
   ~NvJpegDecoder() override;
   NvJpegDecoder(NvJpegDecoder&&) = delete;
 
-  JpegEngine engine() const;  ///< the one in use
+  JpegEngine engine() const;  ///< the engine in use
   std::string description() const override;
 
-  /// Not taken: no JPEG, a broken header, four colors, or a kind that the engine has not (the hardware's: progressive).
+  /// Returns nothing for other data, broken headers, four color components, and kinds that the engine does not support
+  /// (hardware: progressive JPEGs).
   std::optional<JpegSize> size(std::span<const std::byte> jpeg) override;
 
-  /// This thread waits for the batch before; and, where the hardware decodes, which does not wait for what the stream
-  /// was given before, for that. Bytes in page-locked memory reach the device sooner.
+  /// Blocks this thread until the previous batch is done. The hardware engine does not wait for earlier work of the
+  /// stream, so with it the call also waits for that work. Bytes in page-locked memory reach the device faster.
   void decode(std::span<const JpegOnDevice> images, StreamHandle stream) override;
 
  private:

@@ -1,4 +1,4 @@
-// Declares the calls of nvJPEG that penstock makes, because its header is rarely where penstock is built.
+// Declares the nvJPEG calls that penstock uses, because build machines rarely have its header.
 // Source: nvjpeg.h of nvJPEG 12 and 13, which agree in all of these.
 #pragma once
 
@@ -34,14 +34,14 @@ struct Calls {
   Status (*parse_header)(Handle handle, const unsigned char* data, std::size_t length, JpegStream stream) = nullptr;
   Status (*frame_size)(JpegStream stream, unsigned* width, unsigned* height) = nullptr;
   Status (*components)(JpegStream stream, unsigned* count) = nullptr;
-  Status (*supported)(Handle handle, JpegStream stream, int* not_supported) = nullptr;  // 0: it is
+  Status (*supported)(Handle handle, JpegStream stream, int* not_supported) = nullptr;  // 0: supported
   Status (*begin_batch)(Handle handle, JpegState state, int size, int threads, int format) = nullptr;
   Status (*decode_batch)(Handle handle, JpegState state, const unsigned char* const* data, const std::size_t* lengths,
                          Image* images, CudaStream stream) = nullptr;
 };
 
 using Library = LoadedLibrary<Calls>;
-/// Once for the process.
+/// Loaded once per process.
 const Library& library();
 
 }  // namespace penstock::nvjpeg

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// As nvml.h declares them. Every call returns 0 where it succeeds.
+// Types as in nvml.h. Every call returns 0 on success.
 using NvmlDevice = void*;
 struct NvmlUtilization {
   unsigned gpu, memory;  // percent
@@ -40,7 +40,7 @@ std::string nvml_version(const NvmlCalls&) {
   return "";
 }
 
-// Null where there is none, or it does not start.
+// Returns null if NVML is missing or does not start.
 const NvmlCalls* started_nvml() {
   static const LoadedLibrary<NvmlCalls> loaded = load(kNvmlLibrary, find_nvml, nvml_version);
   static const bool started = loaded.facts.problem.empty() && loaded.calls.init() == 0;

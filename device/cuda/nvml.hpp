@@ -1,4 +1,4 @@
-// Asks NVIDIA's management library how busy the machine's GPUs are. penstock never needs it.
+// Reads the load of the machine's GPUs from NVIDIA's management library. penstock does not require it.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@ namespace penstock {
 
 struct GpuUse {
   std::string name;
-  double busy = 0;                                  ///< share, 0 to 1, of the last moments in which a kernel ran
-  double memory_busy = 0;                           ///< likewise, in which its memory was read or written
+  double busy = 0;                                  ///< share of recent time in which a kernel ran, 0 to 1
+  double memory_busy = 0;                           ///< share of recent time in which the memory was accessed
   std::uint64_t memory_used = 0, memory_total = 0;  ///< bytes
 };
 
-/// Of all GPUs that this user may see; empty without the library (libnvidia-ml.so.1, or what PENSTOCK_NVML names), and
-/// where it fails. One thread at a time.
+/// Returns all GPUs visible to this user; empty if the library (libnvidia-ml.so.1, or PENSTOCK_NVML) is missing or
+/// fails. Not thread-safe.
 /// Source: NVML API reference, nvmlDeviceGetUtilizationRates, nvmlDeviceGetMemoryInfo.
 std::vector<GpuUse> gpu_use();
 

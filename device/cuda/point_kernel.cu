@@ -1,4 +1,4 @@
-// Runs a point pass over the clouds of a batch, a block for each cloud.
+// Runs a point pass over the clouds of a batch, with one block per cloud.
 #include <cstdint>
 
 #include <cuda_bf16.h>
@@ -23,7 +23,8 @@ struct BlockMemory {
   unsigned counts[kWarps];
 };
 
-// What was read of `memory` is behind a barrier before a method returns: the next call writes there.
+// Invariant: before a method returns, all threads have read `memory` and passed a barrier, because the next call writes
+// it.
 class Block {
  public:
   __device__ explicit Block(BlockMemory& memory) : memory_(memory) {}

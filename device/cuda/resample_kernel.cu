@@ -1,5 +1,5 @@
-// Crops and resizes of decoded images: a thread makes one pixel. What it reads twice comes from the caches, and
-// decoding the images takes far longer than this.
+// Crops and resizes decoded images; each thread computes one pixel. Repeated reads hit the caches, and decoding the
+// images takes far longer than this kernel.
 #include <device/cuda/kernels.hpp>
 #include <device/cuda/launch.cuh>
 #include <device/passes.hpp>

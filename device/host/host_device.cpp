@@ -10,8 +10,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::align_val_t kAlignment{256};     // as CUDA's
-constexpr const char* kNoMemory = "no memory";  // short enough for a string to hold by itself
+constexpr std::align_val_t kAlignment{256};     // same as CUDA's
+constexpr const char* kNoMemory = "no memory";  // short enough to fit a string without an allocation
 
 std::uint64_t sum_of(const std::map<void*, std::uint64_t>& memory) {
   std::uint64_t all = 0;
@@ -36,7 +36,7 @@ class HostEvent final : public Event {
       std::string failure = kNoMemory;
       try {
         failure = device.failure();
-      } catch (const std::bad_alloc&) {  // whoever waits is told all the same
+      } catch (const std::bad_alloc&) {  // waiting threads get the failure anyway
       }
       mark->reach(std::move(failure));
     });
@@ -127,7 +127,7 @@ void HostDevice::deallocate(void* data) noexcept {
   {
     std::unique_lock lock(mutex_);
     allocations_.erase(data);
-    // Events say nothing any more of what other streams are at.
+    // After a failure, events no longer show which work still runs, so waits for all running work.
     if (!failure_.empty()) rested_.wait(lock, [this] { return running_ == 0; });
   }
   Release()(data);
@@ -138,7 +138,7 @@ std::unique_ptr<Stream> HostDevice::make_stream() {
   auto queue = std::make_unique<HostQueue>();
   const std::scoped_lock lock(mutex_);
   const StreamHandle handle = next_handle_++;
-  ended_.reserve(ended_.size() + queues_.size() + 1);  // so that no stream's end needs memory
+  ended_.reserve(ended_.size() + queues_.size() + 1);  // ending a stream then needs no memory
   const auto placed = queues_.emplace(handle, std::move(queue)).first;
   try {
     return std::make_unique<OwnStream>(*this, handle);

@@ -1,4 +1,4 @@
-// A Device that is a processor: its memory, streams and events are as asynchronous as a real device's, so that code for
+// A Device on the CPU. Its memory, streams and events are as asynchronous as those of a real device, so code for
 // devices can be tested on any machine.
 #pragma once
 
@@ -18,35 +18,35 @@
 
 namespace penstock {
 
-/// A piece of work, as HostDeviceOptions::before sees it.
+/// A piece of work, as HostDeviceOptions::before receives it.
 struct HostWork {
   enum class Kind : std::uint8_t { copy_in, copy_out, image, points, resample, file_read } kind;
-  std::uint64_t bytes;   ///< of a copy or of a read; else 0
-  std::uint64_t number;  ///< of this device's pieces of work as they are begun, from 0
+  std::uint64_t bytes;   ///< of a copy or a read; otherwise 0
+  std::uint64_t number;  ///< counts the device's pieces of work in the order they start, from 0
 };
 
 struct HostDeviceOptions {
-  /// Called in the stream's thread before each piece of work, and in the caller's before reads of files. It may take
-  /// its time; what it throws fails the device for good, as a fault of a kernel does: no later work is done, whoever
-  /// asks for a result gets Error: resource, and memory ends when what was under way has ended.
+  /// Called in the stream's thread before each piece of work, and in the caller's thread before file reads. The
+  /// function may block. An exception fails the device permanently, like a fault in a kernel. Then no later work runs,
+  /// callers that request a result get Error: resource, and memory is freed once the running work has ended.
   std::function<void(const HostWork&)> before = {};
-  std::string refuse_pin = {};    ///< not empty: what pin() throws
-  std::string refuse_files = {};  ///< not empty: what file_reads() throws
-  /// Stands between the system's answer to a read of a file (bytes, or -errno) and who asked. May make it worse.
+  std::string refuse_pin = {};    ///< if not empty: the error of pin()
+  std::string refuse_files = {};  ///< if not empty: the error of file_reads()
+  /// Filters the result of a file read (bytes, or -errno). The filter may make it worse.
   std::function<std::int64_t(std::int64_t answer)> file_answer = {};
-  std::uint64_t memory_bytes = 0;  ///< more than that allocate() refuses; 0: as the system has
+  std::uint64_t memory_bytes = 0;  ///< limit of allocate(); 0: the system's
 };
 
 class HostQueue;
 class HostEvent;
 class HostFile;
 
-/// One thread for each stream. Work is done in order within a stream and in any order between them; a stream that waits
-/// for an event stands still. "Device memory" is ordinary memory.
+/// Runs one thread per stream. Work runs in order within a stream and in any order between streams. A stream that waits
+/// for an event blocks. "Device memory" is ordinary memory.
 class HostDevice final : public Device {
  public:
   explicit HostDevice(int number, HostDeviceOptions options = {});
-  ~HostDevice() override;  ///< waits for all work; a stream that waits for what never comes keeps it for ever
+  ~HostDevice() override;  ///< waits for all work; blocks forever if a stream waits for an event that never comes
 
   DeviceId id() const override { return {DeviceId::Kind::host, number_}; }
   std::string description() const override { return "the processor in a device's place"; }
@@ -61,17 +61,17 @@ class HostDevice final : public Device {
   std::chrono::nanoseconds between(const Event& from, const Event& to) const override;
   void copy_in(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override;
   void copy_out(void* to, const void* from, std::uint64_t bytes, StreamHandle stream) override;
-  std::shared_ptr<FileReads> file_reads() override;  ///< by pread, in the caller's thread
+  std::shared_ptr<FileReads> file_reads() override;  ///< with pread, in the caller's thread
   void run(const ImagePass& pass, StreamHandle stream) override;
   void run(const PointPass& pass, StreamHandle stream) override;
   void run(const ResamplePass& pass, StreamHandle stream) override;
 
-  /// Any other work, in order with the rest: what a program's own kernels are to a real device.
+  /// Runs any other work in stream order, like a program's own kernels on a real device.
   void enqueue(StreamHandle stream, std::function<void()> work);
 
   std::uint64_t allocated() const;  ///< bytes
   std::uint64_t pinned() const;     ///< bytes
-  std::uint64_t attached() const;   ///< bytes, for reads of files
+  std::uint64_t attached() const;   ///< bytes, for file reads
 
  private:
   friend class HostEvent;
@@ -79,7 +79,7 @@ class HostDevice final : public Device {
   class OwnStream;
   class OwnFileReads;
 
-  HostQueue& queue(StreamHandle stream);  ///< throws Error: invalid_argument, for a number that no stream has
+  HostQueue& queue(StreamHandle stream);  ///< throws Error: invalid_argument, if no stream has this number
   void work(StreamHandle stream, HostWork::Kind kind, std::uint64_t bytes, std::function<void()> work);
   void run_if_sound(const std::function<void()>& work);
   void begin(HostWork::Kind kind, std::uint64_t bytes);
@@ -89,10 +89,10 @@ class HostDevice final : public Device {
 
   const int number_;
   const HostDeviceOptions options_;
-  std::atomic<std::uint64_t> begun_{0};  // numbers pieces of work: relaxed, orders nothing
-  mutable std::mutex mutex_;             // guards all below
+  std::atomic<std::uint64_t> begun_{0};  // numbers pieces of work; relaxed: orders nothing
+  mutable std::mutex mutex_;             // guards all members below
   std::map<StreamHandle, std::unique_ptr<HostQueue>> queues_;
-  std::vector<std::unique_ptr<HostQueue>> ended_;  // their threads end when their work is done
+  std::vector<std::unique_ptr<HostQueue>> ended_;  // their threads end after their work
   StreamHandle next_handle_ = kThreadStream + 1;
   std::map<void*, std::uint64_t> allocations_, pins_, attached_;
   std::string failure_;
@@ -100,7 +100,7 @@ class HostDevice final : public Device {
   std::condition_variable rested_;
 };
 
-/// The same pass, at once, in the calling thread: what the kernels of devices are measured against.
+/// Runs the pass at once, in the calling thread: the reference for the kernels of devices.
 void run_on_host(const ImagePass& pass);
 void run_on_host(const PointPass& pass);
 void run_on_host(const ResamplePass& pass);

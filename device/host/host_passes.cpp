@@ -8,14 +8,14 @@
 namespace penstock {
 namespace {
 
-// Rounded to nearest even. Source: IEEE 754-2019, binary16; values too large become infinite.
+// Rounds to nearest even. Source: IEEE 754-2019, binary16. Values that are too large become infinite.
 std::uint16_t half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
   const std::uint32_t magnitude = bits & 0x7fffffffU;
-  if (magnitude > 0x7f800000U) return static_cast<std::uint16_t>(sign | 0x7e00U);  // no number
+  if (magnitude > 0x7f800000U) return static_cast<std::uint16_t>(sign | 0x7e00U);  // NaN
   if (magnitude >= 0x477ff000U) return static_cast<std::uint16_t>(sign | 0x7c00U);
-  if (magnitude < 0x38800000U) {  // subnormal: in units of 2^-24, which the sum below rounds to
+  if (magnitude < 0x38800000U) {  // subnormal: in units of 2^-24, to which the sum below rounds
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
     return static_cast<std::uint16_t>(sign |
                                       (std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F)));
@@ -24,10 +24,10 @@ std::uint16_t half(float value) {
   return static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000U + 0xfffU + odd) >> 13));
 }
 
-// The upper half of a float32, rounded to nearest even.
+// Returns the upper half of a float32, rounded to nearest even.
 std::uint16_t brain(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);  // no number
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);  // NaN
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
@@ -50,7 +50,7 @@ float pixel(const ImagePass& pass, std::uint8_t level, std::int32_t channel) {
   return product + pass.bias[c];
 }
 
-// A team of this thread alone.
+// A team of one thread.
 class OneThread {
  public:
   static unsigned rank() { return 0; }

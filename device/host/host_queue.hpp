@@ -1,4 +1,4 @@
-// The thread of a HostDevice's stream, and the points in the stream that others wait for.
+// The thread of a HostDevice's stream, and the positions in it that others wait for.
 #pragma once
 
 #include <chrono>
@@ -11,21 +11,21 @@
 
 namespace penstock {
 
-/// Work in order. It stands in the place of hardware: the one thread beside those of the loader.
+/// Runs work in order. A queue stands for hardware, so it has a thread besides those of the loader.
 class HostQueue {
  public:
   HostQueue();
-  ~HostQueue();  ///< does all that was pushed, then ends
+  ~HostQueue();  ///< runs all queued work, then ends
   HostQueue(HostQueue&&) = delete;
 
   void push(std::function<void()> work);
-  void close();  ///< the thread ends once all is done
-  void drain();  ///< waits until all that was pushed so far is done; needs no memory
+  void close();  ///< the thread ends after all work
+  void drain();  ///< waits until all work queued so far is done; needs no memory
 
  private:
   void run();
 
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards all members below
   std::condition_variable arrived_, done_;
   std::deque<std::function<void()>> work_;
   std::uint64_t pushed_ = 0, finished_ = 0;
@@ -33,17 +33,17 @@ class HostQueue {
   std::thread thread_;
 };
 
-/// One recorded place. Reached once.
+/// A recorded position in a queue. Reached once.
 class HostMark {
  public:
   void reach(std::string failure);
   bool reached() const;
-  /// Waits, then tells what had failed by then; empty: nothing.
+  /// Waits, and returns the failure that had occurred by then; empty: none.
   std::string wait() const;
   std::chrono::steady_clock::time_point when() const;
 
  private:
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;  // guards the members below
   mutable std::condition_variable changed_;
   bool reached_ = false;
   std::string failure_;

@@ -44,7 +44,6 @@ std::vector<CachedObjectId> cached_ids(const CacheFolder& folder);
 /// NAME.data: the cached bytes of the object; holes elsewhere. Invariant: an entry is written after its bytes and never
 /// trusted, so each read is compared with its checksum. A write torn by a kill or a power failure is therefore a miss,
 /// and so is a read that meets an eviction. Any number of threads and processes may use it; no function waits.
-/// and so is one that met an eviction. Any number of threads and processes may use it; nothing waits.
 class ObjectTable {
  public:
   struct Header {
