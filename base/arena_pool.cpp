@@ -105,7 +105,7 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     ForkGate::enter();
   }
 
-  // The token is stored here and not in TBB's task, so the mutex orders the two threads (ThreadSanitizer can see it).
+  // The token is stored here and not in TBB's task, so that the mutex visibly orders the two threads.
   bool enqueue_once(const Token& once) noexcept {
     std::list<Token> one;
     if (caught([&] { one.push_back(once); })) return false;

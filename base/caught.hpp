@@ -11,7 +11,7 @@
 namespace penstock {
 
 /// Calls `work`, and returns its exception or null. Only the end of the thread passes through (pthread_exit, which
-/// Python uses at shutdown). In that case there is no object for the reference; hence the disabled sanitizer checks.
+/// Python uses at shutdown). The reference is then bound to no object, so the sanitizer checks for it are disabled.
 template <typename Work>
 __attribute__((no_sanitize("null", "alignment"))) std::exception_ptr caught(Work&& work) {
   try {

@@ -1,5 +1,5 @@
 // Runs an image pass over a batch. Memory bandwidth is the limit, so each thread stores 16 consecutive bytes of an
-// array.
+// array (8 of uint8).
 #include <cstdint>
 #include <type_traits>
 

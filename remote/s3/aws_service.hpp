@@ -45,7 +45,7 @@ class AwsService : public BucketService {
   mutable std::mutex mutex_;  // guards the members below
   std::optional<AwsEndpoint> endpoint_;
   std::map<std::string, std::string> regions_;  // of buckets, from their answers
-  std::chrono::seconds clock_ahead_{0};         // offset of the store's clock to the local one
+  std::chrono::seconds clock_ahead_{0};         // the store's clock minus the local clock
   std::map<std::string, AwsSigner> signers_;    // by region, with the keys of signers_keys_
   std::shared_ptr<const Found<AwsKeys>> signers_keys_;
 };

@@ -128,6 +128,7 @@ void CacheFolder::set_up(std::uint64_t limit, const std::function<std::uint64_t(
   const int users = open_file(folder_, "users", O_RDWR | O_CREAT);
   if (users < 0) throw Error::io(errno, "cannot write to the cache's folder " + path_.string());
   users_ = Descriptor(users);
+  // Each user holds a shared lock, so the exclusive lock succeeds only if no other process uses the folder.
   const bool alone = ::flock(users, LOCK_EX | LOCK_NB) == 0;
   const int state = open_file(folder_, "state", O_RDWR | O_CREAT);
   if (state < 0) throw Error::io(errno, "cannot write to the cache's folder " + path_.string());
@@ -182,6 +183,7 @@ void CacheFolder::look_at_disk(bool now) noexcept {
 bool CacheFolder::reserve(std::uint64_t bytes) noexcept {
   look_at_disk(false);
   const auto size = static_cast<std::int64_t>(bytes);
+  // Takes the bytes from this process's estimate of the free disk first, and returns them if the shared limit refuses.
   if (disk_left_.fetch_sub(size, std::memory_order_relaxed) < size) {
     disk_left_.fetch_add(size, std::memory_order_relaxed);
     return false;

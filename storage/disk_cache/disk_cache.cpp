@@ -195,6 +195,7 @@ bool CachedObject::keep(std::uint64_t block, std::span<const std::byte> bytes, b
   }
   if (failed != 0) cache.folder.release(table.block_charge(block));
   if (failed != 0 && failed != EEXIST) {
+    // A full disk or a lack of descriptors may pass, so caching only pauses. After other errors it stops.
     const bool passes =
         failed == ENOSPC || failed == EDQUOT || failed == ENOMEM || failed == EMFILE || failed == ENFILE;
     std::string why;

@@ -108,6 +108,7 @@ PublishedPlan::PublishedPlan(CacheFolder& folder, std::span<const Object> object
     name_ = temporary;
     if (const int failed = allocate_file(fd, bytes); failed != 0)
       throw Error::io(failed, "cannot write to the cache in " + folder.path().string());
+    // Locked before it gets its final name: other processes remove a plan that is not locked.
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) throw Error::io(errno, "cannot lock a plan in " + folder.path().string());
     map_ = SharedMap(fd, bytes, true);
     const bool written = guarded([&] {
@@ -143,6 +144,7 @@ PublishedPlan::~PublishedPlan() {
 
 std::uint32_t PublishedPlan::told(std::uint64_t step) const {
   if (step == kNever) return 0;
+  // An entry of 0 means "unknown", so the first unit is stored as 1.
   const auto units = static_cast<std::uint32_t>(step >> shift_);
   return units == 0 ? 1 : units;
 }

@@ -61,7 +61,8 @@ DataFile FileTable::file(std::uint32_t file) const {
 }
 
 int FileTable::open_flags() const {
-  // O_NONBLOCK: open() would wait for a writer of a named pipe, but refuses it here. Regular files ignore the flag.
+  // O_NONBLOCK: without it, opening a named pipe waits for a writer. With it, checked() rejects the pipe at once. The
+  // flag has no effect on regular files.
   return O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (options_.direct_io ? O_DIRECT : 0);
 }
 

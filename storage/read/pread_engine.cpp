@@ -15,7 +15,7 @@ constexpr unsigned kThreads = 16;
 struct Job {
   MergedRead read{};
   std::vector<ReadRequest> requests;  // sorted, disjoint
-  std::size_t answered = 0;           // number of these
+  std::size_t answered = 0;           // number of requests answered
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ struct AnswerCheck {
   enum class Verdict : std::uint8_t {
     right,    ///< contains these bytes
     whole,    ///< right, but contains the object from its beginning
-    wrong,    ///< invalid for any correct server; a retry may help
+    wrong,    ///< no correct server sends this; a retry may help
     changed,  ///< from another state of the object
     hopeless  ///< retries cannot help
   };

@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-/// Only counts() and give() may be called outside of the loop's thread.
+/// Belongs to the loop's thread. Only counters().counts() and give() may be called from other threads.
 class RangeCaller final : public ReadsOwner, public std::enable_shared_from_this<RangeCaller>, private Loop::Timer {
  public:
   RangeCaller(Loop& loop, Renewal& renewal, StoreCounters& all, DialectOf dialect_of, OnRange on_range);
