@@ -1,4 +1,4 @@
-// Describes what a chain did to one sample, in words and numbers, for people who look behind a batch.
+// Describes the decisions of a chain for one sample, in words and numbers, for people who inspect a batch.
 #pragma once
 
 #include <optional>
@@ -10,24 +10,25 @@
 
 namespace penstock {
 
-/// A step that decided something for the sample, and what: {"image.random_horizontal_flip(0.5)", "flipped: drew 0.31"}.
+/// A step and its decision for the sample: {"image.random_horizontal_flip(0.5)", "flipped: drew 0.31"}.
 struct StepOutcome {
   std::string step, outcome;
   friend bool operator==(const StepOutcome&, const StepOutcome&) = default;
 };
 
-/// What the steps of one output decided.
+/// The decisions of all steps of one output.
 struct Outcomes {
   std::vector<StepOutcome> steps;
-  std::optional<Geometry> geometry;  ///< of images: the crops, resizes and flips up to a step of another kind, composed
-  bool flipped = false, flipped_vertically = false;  ///< in the end
+  /// for images: the composed crops, resizes and flips up to the first step of another kind
+  std::optional<Geometry> geometry;
+  bool flipped = false, flipped_vertically = false;  ///< after all steps
 };
 
-/// Where one row of an output came from.
+/// The origin of one row of an output.
 struct OutputAccount {
   std::string output, chain;  ///< as to_string() writes chains; empty: decoded by its codec
   std::string field, codec;
-  std::optional<Layout> stored;  ///< unknown for bytes that are delivered undecoded
+  std::optional<Layout> stored;  ///< unset for bytes that are delivered undecoded
   Outcomes outcomes;
 };
 

@@ -20,8 +20,8 @@ namespace penstock {
 struct BatchRecord;  // loader/batch/batch_record.hpp
 struct BadSample;    // penstock/stats.hpp
 
-/// Copies share the slab; it is recycled when the last of them is gone. The memory belongs to the loader's pool, which
-/// lives on until then.
+/// Copies share one slab (batch buffer), which is recycled when the last copy is gone. The memory belongs to the
+/// loader's pool, and the pool lives until then, even after the loader.
 class Batch {
  public:
   Batch() = default;
@@ -29,35 +29,36 @@ class Batch {
 
   std::uint64_t seed() const;
   std::uint64_t epoch() const;
-  std::uint64_t number() const;  ///< of this rank's batches of the epoch, from its start position
+  std::uint64_t number() const;  ///< counts this rank's batches of the epoch, from its start position
   std::uint32_t size() const;    ///< rows
   std::span<const Field> fields() const;
   const Field& operator[](std::string_view name) const;  ///< throws Error: invalid_argument
-  /// `__valid__`: 1 for rows that count, 0 for padding and for rows marked bad.
+  /// `__valid__`: 1 for rows that count, 0 for padding and for invalid rows.
   std::span<const std::uint8_t> valid() const;
-  /// How the rows were mixed: each with the row that counts before it. Nothing without LoaderOptions::mix.
+  /// How the rows were mixed: each row with the valid row before it. Unset without LoaderOptions::mix.
   const std::optional<MixDraw>& mix() const;
   std::span<const std::uint64_t> samples() const;  ///< sample number of each row
-  /// `__source__`: of each row the number of its source in the mixture; empty, where the loader has none.
+  /// `__source__`: for each row, the number of its source in the mixture. Empty if the loader has no mixture.
   std::span<const std::int64_t> sources() const;
-  std::span<const BadSample> bad() const;          ///< what is wrong with the rows that are marked bad, in row order
+  std::span<const BadSample> bad() const;          ///< describes the invalid rows, in row order
   std::span<const std::string_view> keys() const;  ///< `__key__`
-  /// What keeps the memory: lives as long as the batch and whatever shares it.
+  /// Owns the memory. Lives as long as the batch and everything that shares the memory.
   const std::shared_ptr<const BatchRecord>& slab() const { return slab_; }
 
-  /// Where the values lie: nothing for memory of the host. Keys, samples, `__valid__` and offsets are always on the
-  /// host.
+  /// The device that holds the values; unset if they are in the host's memory. Keys, samples, `__valid__` and offsets
+  /// are always on the host.
   std::optional<DeviceId> device() const;
-  /// Work that enters `stream` from now on finds the values, which may still be on their way; the calling thread does
-  /// not wait. The stream must exist until the last copy of the batch is gone: where it is then, the memory is free
-  /// again. Throws Error: resource, when the device failed. On the host: nothing to do.
+  /// Makes later work on `stream` wait until the values have arrived on the device. The calling thread does not wait.
+  /// The stream must exist until the last copy of the batch is gone: the memory is reused after the work that is on the
+  /// stream at that moment. Throws Error: resource, if the device failed. Does nothing on the host.
   void wait(StreamHandle stream) const;
-  /// For a stream that is ordered behind one that waited: only the end of the batch waits for what is in it by then.
+  /// Declares that `stream` uses the values. For a stream whose work is ordered after a stream that called wait(), so
+  /// it need not wait itself. The memory is reused after the work that is on it when the batch ends.
   void record_stream(StreamHandle stream) const;
-  /// Blocks this thread until the values are there. Throws as wait().
+  /// Blocks this thread until the values have arrived. Throws like wait().
   void synchronize() const;
 
-  /// What LoaderOptions::batch_transform made of the batch: kept by it and its copies.
+  /// Attaches a result of LoaderOptions::batch_transform. The batch and its copies keep it.
   void attach(std::shared_ptr<void> made) { attached_ = std::move(made); }
   const std::shared_ptr<void>& attached() const { return attached_; }
 

@@ -1,18 +1,18 @@
 // Chains as users write them: image::random_resized_crop(224) | image::random_horizontal_flip() |
 // image::normalize(mean, std).
 //
-// Steps in namespace image change uint8 pixels, (C, H, W) in the output, with the arithmetic of Pillow.
+// Steps in namespace image change uint8 pixels, with the arithmetic of Pillow. The output is (C, H, W).
 //
 // Steps in namespace points are for point clouds (LAS, LAZ, PLY, PCD, OFF, text) and for arrays of points (N, 3 or more
-// columns: npy, rows of HDF5, .bin scans). They give float32 (K, C): x, y, z relative to an origin, then the attributes
-// asked for. The origins of the first such output stand in an output of their own, "__origin__": float64 (3,) a row,
-// zero for arrays. They run in the order written; sample() at the beginning reads no more of a cloud than the points it
-// takes.
+// columns: npy, rows of HDF5, .bin scans). They produce float32 (K, C): x, y, z relative to an origin, then the
+// requested attributes. The batch contains the origins of the first such output as an extra output "__origin__":
+// float64 (3,) per row, zero for arrays. The steps run in the order written. If a chain begins with sample(), only the
+// sampled points of a cloud are read.
 //
 // Steps in namespace array are for other arrays (npy, rows of HDF5).
 //
-// Every function that makes a step throws Error: invalid_argument, naming the step, for numbers and words that make no
-// sense whatever it is applied to. A step that does not fit its output is an error of Program.
+// Every function that makes a step throws Error: invalid_argument, naming the step, for parameters that are invalid for
+// every input. A step that does not fit its output is an error of Program.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ namespace penstock {
 template <typename... Kinds>
 struct StepList {};
 
-/// Every step that can be written as text, in the order of the pages.
+/// Every step that can be written as text, in the order of the documentation.
 using AllSteps =
     StepList<step::Decode, step::RandomResizedCrop, step::Resize, step::CenterCrop, step::RandomCrop, step::PadImage,
              step::RandomHorizontalFlip, step::RandomVerticalFlip, step::RandomRotation, step::RandomAffine,
@@ -45,19 +45,20 @@ using AllSteps =
              step::PadItems, step::ValidMask, step::Lengths, step::WindowValid, step::Label, step::Raw, step::Boxes,
              step::Keypoints>;
 
-/// The chain that to_string() wrote, or that a person did: names may be quoted, defaults left out, lists written (a, b)
-/// or [a, b]. Throws Error: invalid_argument, with the character where it stops making sense.
+/// Parses the text of a chain, as to_string() or a person writes it: names may be quoted, defaults omitted, and lists
+/// written (a, b) or [a, b]. Throws Error: invalid_argument, with the position of the first invalid character.
 Chain parse_chain(std::string_view text);
 
 /// One loader output: its name in the batch, and its chain.
 using FieldChain = std::pair<std::string, Chain>;
 
-/// First in a chain: the field to read, "jpg", or the first of several that a sample has, "jpg|png|webp". Without it a
-/// chain reads the field of its output's name.
+/// Selects the field to read, "jpg", or the first of several that a sample has, "jpg|png|webp". Must come first in a
+/// chain. Without it, a chain reads the field with the name of its output.
 Chain field(const std::string& alternatives);
-/// The geometry drawn for that output also moves this one: masks (by nearest neighbour), boxes() and keypoints() move
-/// with their image; attribute(), points::valid_mask() and arrays of one row for each point go with the points of their
-/// cloud; array::decode({.ragged = true}), valid_mask() and lengths() with the items of a ragged output.
+/// Applies the geometry drawn for the output `output` to this one too. Masks (by nearest neighbour), boxes() and
+/// keypoints() move with their image. attribute(), points::valid_mask() and arrays with one row per point follow the
+/// points of their cloud. array::decode({.ragged = true}), valid_mask() and lengths() follow the items of a ragged
+/// output.
 Chain follow(const std::string& output);
 
 }  // namespace penstock

@@ -32,42 +32,46 @@ struct DataFile {
   std::uint64_t size;          ///< bytes when indexed
 };
 
-/// An immutable view of the indexes of all shards. Copies share the mapped indexes; any number of threads may read one.
+/// An immutable view of the indexes of all shards. Copies share the mapped indexes. Any number of threads may read one
+/// dataset.
 class Dataset {
  public:
-  /// One shard: its index, and the folder that the index's relative paths start from.
+  /// One shard: its index, and the folder that the relative paths in the index start from.
   struct Shard;
-  /// Some samples of the shards in some order, as a view has them. Numbers are those of all samples of all shards.
+  /// The samples of a view, in its order. Numbers refer to all samples of all shards.
   struct Choice;
 
-  /// `attributes` is the manifest's JSON, or the attributes of a foreign dataset ("{}" when there are none).
+  /// `attributes` is the JSON of the manifest, or the attributes of a dataset that penstock did not pack ("{}" if there
+  /// are none).
   Dataset(std::filesystem::path path, std::string format, std::vector<Shard> shards, std::vector<std::string> classes,
           bool packed, std::string attributes = "{}");
-  /// A view of the same shards. Throws Error: invalid_argument, where it holds no sample.
+  /// Makes a view of the same shards. Throws Error: invalid_argument, if it contains no sample.
   Dataset(const Dataset& of, Choice choice);
 
   const std::filesystem::path& path() const;
   std::string_view format() const;  ///< "folder", "tar", "lmdb", "hdf5"
   bool packed() const;              ///< made by `penstock pack` (has a penstock.json)
-  std::uint64_t size() const;       ///< samples
+  std::uint64_t size() const;       ///< number of samples
   std::span<const FieldSchema> fields() const;
   std::optional<std::uint32_t> field(std::string_view name) const;
-  /// Names of the classes, position = class index; empty when the dataset knows none.
+  /// Names of the classes; the position is the class index. Empty if the dataset has no class names.
   std::span<const std::string> classes() const;
   std::string_view attributes() const;
 
-  /// True where no folder or file holds just these samples: of a choice, and of what was made of several datasets.
+  /// True if no folder or file holds exactly these samples: for a selection, and for a combination of several datasets.
   bool is_view() const;
-  /// The samples among those of all shards, in order; those of a view's joined fields may be others.
+  /// The view's samples as numbers among the samples of all shards, in order. Fields that were joined may come from
+  /// other samples.
   Choice choice() const;
-  /// Views of one dataset share its shards, and with them the numbers of files and blocks.
+  /// Whether both share their shards. Views of one dataset do, so their file and block numbers are the same.
   bool shares_shards(const Dataset& other) const { return state_ == other.state_; }
-  /// One line: "only labels cat, dog; 1,234 of 10,000 samples"; empty where it is no view.
+  /// One line: "only labels cat, dog; 1,234 of 10,000 samples". Empty if the dataset is not a view.
   std::string about() const;
 
   std::string_view key(std::uint64_t sample) const;
   std::optional<std::uint64_t> find(std::string_view key) const;
-  /// File and block numbers are the dataset's. A piece of more than 1 MiB lies inside its file as that is now.
+  /// Finds the pieces of a field's bytes. File and block numbers are the dataset's. For pieces of more than 1 MiB it
+  /// also checks that they end inside the file's current size.
   bool locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const;
   std::uint64_t length(std::uint64_t sample, std::uint32_t field) const;
   bool complete(std::uint32_t field) const;
@@ -80,29 +84,31 @@ class Dataset {
 
   std::uint32_t file_count() const;
   DataFile file(std::uint32_t number) const;
-  /// The object that the file is, in the state in which it was opened; null: it is a file of a disk.
+  /// The stored object behind the file, in the state in which it was opened; null for a file on a disk.
   const std::shared_ptr<const StoredObject>& stored_object(std::uint32_t number) const;
-  bool in_store() const;  ///< some file is an object
-  /// For who has opened a file: it is `now` the one that was there when the dataset was opened. A file that was touched
-  /// or copied since is proved (shard_pins.hpp). Throws Error: invalid_argument, naming the file, when it was replaced
-  /// or written to; what proving throws.
+  bool in_store() const;  ///< whether some file is a stored object
+  /// Checks that an opened file (`now` is its identity) is still the file that was indexed. Call it after opening a
+  /// file. If the file was touched or copied since, its content is validated (shard_pins.hpp). Throws Error:
+  /// invalid_argument, naming the file, if it was replaced or modified, and the errors of the validation.
   void require_unchanged(std::uint32_t file, const FileIdentity& now) const;
-  /// Looks at the files of all shards: those that others may have open, and that are written to in place, do not have
-  /// to be opened again. One that another file took the place of is passed over, and so are the files of a folder.
-  /// Throws as the above.
+  /// Checks the files of all shards for changes in place, so that a program that has them open need not open them
+  /// again. Skips a file that another one has replaced, the files of folders, and stored objects. Throws like
+  /// require_unchanged().
   void require_not_written_to() const;
-  /// A number that tells a state of the file from others, by its length and times; 0 where they are not known.
+  /// A number that identifies the state of the file, from its length and times; 0 if they are unknown.
   std::uint64_t mark(std::uint32_t file) const;
   std::size_t shard_count() const;
   std::size_t shard_of(std::uint64_t sample) const;
-  std::size_t shard_of(std::uint64_t sample, std::uint32_t field) const;  ///< a joined field may lie in another one
+  std::size_t shard_of(std::uint64_t sample, std::uint32_t field) const;  ///< a joined field may be in another shard
   const Shard& shard(std::size_t number) const;
-  const std::filesystem::path& path_of_shard(std::size_t shard) const;  ///< of the dataset it was opened with
-  /// Of that shard; shard_count() gives the number of all shards' samples. Those of a view do not stand in this order.
+  /// path of the dataset that the shard was opened with
+  const std::filesystem::path& path_of_shard(std::size_t shard) const;
+  /// Number of the shard's first sample; for shard_count(), the number of samples of all shards. A view has another
+  /// order.
   std::uint64_t first_sample(std::size_t shard) const;
 
-  /// Equal for datasets with the same keys in the same order, whatever their packing: binds a saved state to its data.
-  /// Of a view the keys are looked at once, when it is first asked for.
+  /// Equal for datasets with the same keys in the same order, in any format. It ties a saved state to its data. For a
+  /// view it is computed from the keys at the first call.
   std::uint64_t fingerprint() const;
 
  private:
@@ -111,37 +117,38 @@ class Dataset {
   std::uint64_t stored(std::uint64_t sample) const;
   std::uint64_t stored(std::uint64_t sample, std::uint32_t field) const;
 
-  std::shared_ptr<const State> state_;     // what copies share: immutable once made
+  std::shared_ptr<const State> state_;     // shared by copies, immutable once made
   std::shared_ptr<const View> view_ = {};  // null: all samples of all shards
 };
 
-/// One sample: its number, its key, and the stored bytes of the fields that were asked for.
+/// One sample: its number, its key, and the stored bytes of the requested fields.
 struct SampleValues {
   std::uint64_t sample;
   std::string_view key;
-  /// In the order asked for; nothing where the sample lacks the field.
+  /// In the requested order; nothing if the sample lacks the field.
   std::span<const std::optional<std::span<const std::byte>>> values;
 };
 
-/// Opens a packed dataset, a foreign one of any packing listed in open.cpp, or a folder of files.
-/// Builds and keeps a sidecar index where there is none (see sidecar.hpp); `progress`, when given, is called with
-/// (bytes or files done, total) while that goes on, and where another process is at it. That one is waited for, for
-/// $PENSTOCK_INDEX_WAIT seconds (60 unless set); then this process makes an index of its own.
-/// Throws Error: io, when the path cannot be read; invalid_argument, when nothing there is a dataset; corrupt,
-/// unsupported.
+/// Opens a packed dataset, an existing one of any format listed in open.cpp, or a folder of files.
+///
+/// If there is no index, open() builds one and stores it as a sidecar file (see sidecar.hpp). Meanwhile it calls
+/// `progress`, if given, with (bytes or files done, total), also while another process builds the index. It waits for
+/// that process for $PENSTOCK_INDEX_WAIT seconds (60 by default), then builds an index of its own.
+///
+/// Throws Error: io, if the path cannot be read; invalid_argument, if it contains no dataset; corrupt, unsupported.
 Dataset open(const std::filesystem::path& path, const OpenProgress& progress = {});
-/// The same; each option overrides a decision (penstock/open_options.hpp).
+/// The same, with options that override decisions of open() (penstock/open_options.hpp).
 Dataset open(const std::filesystem::path& path, const OpenOptions& options, const OpenProgress& progress = {});
-/// Opens shards of one packing as one dataset, in this order; `name` is what errors call it. Throws as open() does.
+/// Opens shards of one format as one dataset, in this order. Errors call it `name`. Throws like open().
 Dataset open_shards(std::span<const std::filesystem::path> files, const std::filesystem::path& name,
                     const OpenProgress& progress = {});
 Dataset open_shards(std::span<const std::filesystem::path> files, const std::filesystem::path& name,
                     const OpenOptions& options, const OpenProgress& progress = {});
-/// Options that open() needs to open the dataset of a shard again.
+/// The options that open() needs to open the dataset of a shard again.
 const OpenOptions& options_of(const Dataset::Shard& shard);
 
-/// Reads one field's stored bytes, filters undone, by plain pread: for random access, tools and tests.
-/// Throws Error: invalid_argument, when the sample lacks the field; io; corrupt, when the file ends inside it.
+/// Reads one field's stored bytes, with filters removed, by plain pread: for random access, tools and tests. Throws
+/// Error: invalid_argument, if the sample lacks the field; io; corrupt, if the file ends inside the field.
 std::vector<std::byte> read_field(const Dataset& dataset, std::uint64_t sample, std::uint32_t field);
 
 }  // namespace penstock

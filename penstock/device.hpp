@@ -1,4 +1,4 @@
-// Names a device and its streams. Device itself is internal.
+// Names devices and their streams. Class Device itself is internal.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace penstock {
 
-/// A queue of work, by the number its API gives it: CUDA's cudaStream_t as an integer. On every device kDefaultStream
-/// is the one that is there already (CUDA: the legacy default stream), and kThreadStream CUDA's per-thread default. The
-/// numbers are those of DLPack's `stream`.
+/// A queue of work, as the number that its API uses: CUDA's cudaStream_t as an integer. On every device, kDefaultStream
+/// is the predefined stream (CUDA: the legacy default stream). kThreadStream is CUDA's per-thread default. The numbers
+/// are those of DLPack's `stream`.
 using StreamHandle = std::uintptr_t;
 
 inline constexpr StreamHandle kDefaultStream = 1, kThreadStream = 2;
 
-/// Which device: "cuda:0". `host` is a processor in the place of a device, for programs and tests without one.
+/// Identifies a device: "cuda:0". `host` is a processor that acts as a device, for programs and tests without a GPU.
 struct DeviceId {
   enum class Kind : std::uint8_t { host, cuda } kind = Kind::host;
   int number = 0;
@@ -23,7 +23,7 @@ struct DeviceId {
 
 std::string to_string(const DeviceId& device);
 
-/// "cuda", "cuda:1", "host", "host:0". Throws Error: invalid_argument, for what is none of these.
+/// Parses "cuda", "cuda:1", "host", "host:0". Throws Error: invalid_argument, for any other name.
 DeviceId device_named(std::string_view name);
 
 }  // namespace penstock

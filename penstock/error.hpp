@@ -15,28 +15,29 @@
 
 namespace penstock {
 
+/// The kinds of errors.
 enum class ErrorKind : std::uint8_t {
   invalid_argument,  ///< an option or a call is wrong
-  io,                ///< the system refused or failed (errno)
+  io,                ///< the operating system reported an error (errno)
   corrupt,           ///< the bytes contradict their format
-  unsupported,       ///< valid, but not read here
-  shape,             ///< a sample does not have the shape its field must have
+  unsupported,       ///< valid, but not supported
+  shape,             ///< a sample does not have the shape that its field must have
   resource,          ///< memory, descriptors or slabs ran out
 };
 
 std::string_view name(ErrorKind kind);
 
-/// Where an error happened; what is not known stays empty.
+/// The place of an error. Unknown parts stay empty.
 struct ErrorContext {
   std::string dataset = {};  ///< path as the user opened it
   std::string shard = {};    ///< file inside the dataset
-  std::string key = {};      ///< sample
+  std::string key = {};      ///< key of the sample
   std::string field = {};
   std::optional<std::uint64_t> offset = {};  ///< bytes from the start of the shard
 };
 
-/// what() is one line: "DATASET: SHARD: sample KEY: field FIELD: offset N: KIND: CAUSE", without the parts that are
-/// empty.
+/// The only exception type. what() is one line: "DATASET: SHARD: sample KEY: field FIELD: offset N: KIND: CAUSE",
+/// without the empty parts.
 class Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string cause, ErrorContext context = {});
@@ -54,10 +55,11 @@ class Error : public std::exception {
   const ErrorContext& context() const { return context_; }
   const char* what() const noexcept override { return text_.c_str(); }
 
-  /// The same error with the parts of `outer` that this one does not know yet.
+  /// Returns this error, with its empty context parts taken from `outer`.
   Error in(const ErrorContext& outer) const;
 
-  /// True for faults of a sample's bytes (corrupt, unsupported, shape), which an error policy may replace or mark.
+  /// True if the sample's bytes are at fault (corrupt, unsupported, shape), so an error policy may replace or mark the
+  /// sample.
   bool is_data_fault() const;
 
  private:

@@ -1,4 +1,4 @@
-// Where a row of a batch comes from: its sample, the place of its bytes, and all random draws.
+// The origin of a row of a batch: its sample, the location of its bytes, and all random draws.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,34 @@
 
 namespace penstock {
 
+/// The origin of one output of a row: its field, file and bytes, and the decisions of its chain.
 struct OutputOrigin {
   OutputAccount account;
-  std::string key = {};                 ///< of a step of a window: its sample
-  std::uint32_t step = 0;               ///< and its place in the row
-  bool inside = true;                   ///< false: the nearest of its group stands there
-  std::string file;                     ///< inside the dataset
-  std::optional<std::uint64_t> offset;  ///< bytes from its start; unknown for values that lie in no extent
+  std::string key = {};    ///< for a step of a window: the key of its sample
+  std::uint32_t step = 0;  ///< position of the step in the row
+  bool inside = true;  ///< false: the step is outside its group, and the row contains the group's nearest step instead
+  std::string file;    ///< inside the dataset
+  std::optional<std::uint64_t> offset;  ///< bytes from the start of the file; unset for values without an extent
   std::uint64_t length;                 ///< stored bytes
 };
 
 /// How a row was mixed with another one of its batch.
 struct MixAccount {
   MixDraw draw;
-  std::uint32_t partner;  ///< its row
+  std::uint32_t partner;  ///< row number of the other row
   std::string partner_key;
 };
 
+/// The origin of one row, as Loader::explain() returns it.
 struct RowAccount {
   std::string key;
   std::uint64_t sample, seed, epoch;
-  std::uint32_t occurrence = 0;  ///< how often the sample comes before, in the loader's subset or in a mixture's epoch
-  std::string source = {};       ///< its name, of a mixture
+  /// how many times the sample comes earlier in the loader's subset, or in the epoch of a mixture
+  std::uint32_t occurrence = 0;
+  std::string source = {};  ///< name of the source in a mixture
   std::optional<MixAccount> mix = {};
-  std::vector<OutputOrigin> outputs;  ///< without those that the sample has no field for; of a window, each step
+  /// without outputs whose field the sample lacks; for a window, one entry per step
+  std::vector<OutputOrigin> outputs;
 };
 
 }  // namespace penstock

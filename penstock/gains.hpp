@@ -1,4 +1,4 @@
-// What another value of an option would gain.
+// The predicted effect of other option values.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace penstock {
 
-/// One knob, or several, turned.
+/// One changed option, or several, and the predicted rate.
 struct Gain {
   std::string knob;       ///< "workers", "prefetch", "workers, prefetch", "engine", "cache", "batch_size", "pack"
   std::string value;      ///< "4", "4, 8", "io_uring", "encoded", "--max-side 448", as options are written
-  LoaderOptions options;  ///< with it
+  LoaderOptions options;  ///< with the change
   double samples_per_s = 0;
-  double ratio = 1;   ///< beside the rate that was measured
-  std::string limit;  ///< Outlook::limit with it
+  double ratio = 1;   ///< predicted rate divided by the measured one
+  std::string limit;  ///< Outlook::limit with the change
   std::string text;   ///< "workers=4: +29 %, limited then by storage bandwidth at 1.10 GB/s"
 };
 

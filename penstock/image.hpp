@@ -14,7 +14,7 @@
 namespace penstock::step {
 struct Decode {
   bool fast = false;     ///< JPEGs may be decoded at a fraction of their size
-  bool upright = false;  ///< turned as the EXIF block says
+  bool upright = false;  ///< rotated as the EXIF block says
   bool ragged = false;   ///< rows have sizes of their own
   static const StepTable& table();
   static constexpr Traits kTraits{
@@ -23,12 +23,13 @@ struct Decode {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// Decoded pixels, uint8. The default layout of image outputs is (C, H, W); see channels_last().
-/// `fast`: a JPEG that the chain makes at least twice smaller is decoded at 1/2, 1/4 or 1/8 of its size, and resampled
-/// from there. Other pixels than without it: docs/transforms.md tells by how much. `apply_exif_orientation`: an image
-/// is turned and mirrored as its EXIF block says, before all other steps, as Pillow's ImageOps.exif_transpose does it.
+/// Decodes an image to uint8 pixels. The default layout of image outputs is (C, H, W); see channels_last().
+///
+/// `fast`: a JPEG that the chain shrinks at least to half is decoded at 1/2, 1/4 or 1/8 of its size, and resampled from
+/// there. Pixels differ from those without it; docs/transforms.md gives the amount. `apply_exif_orientation`: rotates
+/// and mirrors an image as its EXIF block says, before all other steps, like Pillow's ImageOps.exif_transpose.
 /// `ragged`: images keep sizes of their own, and the batch has an array for each row (Field::shapes); masks that follow
-/// have them too.
+/// keep theirs too.
 inline Chain decode(bool fast = false, bool apply_exif_orientation = false, bool ragged = false) {
   return one_step(step::Decode{.fast = fast, .upright = apply_exif_orientation, .ragged = ragged});
 }
@@ -37,34 +38,34 @@ inline Chain decode(bool fast = false, bool apply_exif_orientation = false, bool
 namespace penstock::step {
 struct RandomResizedCrop {
   Size size;
-  Range scale{0.08, 1.0};             ///< of the area
+  Range scale{0.08, 1.0};             ///< share of the area
   Range ratio{3.0 / 4.0, 4.0 / 3.0};  ///< width / height, log-uniform
   Interpolation interpolation = Interpolation::bilinear;
   static const StepTable& table();
   static constexpr Traits kTraits{.before_device = true};
   void draw(StepDraw& draw) const;
   std::optional<Size> size_after(std::optional<Size>) const { return size; }
-  /// The box in an image of that size: draw_box(), or else the largest central box of an allowed ratio.
+  /// The box in an image of size `image`: draw_box(), or otherwise the largest central box with an allowed ratio.
   /// Source: torchvision 0.20, transforms/v2/_geometry.py, RandomResizedCrop.make_params.
   Region box(Size image, Random& random) const;
 };
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// A random box of `scale` of the area and `ratio` (width / height, log-uniform), resampled to size x size,
-/// antialiased. interpolation: "nearest", "area", "bilinear" or "bicubic".
-/// Source: torchvision.transforms.v2.RandomResizedCrop.
+/// Crops a random box with `scale` of the area and `ratio` (width / height, log-uniform), and resamples it to size x
+/// size, antialiased. interpolation: "nearest", "area", "bilinear" or "bicubic". Source:
+/// torchvision.transforms.v2.RandomResizedCrop.
 Chain random_resized_crop(std::int64_t size, std::pair<double, double> scale = {0.08, 1.0},
                           std::pair<double, double> ratio = {3.0 / 4.0, 4.0 / 3.0},
                           const std::string& interpolation = "bilinear");
-/// Resampled to `height` x `width`.
+/// The same, resampled to `height` x `width`.
 Chain random_resized_crop(std::int64_t height, std::int64_t width, std::pair<double, double> scale,
                           std::pair<double, double> ratio, const std::string& interpolation = "bilinear");
 }  // namespace penstock::image
 
 namespace penstock::step {
 struct Resize {
-  Size size;  ///< of width kShortSide: the short side is `height`, and the other one as the image has it
+  Size size;  ///< if width is kShortSide, `height` is the short side, and the image determines the other one
   Interpolation interpolation = Interpolation::bilinear;
   static const StepTable& table();
   static constexpr Traits kTraits{.draws = false, .before_device = true};
@@ -74,11 +75,11 @@ struct Resize {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// Resampled, antialiased, to a short side of `short_side` pixels. Keeps the aspect ratio; the long side is truncated
+/// Resamples, antialiased, to a short side of `short_side` pixels. Keeps the aspect ratio; the long side is truncated
 /// to a whole pixel. interpolation: "nearest", "area", "bilinear" or "bicubic". Source:
 /// torchvision.transforms.v2.Resize; the pixels are those of Pillow, Resample.c.
 Chain resize(std::int64_t short_side, const std::string& interpolation = "bilinear");
-/// Resampled to exactly that size, whatever the aspect ratio.
+/// Resamples to exactly that size, whatever the aspect ratio.
 Chain resize(std::int64_t height, std::int64_t width, const std::string& interpolation = "bilinear");
 }  // namespace penstock::image
 
@@ -94,7 +95,7 @@ struct CenterCrop {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// The middle `size` x `size` pixels, offsets rounded half to even. A smaller image is an Error: shape.
+/// Crops the middle `size` x `size` pixels, with offsets rounded half to even. A smaller image is an Error: shape.
 /// Source: torchvision.transforms.v2.CenterCrop.
 inline Chain center_crop(std::int64_t size) {
   return one_step(step::CenterCrop{.size = {size, size}});
@@ -109,20 +110,21 @@ struct RandomCrop {
   Fill fill = {0};
   PaddingMode padding_mode = PaddingMode::constant;
   static const StepTable& table();
-  void draw(StepDraw& draw) const;  ///< top, left: those that have a choice
+  void draw(StepDraw& draw) const;  ///< draws top and left, unless there is only one choice
   std::optional<Size> size_after(std::optional<Size>) const { return size; }
   bool moves_only() const { return padding == Padding{} && !pad_if_needed; }
 };
 }  // namespace penstock::step
 
 namespace penstock::image {
+/// The options of random_crop().
 struct CropKeywords {
-  Padding padding = {};        ///< added first
-  bool pad_if_needed = false;  ///< else an image smaller than the crop is an Error: shape
-  Fill fill = {0};             ///< of "constant"
+  Padding padding = {};        ///< added before the crop
+  bool pad_if_needed = false;  ///< otherwise an image smaller than the crop is an Error: shape
+  Fill fill = {0};             ///< for "constant"
   std::string padding_mode = "constant";
 };
-/// `size` x `size` pixels at a random place of the image, padded first. Source: torchvision.transforms.v2.RandomCrop.
+/// Crops `size` x `size` pixels at a random place of the padded image. Source: torchvision.transforms.v2.RandomCrop.
 Chain random_crop(std::int64_t size, const CropKeywords& keywords = {});
 Chain random_crop(std::int64_t height, std::int64_t width, const CropKeywords& keywords = {});
 }  // namespace penstock::image
@@ -140,11 +142,12 @@ struct PadImage {
 }  // namespace penstock::step
 
 namespace penstock::image {
+/// The options of pad().
 struct PadKeywords {
-  Fill fill = {0};                        ///< of "constant"
+  Fill fill = {0};                        ///< for "constant"
   std::string padding_mode = "constant";  ///< or "edge", "reflect", "symmetric": see PaddingMode
 };
-/// `padding` pixels more at each side. Source: torchvision.transforms.v2.Pad.
+/// Adds `padding` pixels at each side. Source: torchvision.transforms.v2.Pad.
 Chain pad(const Padding& padding, const PadKeywords& keywords = {});
 }  // namespace penstock::image
 
@@ -165,11 +168,11 @@ struct RandomVerticalFlip {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// Left and right are exchanged, with that probability. Source: torchvision.transforms.v2.RandomHorizontalFlip.
+/// Exchanges left and right, with that probability. Source: torchvision.transforms.v2.RandomHorizontalFlip.
 inline Chain random_horizontal_flip(double probability = 0.5) {
   return one_step(step::RandomHorizontalFlip{.probability = probability});
 }
-/// Top and bottom are exchanged, with that probability. Source: torchvision.transforms.v2.RandomVerticalFlip.
+/// Exchanges top and bottom, with that probability. Source: torchvision.transforms.v2.RandomVerticalFlip.
 inline Chain random_vertical_flip(double probability = 0.5) {
   return one_step(step::RandomVerticalFlip{.probability = probability});
 }
@@ -181,58 +184,60 @@ struct RandomRotation {
   Interpolation interpolation = Interpolation::nearest;
   Fill fill = {0};
   static const StepTable& table();
-  void draw(StepDraw& draw) const;  ///< angle
+  void draw(StepDraw& draw) const;  ///< draws the angle
 };
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// By a uniform angle in `degrees`, counterclockwise about the middle; the size stays, and `fill` stands where nothing
-/// comes to lie. interpolation: "nearest", "bilinear" or "bicubic". Source: torchvision.transforms.v2.RandomRotation.
+/// Rotates by a uniform angle in `degrees`, counterclockwise around the middle. The size stays, and `fill` covers the
+/// corners. interpolation: "nearest", "bilinear" or "bicubic". Source: torchvision.transforms.v2.RandomRotation.
 Chain random_rotation(Range degrees, const std::string& interpolation = "nearest", Fill fill = {0});
 }  // namespace penstock::image
 
 namespace penstock::step {
 struct RandomAffine {
   Range degrees;
-  std::pair<double, double> translate{0, 0};  ///< at most this part of the width and height, to either side
+  std::pair<double, double> translate{0, 0};  ///< maximum shift to either side, as a share of width and height
   Range scale{1, 1};
   std::array<Range, 2> shear{};  ///< along x and y, in degrees
   Interpolation interpolation = Interpolation::nearest;
   Fill fill = {0};
   static const StepTable& table();
-  void draw(StepDraw& draw) const;  ///< angle, shifts x and y, scale, shears x and y
+  void draw(StepDraw& draw) const;  ///< draws angle, shifts x and y, scale, shears x and y
 };
 }  // namespace penstock::step
 
 namespace penstock::image {
+/// The options of random_affine().
 struct AffineKeywords {
-  double translate_x = 0, translate_y = 0;  ///< at most this part of the width and height, to either side
+  double translate_x = 0, translate_y = 0;  ///< maximum shift to either side, as a share of width and height
   Range scale{1, 1};
   Range shear_x{0, 0}, shear_y{0, 0};     ///< degrees
   std::string interpolation = "nearest";  ///< or "bilinear", "bicubic"
-  Fill fill = {0};                        ///< where nothing comes to lie
+  Fill fill = {0};                        ///< for pixels without a source
 };
-/// About the middle, by uniform numbers; clockwise, unlike random_rotation(). The size stays.
-/// Source: torchvision.transforms.v2.RandomAffine.
+/// Rotates, shifts, scales and shears around the middle, by uniform numbers; clockwise, unlike random_rotation(). The
+/// size stays. Source: torchvision.transforms.v2.RandomAffine.
 Chain random_affine(Range degrees, const AffineKeywords& keywords = {});
 }  // namespace penstock::image
 
 namespace penstock::step {
 struct ColorJitter {
-  Range brightness{1, 1}, contrast{1, 1}, saturation{1, 1};  ///< factors; (1, 1), and (0, 0) of hue: left alone
+  Range brightness{1, 1}, contrast{1, 1}, saturation{1, 1};  ///< factors; (1, 1), or (0, 0) for hue, means no change
   Range hue;
   double probability = 1;
   static const StepTable& table();
   static constexpr Traits kTraits{.leaves_places = true};
-  void draw(StepDraw& draw) const;  ///< whether (unless always), order (below 4, 3, 2), then each factor that there is
+  /// Draws: whether (unless always), the order (below 4, 3, 2), then one factor for each adjustment in use.
+  void draw(StepDraw& draw) const;
 };
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// Ranges of factors, of -0.5 to 0.5 turns of hue, and the probability of doing anything.
+/// Ranges of factors, for hue of -0.5 to 0.5 turns, and the probability of any change.
 using JitterKeywords = step::ColorJitter;
-/// Brightness, contrast, saturation and hue of uint8 pixels, in a random order, by uniform numbers.
-/// Source: torchvision.transforms.v2.ColorJitter; the arithmetic is Pillow's, equal to the last bit.
+/// Changes brightness, contrast, saturation and hue of uint8 pixels, in a random order, by uniform numbers. Source:
+/// torchvision.transforms.v2.ColorJitter. The arithmetic is Pillow's, equal to the last bit.
 inline Chain color_jitter(const JitterKeywords& keywords) {
   return one_step(keywords);
 }
@@ -299,18 +304,25 @@ struct RandomEqualize {
 
 namespace penstock::image {
 // Each changes uint8 pixels, with that probability, by the arithmetic of Pillow: equal to the last bit. Source of the
-// random ones: torchvision.transforms.v2, of the same name; RandomAdjustSharpness of random_sharpness().
+// random ones: the functions of the same name in torchvision.transforms.v2; for random_sharpness():
+// RandomAdjustSharpness.
 
-/// Luma: 1 channel, or 3 equal ones. Source: ITU-R 601-2, as Pillow's convert("L").
+/// Converts to luma: 1 channel, or 3 equal ones. Source: ITU-R 601-2, as Pillow's convert("L").
 Chain grayscale(std::int64_t channels = 1);
-/// Luma in every channel, as many as there are.
+/// Replaces every channel by luma; the number of channels stays.
 Chain random_grayscale(double probability = 0.1);
-Chain random_invert(double probability = 0.5);                        ///< 255 - pixel
-Chain random_posterize(std::int64_t bits, double probability = 0.5);  ///< the upper `bits` are kept: 0 to 8
-Chain random_solarize(double threshold, double probability = 0.5);    ///< pixels not below it are inverted
-Chain random_sharpness(double factor, double probability = 0.5);      ///< 0 blurs, 1 leaves alone, 2 sharpens
-Chain random_autocontrast(double probability = 0.5);                  ///< each channel is stretched to 0..255
-Chain random_equalize(double probability = 0.5);                      ///< each channel's histogram is made flat
+/// Inverts pixels: 255 - pixel.
+Chain random_invert(double probability = 0.5);
+/// Keeps the upper `bits` of each pixel: 0 to 8.
+Chain random_posterize(std::int64_t bits, double probability = 0.5);
+/// Inverts pixels of at least `threshold`.
+Chain random_solarize(double threshold, double probability = 0.5);
+/// Changes the sharpness: a factor of 0 blurs, 1 changes nothing, 2 sharpens.
+Chain random_sharpness(double factor, double probability = 0.5);
+/// Stretches each channel to 0..255.
+Chain random_autocontrast(double probability = 0.5);
+/// Flattens the histogram of each channel.
+Chain random_equalize(double probability = 0.5);
 }  // namespace penstock::image
 
 namespace penstock::step {
@@ -321,13 +333,13 @@ struct GaussianBlur {
   static const StepTable& table();
   static constexpr Traits kTraits{.leaves_places = true};
   void check() const;
-  void draw(StepDraw& draw) const;  ///< whether (unless always), deviation
+  void draw(StepDraw& draw) const;  ///< draws: whether (unless always), standard deviation
 };
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// `kernel_size` pixels wide and high, odd, 1023 at most; mirrored at the edges. The deviation is uniform in `sigma`,
-/// in pixels. Source: torchvision.transforms.v2.GaussianBlur.
+/// Blurs with a kernel of `kernel_size` pixels, odd, 1023 at most; the image is mirrored at the edges. The standard
+/// deviation is uniform in `sigma`, in pixels. Source: torchvision.transforms.v2.GaussianBlur.
 Chain gaussian_blur(std::int64_t kernel_size, Range sigma = {0.1, 2.0}, double probability = 1);
 inline Chain gaussian_blur(std::int64_t kernel_height, std::int64_t kernel_width, Range sigma, double probability = 1) {
   return one_step(step::GaussianBlur{
@@ -342,24 +354,24 @@ struct RandAugment {
   Fill fill = {0};
   static const StepTable& table();
   void check() const;
-  void draw(StepDraw& draw) const;  ///< for each operation: which (below 14), and its sign
+  void draw(StepDraw& draw) const;  ///< draws for each operation: which one (below 14), and its sign
 };
 struct TrivialAugment {
   std::int64_t bins = 31;
   Interpolation interpolation = Interpolation::nearest;
   Fill fill = {0};
   static const StepTable& table();
-  void draw(StepDraw& draw) const;  ///< which, magnitude (below bins), sign: those that apply
+  void draw(StepDraw& draw) const;  ///< draws which one, magnitude (below bins), sign: those that apply
 };
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// `num_ops` operations of 14, drawn at random, at magnitude number `magnitude` of `bins`. Throws Error:
-/// invalid_argument, unless 0 <= magnitude < bins. interpolation, of those that move pixels: "nearest", "bilinear" or
-/// "bicubic"; `fill` stands where nothing comes to lie. Source: torchvision.transforms.v2.RandAugment.
+/// Applies `num_ops` of 14 operations, drawn at random, at magnitude number `magnitude` of `bins`. Throws Error:
+/// invalid_argument, unless 0 <= magnitude < bins. interpolation, for operations that move pixels: "nearest",
+/// "bilinear" or "bicubic". `fill` is used for pixels without a source. Source: torchvision.transforms.v2.RandAugment.
 Chain rand_augment(std::int64_t num_ops = 2, std::int64_t magnitude = 9, std::int64_t bins = 31,
                    const std::string& interpolation = "nearest", Fill fill = {0});
-/// One of 14 operations at a random one of `bins` magnitudes; interpolation and fill as of rand_augment().
+/// Applies one of 14 operations at a random one of `bins` magnitudes. interpolation and fill as for rand_augment().
 /// Source: torchvision.transforms.v2.TrivialAugmentWide.
 Chain trivial_augment(std::int64_t bins = 31, const std::string& interpolation = "nearest", Fill fill = {0});
 }  // namespace penstock::image
@@ -379,13 +391,14 @@ struct ChannelsLast {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / std[c], float32 (C, H, W); 65535 in place of 255 for 16 bits. One mean
-/// and deviation for each channel: 3, or 1, which keeps images gray. Throws Error: invalid_argument, unless there are
-/// as many deviations as means, all above 0. Source: torchvision ToTensor, then Normalize.
+/// Converts pixels to float32 (C, H, W): out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / std[c]; 65535 instead of 255 for 16
+/// bits. One mean and one standard deviation per channel: 3, or 1, which keeps images gray. Throws Error:
+/// invalid_argument, unless there are as many deviations as means, all above 0. Source: torchvision ToTensor, then
+/// Normalize.
 inline Chain normalize(std::vector<float> mean, std::vector<float> stddev) {
   return one_step(step::Normalize{.mean = std::move(mean), .stddev = std::move(stddev)});
 }
-/// (H, W, C) in place of (C, H, W).
+/// Delivers (H, W, C) instead of (C, H, W).
 inline Chain channels_last() {
   return one_step(step::ChannelsLast{});
 }
@@ -394,20 +407,21 @@ inline Chain channels_last() {
 namespace penstock::step {
 struct RandomErasing {
   double probability = 0.5;
-  Range scale{0.02, 0.33};          ///< of the area
+  Range scale{0.02, 0.33};          ///< share of the area
   Range ratio{0.3, 3.3};            ///< height / width, log-uniform
-  std::vector<double> value = {0};  ///< one number, or one for each channel; empty: normally distributed ones
+  std::vector<double> value = {0};  ///< one number, or one per channel; empty: normally distributed ones
   static const StepTable& table();
   static constexpr Traits kTraits{.domain = Domain::image, .leaves_places = true};
-  /// The box in an output of `size` pixels, smaller than that in both directions; nothing where none is erased.
-  /// Source: torchvision 0.20, transforms/v2/_augment.py, RandomErasing. Draws: whether to erase; then as draw_box().
+  /// The box in an output of `size` pixels, smaller than that in both directions; nothing if none is erased. Draws:
+  /// whether to erase; then like draw_box(). Source: torchvision 0.20, transforms/v2/_augment.py, RandomErasing.
   std::optional<Region> box(Size size, Random& random) const;
 };
 }  // namespace penstock::step
 
 namespace penstock::image {
+/// The options of random_erasing().
 using ErasingKeywords = step::RandomErasing;
-/// A random box of the output is overwritten: after normalize(), in its units. Followers are left alone.
+/// Overwrites a random box of the output; after normalize(), in its units. Outputs that follow() are not changed.
 /// Source: torchvision.transforms.v2.RandomErasing.
 inline Chain random_erasing(const ErasingKeywords& keywords = {}) {
   return one_step(keywords);

@@ -34,84 +34,89 @@ namespace penstock {
 
 class Pipeline;
 
-/// Reads, decodes and assembles batches ahead of its consumer. One consumer thread at a time calls next() and the rest;
-/// stats() may be called from any thread.
+/// Reads, decodes and assembles batches ahead of its consumer. One consumer thread at a time may call its functions;
+/// any thread may call stats(), steps() and gains().
 ///
 ///   Dataset -> Plan -> ReadEngine -> Worker (codec + transforms) -> Slab -> next()
 class Loader {
  public:
-  /// Throws Error: invalid_argument, for options that do not fit each other or the dataset, before any thread starts;
-  /// resource, when the system gives too few threads or too little memory: no thread is left then.
+  /// Throws Error: invalid_argument, for options that do not fit each other or the dataset, before any thread starts.
+  /// Throws Error: resource, if the system provides too few threads or too little memory; no thread remains then.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
-  /// Of several datasets, mixed by weight. `last`, `on_error` and `missing` mean each source's samples: a bad one is
-  /// replaced by one of its source, and max_error_rate is of what an epoch has of it. Throws as the above, also for
-  /// `subset`, and for sampling by chance without `shuffle`.
+  /// Loads several datasets, mixed by weight. `last_batch`, `on_error` and `missing` apply to each source: a sample of
+  /// the same source replaces an invalid one, and max_error_rate is a share of the source's samples in an epoch. Throws
+  /// like the first constructor, and also for `subset`, and for random sampling without `shuffle`.
   explicit Loader(const Mixture& mixture, LoaderOptions options = {});
-  /// For tests and special storage: reads go through engines made by `make_engine`.
+  /// For tests and special storage: engines that `make_engine` returns do all reads.
   using EngineFactory = penstock::EngineFactory;
   Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine);
-  ~Loader();  ///< stops and joins every thread promptly; batches in the consumer's hands stay valid
+  ~Loader();  ///< stops and joins every thread promptly; batches that the consumer holds stay valid
   Loader(Loader&&) noexcept;
 
-  /// The next batch of the current epoch; nothing at its end, after which the following call begins the next epoch.
-  /// Throws what a worker or the reader failed with (Error, with dataset, shard, key, field and offset); Error:
-  /// resource, when the consumer holds every slab it may (`held`), and, with `timeout`, when nothing came in time. The
-  /// following call goes on with the next batch, while state() still names the one that failed. Only where a thread of
-  /// the loader has ended (memory ran out where no batch could be blamed) does each later call throw the same.
+  /// Returns the next batch of the current epoch, or nothing at its end; the following call then begins the next epoch.
+  ///
+  /// Throws the Error of the worker or reader that failed, with dataset, shard, key, field and offset. Throws Error:
+  /// resource, if the consumer already holds max_live_batches batches, or if no batch came within `timeout`. After an
+  /// exception, the following call continues with the next batch, while state() still names the failed one. Only if a
+  /// thread of the loader has ended (memory ran out and no batch could be blamed), every later call throws the same
+  /// error.
   std::optional<Batch> next();
-  /// As next(), for a consumer that must notice something else meanwhile: `while_waiting` is called every 50 ms of the
-  /// wait, in this thread. What it throws leaves next(), and the loader where it is. `hand_over` is called with the
-  /// batch before it counts as delivered; if it throws, so does next(), and the batch has failed.
+  /// Like next(), for a consumer that must watch for other events too. `while_waiting` is called in this thread, every
+  /// 50 ms of the wait. If it throws, the exception leaves next(), and the loader's position does not change.
+  /// `hand_over` is called with the batch before the batch counts as delivered. If it throws, next() throws the same,
+  /// and the batch counts as failed.
   std::optional<Batch> next(const std::function<void()>& while_waiting,
                             const std::function<void(const Batch&)>& hand_over = {});
 
-  std::uint64_t batches() const;        ///< per full epoch, of this rank
-  std::uint64_t epoch() const;          ///< the epoch that the next batch belongs to
-  void set_epoch(std::uint64_t epoch);  ///< the next batch is the first of that epoch
-  /// What a `for` does first: goes on to the next epoch, unless the last one that was begun came to its end, or
-  /// set_epoch() or restore() said since where to go on.
+  std::uint64_t batches() const;        ///< of this rank in a full epoch
+  std::uint64_t epoch() const;          ///< epoch of the next batch
+  void set_epoch(std::uint64_t epoch);  ///< makes the first batch of that epoch the next one
+  /// A `for` calls it first. Moves to the next epoch, except if the epoch begun last has come to its end, or if
+  /// set_epoch() or restore() chose the position since.
   void begin_epoch();
   /// The position of the first batch after the last delivered one. After next() has thrown, once or several times in a
-  /// row, this is the batch of the first exception, so a loader that restores the state delivers it. If the consumer
-  /// calls next() again, and gets a batch or the end of the epoch, it gives the failed batches up.
+  /// row, the position is the batch of the first exception, so a loader that restores the state delivers it. If the
+  /// consumer calls next() again, and gets a batch or the end of the epoch, it gives the failed batches up.
   LoaderState state() const;
-  /// The next batch is the first that the state's loader had not delivered; the state's seed is then the loader's.
-  /// Returns what a user should know of it, and the stats note: another seed than the options', other transforms; empty
-  /// when there is nothing. Throws Error: invalid_argument, naming the difference, for a state of another dataset or
-  /// another order of its samples; the loader then stays where it is. Another rank, world or batch size is no
-  /// difference. If that batch fails again, the error says which options leave its sample out and keep the position.
+  /// Resumes from a saved state: the next batch is the first that the state's loader had not delivered. The loader
+  /// adopts the state's seed. Returns remarks for the user, which stats() also lists, such as a seed other than the
+  /// options' or other transforms; empty if there are none.
+  ///
+  /// Throws Error: invalid_argument, naming the difference, for a state of another dataset or another order of its
+  /// samples; the loader then keeps its position. Rank, world size and batch size may differ. If the next batch fails
+  /// again, the error names the options that leave its sample out and keep the position.
   std::string restore(const LoaderState& state);
-  /// Rebuilds any batch without replay and without moving the loader's position.
+  /// Rebuilds any batch without replay, and without moving the loader's position.
   Batch at(std::uint64_t epoch, std::uint64_t batch);
-  /// What is behind a row of one of this loader's batches: its sample, where the bytes lie, and what was drawn for it.
-  /// Throws Error: invalid_argument, when the batch has no such row; what reading the sample throws.
+  /// Describes the origin of a row of one of this loader's batches: its sample, the location of its bytes, and its
+  /// random draws. Throws Error: invalid_argument, if the batch has no such row, and the errors of reading the sample.
   RowAccount explain(const Batch& batch, std::uint32_t row) const;
   Stats stats() const;
   void reset_stats();
-  /// The consumer's step ends here. From the first call on, steps end at such calls; without any, where next() is
-  /// called. What the program does from here until the following next() belongs to no batch (StepTime::other).
+  /// Marks the end of the consumer's step. From the first call on, steps end at such calls; without any call, they end
+  /// at next(). The program's time from this call until the following next() belongs to no batch (StepTime::other).
   void mark_step();
-  /// What the steps took, the last few thousand one by one. May be called from any thread.
+  /// The times of the steps, the last few thousand one by one. Any thread may call it.
   Steps steps() const;
-  /// Records what the loader does from now on, and writes it to `file` as Chrome's JSON at end_trace(), or when the
-  /// loader is destroyed, which cannot tell what goes wrong then. The file appears as a whole or not at all. It goes
-  /// with a trace of PyTorch's profiler: times are those of the same clock. docs/tuning.md says what is in it. Throws
-  /// Error: io, where no such file can be made; invalid_argument, while another trace is recorded.
+  /// Records the loader's work from now on. end_trace(), or the loader's destructor, which cannot report errors, writes
+  /// the record to `file` as Chrome's JSON. The file appears complete or not at all. Its times use the clock of
+  /// PyTorch's profiler, so both traces can be shown together. docs/monitoring.md, "Traces", describes the content.
+  /// Throws Error: io, if no such file can be made; invalid_argument, while another trace is recorded.
   void trace(const std::filesystem::path& file, const TraceOptions& options = {});
-  /// Throws Error: io, where the file cannot be written (the trace is over all the same); invalid_argument, without a
-  /// trace.
+  /// Ends the trace and writes its file. Throws Error: io, if the file cannot be written (the trace ends nevertheless);
+  /// invalid_argument, if no trace is recorded.
   TraceSummary end_trace();
-  /// What other options would bring, the most worth first, as a simulation of what was recorded since reset_stats()
-  /// predicts; empty where nothing brings 3 % and more, or too little was recorded. Cores are taken to be as fast
-  /// together as alone, so more workers bring that at most (`penstock bench --verify-predictions` measures it). Decodes
-  /// some images, to try a cache of them: some tenths of a second; without images tens of milliseconds. From any
-  /// thread.
+  /// Predicts the effect of other options, the largest gain first, by simulating the record since reset_stats(). Empty
+  /// if no option gains 3 % or more, or if too little was recorded. The simulation assumes that cores are as fast
+  /// together as one by one, so gains from more workers are upper limits (`penstock bench --verify-predictions`
+  /// measures them). The call takes tens of milliseconds. With images it decodes some, to try a cache of them, and
+  /// takes some tenths of a second. Any thread may call it.
   std::vector<Gain> gains() const;
   const Dataset& dataset() const;
-  const LoaderOptions& options() const;  ///< with defaults resolved, and without the numbers of `draws`
+  const LoaderOptions& options() const;  ///< with defaults resolved, and without the numbers of `sampler`
 
-  /// One `for` over a loader is one epoch. Leaving it early discards what was fetched ahead; the next `for` is the next
-  /// epoch.
+  /// One `for` over a loader is one epoch. Leaving the loop early discards the batches fetched ahead; the next `for` is
+  /// the next epoch.
   class iterator {
    public:
     explicit iterator(Loader* loader);
@@ -127,7 +132,8 @@ class Loader {
   std::nullptr_t end() const { return nullptr; }
 
  private:
-  std::shared_ptr<Pipeline> pipeline_;  // shared with the threads, so that one stuck in the kernel can be left behind
+  // shared with the threads, so that one that is stuck in the kernel can be abandoned
+  std::shared_ptr<Pipeline> pipeline_;
 };
 
 }  // namespace penstock

@@ -17,27 +17,28 @@ namespace penstock {
 
 struct MixedOrder;
 
+/// One dataset of a mixture.
 struct MixtureSource {
-  std::string name;   ///< what states, errors and stats call it
-  Dataset dataset;    ///< of any packing, or a view
-  double weight = 1;  ///< its part of the samples, beside the others' weights
+  std::string name;   ///< its name in states, errors and stats
+  Dataset dataset;    ///< of any format, or a view
+  double weight = 1;  ///< relative to the other weights: the source's proportion of the samples
 };
 
-/// Datasets with equal fields, and how they are mixed. docs/order.md says which sample stands where. Copies are cheap.
+/// Datasets with equal fields, and the rules for mixing them. docs/order.md defines the order. Copies are cheap.
 class Mixture {
  public:
-  /// Throws Error: invalid_argument, for no source, two of one name, weights that are negative, infinite, no number or
-  /// all 0, an epoch of no samples, and sources whose classes differ.
+  /// Throws Error: invalid_argument, for no sources, two sources of one name, weights that are negative, infinite, not
+  /// a number or all 0, an epoch without samples, and sources whose classes differ.
   explicit Mixture(std::vector<MixtureSource> sources, const MixtureOptions& options = {});
 
   std::span<const MixtureSource> sources() const;
   const MixtureOptions& options() const;
-  /// A source that has weight 0, also in the whole schedule.
+  /// True for a source that has weight 0, in the schedule too.
   bool never_comes(const MixtureSource& source) const;
-  const Dataset& dataset() const;  ///< the samples of all sources, one source behind the other
+  const Dataset& dataset() const;  ///< the samples of all sources, one source after the other
 
-  /// `included`: numbers of the samples that a loader delivers, in rising order; empty: all of them. Throws Error:
-  /// invalid_argument, where a source that has a weight is left without samples, and as MixedOrder does.
+  /// The order of the samples that a loader delivers. `included`: their numbers, in rising order; empty: all. Throws
+  /// Error: invalid_argument, if a source with a weight has no samples left, and the errors of MixedOrder.
   std::shared_ptr<const MixedOrder> order_of(std::span<const std::uint64_t> included) const;
 
  private:
@@ -45,8 +46,9 @@ class Mixture {
   std::shared_ptr<const State> state_;
 };
 
-/// Weights in proportion to size^(1 / temperature): with 1 each sample comes as often as any other, with more the small
-/// sources come more often. Throws Error: invalid_argument, unless the temperature is a number above 0.
+/// Weights in proportion to size^(1 / temperature). With temperature 1, every sample is equally frequent. With a higher
+/// one, samples of small sources are more frequent. Throws Error: invalid_argument, unless the temperature is a number
+/// above 0.
 std::vector<double> weights_by_size(std::span<const Dataset> datasets, double temperature = 1);
 
 }  // namespace penstock

@@ -17,26 +17,27 @@
 
 namespace penstock {
 
-/// docs/formats.md, "How a path is read", describes the decisions.
+/// The options of open(). docs/formats.md, "How a path is read", describes the decisions that they override.
 struct OpenOptions {
-  std::string format = {};  ///< name of a format ("tar", ..., "folder"); empty: found out
+  std::string format = {};  ///< name of a format ("tar", ..., "folder"); empty: detected
   std::string split = {};   ///< opens the folder of this split; empty: the path itself
   bool split_names = true;  ///< false: folders named like splits are ordinary folders, or classes
-  std::string key = {};     ///< "last_dot" or "first_dot": where keys end in folders and ZIP archives; empty: found out
+  /// "last_dot" or "first_dot": end of the key in names of files, in folders and ZIP archives; empty: detected
+  std::string key = {};
 
   /// Names of the classes; position = class index. Folders of classes are numbered by it. Empty: sorted names.
   std::vector<std::string> classes = {};
-  std::string rows = {};  ///< field with a row for each sample, in HDF5 and NPZ files; empty: found out
+  std::string rows = {};  ///< field with one row per sample, in HDF5 and NPZ files; empty: detected
 
-  /// Whether they change the samples that a folder or ZIP archive of files has.
+  /// Whether the options change the samples of a folder or of a ZIP archive of files.
   bool change_names() const { return !split.empty() || !split_names || !key.empty(); }
 
   friend bool operator==(const OpenOptions&, const OpenOptions&) = default;
 };
 
-/// An option as programs outside C++ write it. A switch is "true" or "false", a list is an array of JSON.
+/// An option as programs outside C++ write it. A switch is "true" or "false"; a list is a JSON array.
 struct OpenOption {
-  std::string_view name;  ///< of the member, and in Python
+  std::string_view name;  ///< of the member, and of the option in Python
   std::string_view flag;  ///< of the command
   std::string_view help;
   std::string OpenOptions::*text = nullptr;
@@ -44,7 +45,7 @@ struct OpenOption {
   std::vector<std::string> OpenOptions::*list = nullptr;  ///< instead of `text`
 };
 
-/// All of them. Records, the command and Python derive from this table; an option is added by a member and a line here.
+/// All options. Records, the command and Python derive from this table. A new option needs a member and a line here.
 inline constexpr std::array kOpenOptions{
     OpenOption{"format", "--source-format", "Format of the data, if names allow two: tar, hdf5, ..., folder",
                &OpenOptions::format},
@@ -57,10 +58,11 @@ inline constexpr std::array kOpenOptions{
     OpenOption{"rows", "--source-rows", "Field with a row for each sample, if columns of HDF5 or NPZ files differ",
                &OpenOptions::rows}};
 
-/// Sets the option. Throws Error: invalid_argument, for an unknown name, for a switch that is neither "true" nor
-/// "false", and for a list that is no array of texts.
+/// Sets one option. Throws Error: invalid_argument, for an unknown name, for a switch that is neither "true" nor
+/// "false", and for a list that is not a JSON array of strings.
 void set_open_option(OpenOptions& options, std::string_view name, std::string_view value);
 
+/// The value of one option, as text.
 struct OpenOptionValue {
   std::string_view name;
   std::string value;
@@ -68,15 +70,15 @@ struct OpenOptionValue {
 /// The options that differ from the defaults.
 std::vector<OpenOptionValue> given_options(const OpenOptions& options);
 
-/// ", format=\"tar\", split_names=False": as Python's open() is called with them. Empty without any.
+/// The options as arguments of Python's open(): ", format=\"tar\", split_names=False". Empty without any.
 std::string options_text(const OpenOptions& options);
 
-/// Throws Error: invalid_argument, for values that no option has.
+/// Throws Error: invalid_argument, for values that an option does not accept.
 void check_options(const OpenOptions& options);
 
-/// Any callable of (bytes or files done, total) is one; it may throw to end open(). So may `waiting`, which is called
-/// ten times a second while another process holds the lock of the index that is wanted; without it the other one is
-/// called with (0, 0).
+/// Reports the progress of open(): any callable of (bytes or files done, total). It may throw to end open(). `waiting`
+/// may throw too. It is called ten times a second while another process holds the lock of the required index. Without
+/// `waiting`, the first callable gets (0, 0) instead.
 class OpenProgress {
  public:
   using Told = std::function<void(std::uint64_t done, std::uint64_t total)>;

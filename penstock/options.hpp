@@ -28,12 +28,12 @@ class JpegDecoder;  // device/jpeg_decoder.hpp
 class Mixture;      // penstock/mixture.hpp
 struct Windows;     // order/windows/windows.hpp
 
-/// What becomes of a sample whose bytes are corrupt, unsupported or of the wrong shape.
+/// How to treat a sample whose bytes are corrupt, unsupported or of the wrong shape.
 enum class OnError : std::uint8_t { raise, replace, mark };
 
-/// Where the last transforms run if batches go to a device. These are, for images, normalize and cast, which turn
-/// pixels into numbers; for points, center, unit_sphere, scale, channels_first, cast and the random moves. The bytes
-/// are the same. `automatic` ("auto" in Python and the command): on the device, unless that copies more bytes.
+/// The place where the last transforms run if batches go to a device. For images these are normalize and cast, which
+/// turn pixels into numbers. For points: center, unit_sphere, scale, channels_first, cast and the random moves. The
+/// bytes are the same. `automatic` ("auto" in Python and the command): on the device, unless that copies more bytes.
 enum class FinishOn : std::uint8_t { automatic, host, device };
 
 std::string_view name(OnError policy);
@@ -57,8 +57,8 @@ struct ReadOptions {
 
 /// The cache of samples in memory. Batches are the same with and without.
 struct CacheOptions {
-  /// `decoded` keeps images as pixels before any random transform, so crops and flips stay random. It decodes images
-  /// whole, so its first epoch may take longer.
+  /// `decoded` keeps images as pixels before any random transform, so crops and flips stay random. The first epoch may
+  /// take longer, because the cache needs images decoded whole.
   CacheKind kind = CacheKind::none;
   std::uint64_t limit = std::uint64_t{1} << 30;  ///< bytes; a full cache keeps what it has, and nothing new
   CacheScope shared = CacheScope::process;       ///< with `node`, processes of a node that read the same data share it
@@ -69,9 +69,11 @@ struct DiskCacheOptions {
   /// All processes and jobs with the same folder share it. "auto": a folder under the job's own temporary folder.
   /// Empty: no cache.
   std::filesystem::path path = {};
-  std::uint64_t limit = 0;  ///< bytes; 0: as the folder was made with, or nine tenths of what was free then
+  /// bytes; 0: the folder's existing limit or, for a new folder, nine tenths of the free space
+  std::uint64_t limit = 0;
 };
 
+/// Limits for the loader's memory.
 struct MemoryOptions {
   unsigned reserved_batches = 2;  ///< batches that the consumer may hold at once in memory that is reserved for them
   /// Batches that the consumer may hold at most. The loader allocates memory beyond reserved_batches on demand, and
@@ -81,24 +83,26 @@ struct MemoryOptions {
   std::uint64_t block_cache_bytes = std::uint64_t{256} << 20;  ///< for decompressed blocks
 };
 
-/// What a device does beside training. Only with LoaderOptions::device.
+/// Work that a device does besides training. Only with LoaderOptions::device.
 struct DeviceOptions {
   FinishOn finish_on = FinishOn::automatic;
   unsigned prefetch = 2;  ///< batches ahead of the consumer on the device, including those that are being copied
-  /// The share, 0 to 1, of JPEGs that the device decodes, crops, resizes and flips (nvJPEG on a GPU). It serves outputs
-  /// whose images are copied as uint8 pixels. The choice is a random function of the sample. The pixels of a GPU differ
-  /// from the processor's by a few levels. The cores decode the images that the device refuses, and stats() says why.
-  /// Not with batch_transform, mix or cache, which need rows in the host's memory.
+  /// The share, 0 to 1, of JPEGs that the device decodes, crops, resizes and flips (nvJPEG on a GPU). Applies to
+  /// outputs whose images are copied as uint8 pixels. The choice is a random function of the sample. The pixels of a
+  /// GPU differ from the processor's by a few levels. The cores decode the images that the device refuses, and stats()
+  /// says why. Not with batch_transform, mix or cache, which need rows in the host's memory.
   double gpu_jpeg = 0;
   std::uint64_t gpu_jpeg_bytes = std::uint64_t{256} << 20;  ///< device memory for images that it decodes
-  /// Experimental, no GPU has run it yet. Outputs of fixed shape whose rows are stored as they are, each in one piece
-  /// of at least a page, are read from their files straight into device memory (GPUDirect Storage). The batches are the
-  /// same. Other rows are copied from the host, and stats() says why. Not with batch_transform, mix or cache.
+  /// Experimental, no GPU has run it yet. Reads rows from their files straight into device memory (GPUDirect Storage).
+  /// Applies to outputs of fixed shape whose rows are stored unencoded, each in one piece of at least a page. The
+  /// batches are the same. Other rows are copied from the host, and stats() says why. Not with batch_transform, mix or
+  /// cache.
   bool gpu_direct = false;
   std::shared_ptr<Device> opened = {};             ///< an open device, used instead of LoaderOptions::device
   std::shared_ptr<JpegDecoder> jpeg_decoder = {};  ///< an open decoder, used instead of the device's own
 };
 
+/// The options of a Loader. The defaults suit training from local storage.
 struct LoaderOptions {
   // ---- What people set first ----------------------------------------------------------------------------------------
 
@@ -107,7 +111,7 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   unsigned workers = 0;  ///< decoding threads; 0: usable cores (affinity, cgroup quota) divided by local ranks
   /// Upper limit of automatic scaling. The loader starts with `workers`, and changes the number while it runs if that
-  /// makes it faster (loader/work/auto_workers.hpp). It reserves memory for max_workers. 0: `workers`. kAutoWorkers
+  /// makes it faster (loader/work/auto_workers.hpp). Memory for max_workers is reserved. 0: `workers`. kAutoWorkers
   /// ("auto" in Python): 4 times `workers`, at least 64. The bytes of batches are the same.
   unsigned max_workers = 0;
   unsigned prefetch = 2;  ///< batches kept ahead of the consumer: ready or, if larger than 8 MiB, being filled
@@ -142,11 +146,11 @@ struct LoaderOptions {
   /// Share of an epoch's samples that may be invalid under replace and mark; more raises. A sample counts once an
   /// epoch. Each rank counts for its own share, unless all_reduce is given.
   double max_error_rate = 0.05;
-  /// The same limit as a number of samples, instead of a share. For a mixture, it applies to each source.
+  /// The limit as a number of samples, instead of a share. For a mixture, it applies to each source.
   std::optional<std::uint64_t> max_error_count = {};
   /// Returns the sum over all ranks of a number that each rank passes, so that all ranks exceed the limit at the same
   /// batch. next() calls it in its thread, after the same batches on every rank: every 16th of an epoch and the last.
-  /// next() throws what it throws. It must not use the loader.
+  /// Exceptions leave next(). The function must not use the loader.
   std::function<std::uint64_t(std::uint64_t)> all_reduce = {};
   Missing missing = Missing::raise;
   /// When values are compared with the CRC-32C in their index. On a mismatch the loader reads the value again; if it
@@ -174,10 +178,10 @@ struct LoaderOptions {
   /// all restarts of a training use the same folder, and each dataset its own. audit_ledger() checks that every sample
   /// was delivered once an epoch (docs/ledger.md). Empty: no record.
   std::filesystem::path delivery_log = {};
-  /// Your function of whole batches. It runs in order, in one thread, up to `prefetch` batches ahead of the consumer.
-  /// It may change values in place, and attach() results. next() throws what it throws for that batch. Loader::at()
-  /// calls it in its caller's thread. It must not use the loader, whose destructor waits for it. It runs before the
-  /// copy to a device.
+  /// Your function of whole batches. The loader calls it in order, in one thread, up to `prefetch` batches ahead of the
+  /// consumer and before the copy to a device. The function may change values in place, and attach() results. next()
+  /// throws its exceptions for that batch. Loader::at() calls it in its caller's thread. The function must not use the
+  /// loader, whose destructor waits for it.
   std::function<void(Batch&)> batch_transform = {};
 };
 

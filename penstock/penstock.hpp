@@ -1,4 +1,4 @@
-// Includes every header that a training program needs of penstock.
+// Includes every header of penstock that a training program needs.
 #pragma once
 
 #include <penstock/chain.hpp>

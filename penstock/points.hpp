@@ -14,9 +14,9 @@
 
 namespace penstock {
 
-/// How the points of a cloud follow each other.
+/// The order of the points in a stored cloud.
 enum class PointOrder : std::uint8_t {
-  stored,      ///< as whoever wrote it left them
+  stored,      ///< as written by the original program
   random,      ///< any run of consecutive points is a uniform sample without replacement
   stratified,  ///< any run of consecutive points covers the cloud evenly
   farthest,    ///< each point is the one farthest from all before it: any prefix is a farthest point sample
@@ -24,37 +24,42 @@ enum class PointOrder : std::uint8_t {
 
 std::string_view name(PointOrder order);  ///< "stored", "random", "stratified", "farthest"
 
+/// The methods that choose points.
 enum class SampleMethod : std::uint8_t {
   random,           ///< uniform, without replacement
   blocks,           ///< uniform among the points of some blocks of neighbours in stored order: cheap and biased
   fps,              ///< farthest point sampling, exact
   voxel,            ///< one point of each occupied cell of a grid
-  poisson,          ///< no two points closer than a distance, and none could be added
-  stratified,       ///< equally many of each slice of height
-  inverse_density,  ///< with a probability that falls with the number of points around
+  poisson,          ///< no two points are closer than a distance, and no further point could be added
+  stratified,       ///< equally many points from each slice of height
+  inverse_density,  ///< with a probability that decreases with the number of points nearby
 };
 
-std::span<const std::string_view> choices(SampleMethod);  ///< as above: "inverse_density"
+std::span<const std::string_view> choices(SampleMethod);  ///< the names: "random", ..., "inverse_density"
 
 std::string_view name(SampleMethod method);
 
 std::optional<SampleMethod> sample_method_named(std::string_view name);
 
+/// The point that represents an occupied cell.
 enum class VoxelPoint : std::uint8_t {
   centroid,  ///< a new point: the mean of the cell's points, and of their attributes
-  first,     ///< of the cell, in stored order
+  first,     ///< first of the cell in stored order
   random,
 };
 
 std::span<const std::string_view> choices(VoxelPoint);
 
+/// A method that chooses points, with its parameters.
 struct SampleOptions {
   SampleMethod method = SampleMethod::random;
-  std::int64_t points = 0;  ///< wanted; 0 (voxel and poisson alone): as many as the method finds
-  double size = 0;          ///< voxel: edge of a cell; poisson: least distance; inverse_density: edge of the cells that
-                            ///< are counted; in the cloud's unit. 0 (inverse_density): chosen from bounds and count
+  std::int64_t points = 0;  ///< number of points to take; 0 (only voxel and poisson): as many as the method finds
+  /// In the cloud's unit: edge of a cell (voxel), minimum distance (poisson), or edge of the cells in which points are
+  /// counted (inverse_density). 0 (inverse_density): chosen from bounds and count.
+  double size = 0;
   VoxelPoint voxel = VoxelPoint::centroid;
-  std::int64_t slices = 16;  ///< stratified: slices of equal height between the lowest and the highest point; <= 4,096
+  /// stratified: slices of equal height between the lowest and the highest point; at most 4,096
+  std::int64_t slices = 16;
   friend bool operator==(const SampleOptions&, const SampleOptions&) = default;
 };
 
@@ -63,7 +68,7 @@ struct SampleOptions {
 namespace penstock::step {
 struct CloudDecode {
   std::vector<std::string> attributes;
-  std::int64_t columns = 0;  ///< of values that are bare float32 rows; 0: the field tells
+  std::int64_t columns = 0;  ///< for values that are plain float32 rows; 0: defined by the field
   static const StepTable& table();
   static constexpr Traits kTraits{.domain = Domain::points, .draws = false};
   void check() const;
@@ -71,9 +76,9 @@ struct CloudDecode {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// First in a chain. `attributes` follow x, y, z as further columns: names as PointAttribute gives them. `columns` says
-/// how many float32 numbers a point has in values that do not tell (.bin scans: 4, KITTI's, unless said otherwise).
-/// Without steps after it: all points, a ragged row.
+/// Decodes a cloud; must come first in a chain. `attributes` follow x, y, z as further columns, named as in
+/// PointAttribute. `columns` is the number of float32 numbers per point in values that do not define it (.bin scans: 4,
+/// as in KITTI, by default). Without steps after it, the output contains all points, as a ragged row.
 inline Chain decode(std::vector<std::string> attributes = {}, std::int64_t columns = 0) {
   return one_step(step::CloudDecode{.attributes = std::move(attributes), .columns = columns});
 }
@@ -81,10 +86,10 @@ inline Chain decode(std::vector<std::string> attributes = {}, std::int64_t colum
 
 namespace penstock {
 
-/// What becomes of a cloud that has fewer points than points::sample() wants.
+/// How to treat a cloud that has fewer points than points::sample() should take.
 enum class FewPoints : std::uint8_t {
-  repeat,  ///< points of its own are repeated
-  ragged,  ///< the row has fewer points: `values` and `offsets`
+  repeat,  ///< repeats points of the cloud
+  ragged,  ///< the row has fewer points; the output is ragged: `values` and `offsets`
   raise,   ///< Error: shape
 };
 
@@ -100,19 +105,19 @@ struct Sample {
   double size = 0;
   VoxelPoint voxel = VoxelPoint::centroid;
   std::int64_t slices = 16;
-  std::int64_t blocks = 0;  ///< SampleMethod::blocks; 0: as many as hold about twice the points wanted
+  std::int64_t blocks = 0;  ///< for SampleMethod::blocks; 0: enough for about twice the points to take
   FewPoints if_fewer = FewPoints::repeat;
   static const StepTable& table();
   void check() const;
   std::unique_ptr<PointRunner> runner() const;
   SampleOptions options() const;
-  /// Blocks that SampleMethod::blocks draws from, of clouds whose blocks have so many points.
+  /// Number of blocks that SampleMethod::blocks draws from, for clouds with `block_points` points per block.
   std::uint64_t block_count(std::uint64_t block_points) const;
-  /// Makes `points` rows of fewer, as `if_fewer` says. Throws Error: shape, where it says raise, or there is no point
-  /// at all.
+  /// Adds points until there are `points` rows, as `if_fewer` says. Throws Error: shape, if it says raise, or if the
+  /// cloud has no points.
   void fill_up(PointBuffer& cloud, Random& random) const;
 };
-/// Samples of as many points as there are.
+/// A Sample step that takes as many points as the method finds.
 struct Voxel {
   double size;
   VoxelPoint mode = VoxelPoint::centroid;
@@ -127,21 +132,23 @@ struct Poisson {
 }  // namespace step
 
 namespace points {
+/// The options of sample().
 struct SampleKeywords {
-  double size = 0;                  ///< voxel edge, Poisson distance, or cell of the density; in the cloud's unit
-  std::string voxel = "centroid";   ///< of an occupied cell; or "first", "random"
-  std::int64_t slices = 16;         ///< of "stratified", by height
-  std::int64_t blocks = 0;          ///< of "blocks"; 0: as many as hold about twice the points
+  double size = 0;  ///< edge of a voxel, Poisson distance, or edge of the cells for the density; in the cloud's unit
+  std::string voxel = "centroid";   ///< point of an occupied cell; or "first", "random"
+  std::int64_t slices = 16;         ///< for "stratified": slices by height
+  std::int64_t blocks = 0;          ///< for "blocks"; 0: enough for about twice the points
   std::string if_fewer = "repeat";  ///< or "ragged", "raise": see FewPoints
 };
-/// `points` points of the cloud, a fresh sample for every (seed, epoch, sample). Of a cloud packed in progressive
-/// order, the next run of stored points: another one each epoch until all were delivered. method: "random", "blocks",
-/// "fps", "voxel", "poisson", "stratified" or "inverse_density"; clouds/samplers/ says what each takes, and its source.
+/// Takes `points` points of the cloud, a fresh sample for every (seed, epoch, sample). For a cloud packed in
+/// progressive order, takes the next run of stored points, a different one in each epoch until all were delivered.
+/// method: "random", "blocks", "fps", "voxel", "poisson", "stratified" or "inverse_density"; clouds/samplers/ describes
+/// their parameters and sources.
 Chain sample(std::int64_t points, const std::string& method = "random", const SampleKeywords& keywords = {});
-/// One point for each occupied cell of a grid of edge `size`, in the cloud's unit: ragged. mode: its "centroid", its
-/// "first" or a "random" point.
+/// One point of each occupied cell of a grid with edge `size`, in the cloud's unit: ragged. mode: the cell's
+/// "centroid", its "first" or a "random" point.
 Chain voxel(double size, const std::string& mode = "centroid");
-/// Points of which no two are closer than `distance`, in the cloud's unit, and none could be added: ragged.
+/// Points with a minimum distance of `distance`, in the cloud's unit, until no further one could be added: ragged.
 inline Chain poisson(double distance) {
   return one_step(step::Poisson{.distance = distance}.stands_for());
 }
@@ -158,8 +165,8 @@ struct Surface {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// `points` new points, uniform on the triangles of a mesh (OFF). Comes first, or after decode() without attributes;
-/// the points are new ones, so that nothing can follow them.
+/// `points` new points, uniform on the triangles of a mesh (OFF). Comes first, or after decode() without attributes.
+/// The points are new ones, so no output can follow() them.
 inline Chain surface(std::int64_t points) {
   return one_step(step::Surface{.points = points});
 }
@@ -174,7 +181,8 @@ struct DropNonfinite {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// Drops points with a coordinate that is no finite number, which otherwise is an Error: corrupt that names the point.
+/// Drops points with a coordinate that is not finite. Without this step, such a point is an Error: corrupt that names
+/// it.
 inline Chain drop_nonfinite() {
   return one_step(step::DropNonfinite{});
 }
@@ -189,7 +197,7 @@ struct Center {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// The mean of the points moves to (0, 0, 0).
+/// Moves the points so that their mean is (0, 0, 0).
 inline Chain center() {
   return one_step(step::Center{});
 }
@@ -213,7 +221,7 @@ namespace penstock::points {
 inline Chain unit_sphere() {
   return one_step(step::UnitSphere{});
 }
-/// The middle of the bounds moves to (0, 0, 0), their longest side becomes 2.
+/// Moves the middle of the bounds to (0, 0, 0), and scales their longest side to 2.
 inline Chain unit_box() {
   return one_step(step::UnitBox{});
 }
@@ -239,8 +247,8 @@ namespace penstock::points {
 inline Chain scale(double factor) {
   return one_step(step::Scale{.factor = factor});
 }
-/// Multiplies every coordinate by one uniform number from `low` to `high`. Throws Error: invalid_argument, unless
-/// low <= high.
+/// Multiplies every coordinate by one uniform number from `low` to `high`. Throws Error: invalid_argument, unless low
+/// <= high.
 inline Chain random_scale(double low = 0.8, double high = 1.25) {
   return one_step(step::RandomScale{.low = low, .high = high});
 }
@@ -256,8 +264,8 @@ struct RandomRotate {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// A rotation by a random angle about "z", or any rotation ("free", uniform). Normals (attributes nx, ny, nz that stand
-/// side by side) turn with the points.
+/// Rotates by a random angle about "z", or by any rotation ("free", uniform). Normals (consecutive attributes nx, ny,
+/// nz) turn with the points.
 Chain random_rotate(const std::string& about = "z");
 }  // namespace penstock::points
 
@@ -270,7 +278,8 @@ struct RandomJitter {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// Normal noise of deviation `sigma` on each coordinate, clipped to -clip and clip; both in the cloud's unit.
+/// Adds normal noise with standard deviation `sigma` to each coordinate, clipped to [-clip, clip]; both in the cloud's
+/// unit.
 inline Chain random_jitter(double sigma = 0.01, double clip = 0.05) {
   return one_step(step::RandomJitter{.sigma = sigma, .clip = clip});
 }
@@ -300,8 +309,8 @@ struct RandomDropout {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// A ratio is drawn from 0 to `max_ratio`, then each point, with that probability, becomes the first one.
-/// Source: random_point_dropout of PointNet++.
+/// Draws a ratio from 0 to `max_ratio`, then replaces each point, with that probability, by the first one. Source:
+/// random_point_dropout of PointNet++.
 inline Chain random_dropout(double max_ratio = 0.875) {
   return one_step(step::RandomDropout{.max_ratio = max_ratio});
 }
@@ -315,7 +324,7 @@ struct RandomShuffle {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// The points, with all their columns, in a random order.
+/// Puts the points, with all their columns, in a random order.
 inline Chain random_shuffle() {
   return one_step(step::RandomShuffle{});
 }
@@ -330,7 +339,7 @@ struct Pad {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// Rows of zeros behind the points, so that there are `points` of them; see valid_mask(). A cloud of more is an Error:
+/// Appends rows of zeros until there are `points` points; see valid_mask(). A cloud with more points is an Error:
 /// shape.
 inline Chain pad(std::int64_t points) {
   return one_step(step::Pad{.points = points});
@@ -345,7 +354,7 @@ struct ChannelsFirst {
 }  // namespace penstock::step
 
 namespace penstock::points {
-/// (C, K) in place of (K, C). Last in a chain, with cast().
+/// Delivers (C, K) instead of (K, C). Last in a chain, together with cast().
 inline Chain channels_first() {
   return one_step(step::ChannelsFirst{});
 }
@@ -369,11 +378,11 @@ namespace penstock::points {
 inline Chain attribute(const std::string& name) {
   return one_step(step::Attribute{.name = name});
 }
-/// After follow("OUTPUT"): bool (K,), true where the row has a point, false where pad() filled up.
+/// After follow("OUTPUT"): bool (K,), true for points of the cloud, false for padding of pad().
 inline Chain valid_mask() {
   return one_step(step::PointsValidMask{});
 }
-/// After follow("OUTPUT"), or as a chain of its own: float64 (3,), what coordinates are relative to.
+/// After follow("OUTPUT"), or as a chain of its own: the origin of the coordinates, float64 (3,).
 inline Chain origin() {
   return one_step(step::Origin{});
 }

@@ -1,5 +1,4 @@
-// Counter-based randomness: the draws of a transform depend on (seed, epoch, sample, occurrence, transform) and on
-// nothing else.
+// Counter-based randomness: the draws of a transform depend only on (seed, epoch, sample, occurrence, transform).
 #pragma once
 
 #include <array>
@@ -11,18 +10,18 @@ namespace penstock {
 /// Source: Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011, section 3.3.
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
-/// What a sample's draws are keyed by. A sample that an epoch delivers several times has an occurrence, 0, 1, 2, ...,
-/// for each, and draws anew for each of them; of the first one the number is the sample's own.
+/// The number that keys the draws of a sample. A sample that an epoch delivers several times has an occurrence, 0, 1,
+/// 2, ..., for each delivery, and each has draws of its own. For the first one, the number is the sample number.
 constexpr std::uint64_t draw_number(std::uint64_t sample, std::uint32_t occurrence) {
   return sample + (std::uint64_t{occurrence} << 40);
 }
 
-/// One generator yields the same sequence on every machine, whatever thread calls it.
+/// A generator that yields the same sequence on every machine and in every thread.
 ///
 ///   key      = mix(mix(seed) + epoch), mix being the finalizer of SplitMix64; low word first
 ///   counter  = {block, transform, low word of sample, high word of sample}, block = 0, 1, 2, ...
 ///
-/// Words of a block are used in order, two for each next(), low word first.
+/// next() uses the words of a block in order, two at a time, low word first.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t epoch, std::uint64_t sample, std::uint32_t transform);

@@ -1,4 +1,4 @@
-// What packing may change in stored values: JPEG files, point clouds, and images that are stored as pixels.
+// The changes that packing may make to stored values: JPEG files, point clouds, and images that are stored as pixels.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,43 @@
 
 namespace penstock {
 
+/// How to re-encode JPEG files.
 struct JpegRecoding {
   enum class Policy : std::uint8_t {
-    keep,      ///< files stay as they are, unless `max_side` shrinks them
-    baseline,  ///< progressive files become baseline ones of the same coefficients: identical pixels, decoded at least
-               ///< twice as fast; others stay as they are, and so does what cannot be made over
-    recode,  ///< files become `jpt` fields (jpt.hpp): identical pixels at a multiple of the speed, the file can be had
-             ///< back; what that cannot hold stays as it is
-    original,  ///< `jpt` fields become the JPEG files they were made of; files stay as they are
-    quality,   ///< every file is decoded and compressed again, baseline, with `quality`
+    keep,  ///< files stay unchanged, unless `max_side` shrinks them
+    /// Progressive files become baseline ones with the same coefficients: identical pixels, at least twice as fast to
+    /// decode. All other files stay unchanged, also those that cannot be re-encoded.
+    baseline,
+    /// Files become `jpt` fields (jpt.hpp): identical pixels, several times as fast to decode, and the original file
+    /// can be restored. Files that `jpt` cannot store stay unchanged.
+    recode,
+    original,  ///< `jpt` fields become the JPEG files that they were made from; files stay unchanged
+    quality,   ///< every file is decoded and compressed again, as baseline JPEG with `quality`
   };
   Policy policy = Policy::keep;
-  int quality = 90;           ///< 1 to 100, libjpeg's scale; also of what `max_side` shrinks
-  std::int64_t max_side = 0;  ///< pixels; images with a longer side are shrunk to it, antialiased bilinear; 0: none
+  int quality = 90;  ///< 1 to 100, libjpeg's scale; also for images that `max_side` shrinks
+  /// pixels; images with a longer side are shrunk to it, with the antialiased bilinear filter; 0: no limit
+  std::int64_t max_side = 0;
   bool keeps_all() const { return policy == Policy::keep && max_side == 0; }
   friend bool operator==(const JpegRecoding&, const JpegRecoding&) = default;
 };
 
+/// How to reduce and reorder point clouds.
 struct CloudRecoding {
-  std::vector<SampleOptions> presample = {};  ///< one after the other
+  std::vector<SampleOptions> presample = {};  ///< applied one after the other
   PointOrder order = PointOrder::stored;      ///< random or stratified: see point_order.hpp
-  std::vector<std::string> attributes = {};   ///< kept beside the coordinates; {"all"}: every one
+  std::vector<std::string> attributes = {};   ///< attributes kept besides the coordinates; {"all"}: every one
   bool keeps_all() const { return presample.empty() && order == PointOrder::stored; }
   friend bool operator==(const CloudRecoding&, const CloudRecoding&) = default;
 };
 
+/// How to store images as pixels.
 struct PixelRecoding {
   bool decodes = false;
-  std::vector<std::string> fields = {};  ///< whose images become pixels; empty: not decided yet
-  std::int64_t height = 0, width = 0;    ///< of every image; 0: that of the first one
-  bool fits = false;  ///< images of other sizes are resized to cover it, and their middle is kept; else they are errors
+  std::vector<std::string> fields = {};  ///< fields whose images become pixels; empty: not decided yet
+  std::int64_t height = 0, width = 0;    ///< size of every image; 0: that of the first image
+  /// resizes images of other sizes until they cover it and keeps the middle; otherwise they are errors
+  bool fits = false;
   bool keeps_all() const { return !decodes; }
   bool takes(std::string_view field) const;
   friend bool operator==(const PixelRecoding&, const PixelRecoding&) = default;

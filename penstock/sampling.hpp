@@ -1,4 +1,4 @@
-// Makes what LoaderOptions::sampler and LoaderOptions::batching take, and mixtures that a file describes.
+// Makes the values of LoaderOptions::sampler and LoaderOptions::batching, and mixtures that a file describes.
 //
 //   const auto photos = penstock::open("photos");
 //   penstock::LoaderOptions options{.shuffle = true};
@@ -21,24 +21,26 @@
 
 namespace penstock {
 
-/// Draws::Kind::weighted, `once` or `repeated` of one number for each sample. The numbers are looked at when a loader
-/// is made.
+/// Draws of kind weighted, `once` or `repeated`, from one number per sample. The numbers are checked when a loader is
+/// made.
 Draws drawn_by(Draws::Kind kind, std::span<const double> numbers, std::uint64_t samples = 0);
-/// The same for numbers in a field ("weight", "json:weight"; see Column). Throws Error: invalid_argument if the field
-/// or a sample's value is missing; corrupt, with the sample's name, if a value is not a finite number. Throws also what
-/// reading and `tick` throw.
+/// The same, with numbers from a field ("weight", "json:weight"; see Column). Throws Error: invalid_argument if the
+/// field or a sample's value is missing; corrupt, with the sample's name, if a value is not a finite number; also the
+/// errors of reading and of `tick`.
 Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column, std::uint64_t samples = 0,
                const std::function<void()>& tick = {});
-/// The same of a number for each value of a field; "cls" also by the names of classes. Throws the same; Error:
-/// invalid_argument, naming the first sample whose value has none, and for a name that is no class.
+/// The same, with one number for each value of a field; for "cls", names of classes are accepted too. Throws the same
+/// errors; also Error: invalid_argument, naming the first sample whose value has no number, and for an unknown class
+/// name.
 Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column,
                const std::map<std::string, double>& number_of_value, std::uint64_t samples = 0,
                const std::function<void()>& tick = {});
-/// Draws::Kind::balanced: the values of the field are the classes, in the order of their lengths, and of equally long
-/// ones of their bytes. Throws the same.
+/// Draws of kind balanced. The values of the field are the classes, sorted by length, then by bytes. Throws the same
+/// errors.
 Draws balanced_by(const Dataset& dataset, std::string_view column, std::uint64_t samples = 0,
                   const std::function<void()>& tick = {});
 
+/// The options of bucket_by().
 struct BucketOptions {
   std::uint64_t window = LengthBuckets{}.window;
   double budget = 0;  ///< 0: none
@@ -57,19 +59,22 @@ struct BucketOptions {
 std::shared_ptr<const LengthBuckets> bucket_by(const Dataset& dataset, std::string_view by,
                                                const BucketOptions& options = {},
                                                const std::function<void()>& tick = {});
-/// Of the program's own: one for each sample of the dataset that the loader is made with. Throws Error:
-/// invalid_argument, for one that is below 0, infinite or no number.
+/// The same, with lengths of the program: one for each sample of the loader's dataset. Throws Error: invalid_argument,
+/// for a length that is negative, infinite or not a number.
 std::shared_ptr<const LengthBuckets> bucket_by(std::span<const double> lengths, const BucketOptions& options = {});
 
-/// A file of JSON that describes a mixture: its name ends in ".json", and it is no folder.
+/// Whether the path is a JSON file that describes a mixture: its name ends in ".json", and it is not a folder.
 bool is_mixture_file(const std::filesystem::path& path);
 
-/// {"sources": {name: path, ...}, "weights": {name: number}, "temperature": number, "stop": "first_exhausted" |
-/// "all_exhausted" | number, "sampling": "shares" | "random", "on_change": "raise" | "carry", "schedule": [[position,
-/// {name: number}], ...]}; all but "sources" may be left out. A source may also be
-/// {"path": path} with the options of its open() ("format", "split", ...). Paths are relative to the file's folder;
-/// sources stand in the order of their names' bytes. Opens the datasets. Throws Error: io; invalid_argument, naming the
-/// file, for anything else than that; what opening and Mixture throw.
+/// Opens the mixture that a JSON file describes. Its members; all except "sources" are optional:
+///
+///   {"sources": {name: path, ...}, "weights": {name: number}, "temperature": number,
+///    "stop": "first_exhausted" | "all_exhausted" | number, "sampling": "shares" | "random",
+///    "on_change": "raise" | "carry", "schedule": [[position, {name: number}], ...]}
+///
+/// A source may also be {"path": path} with the options of its open() ("format", "split", ...). Paths are relative to
+/// the file's folder. Sources are sorted by the bytes of their names. Throws Error: io; invalid_argument, naming the
+/// file, for any other content; also the errors of open() and Mixture.
 Mixture read_mixture(const std::filesystem::path& path);
 
 }  // namespace penstock

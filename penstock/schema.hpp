@@ -1,4 +1,4 @@
-// Describes a field of a dataset: its name and codec, and its dtype and shape where all samples share them.
+// Describes a field of a dataset: its name and codec, and its dtype and shape if all samples share them.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,13 @@
 
 namespace penstock {
 
+/// The element types.
 enum class DType : std::uint8_t { u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64, boolean };
 
-std::size_t size_of(DType dtype);    ///< bytes of one element
-std::string_view name(DType dtype);  ///< as NumPy spells it: "uint8", "float32", "bool"; "bfloat16"
+/// Size of one element in bytes.
+std::size_t size_of(DType dtype);
+/// NumPy's name: "uint8", "float32", "bool"; "bfloat16".
+std::string_view name(DType dtype);
 std::optional<DType> dtype_named(std::string_view name);
 
 using Shape = std::vector<std::int64_t>;  ///< outermost dimension first
@@ -22,11 +25,11 @@ std::uint64_t element_count(
     const Shape& shape);  ///< 1 for a scalar; throws Error: shape, on a negative or overflowing product
 std::string to_string(const Shape& shape);  ///< "(3, 224, 224)"
 
-/// How the files of one dataset differ in a field. field_types.hpp has the rules.
+/// How the type of a field differs between the files of one dataset. field_types.hpp has the rules.
 struct FieldDifferences {
-  /// How far the field can be used.
+  /// To what extent the field can be used.
   enum class Use : std::uint8_t {
-    any,           ///< every chain gets right values, or an error that names two files
+    any,           ///< every chain delivers correct values, or throws an error that names two files
     stored_bytes,  ///< the codec of a value is unknown: only the stored bytes are delivered
     nothing,       ///< no type fits the values of all files: reading the field is an error
   };
@@ -39,11 +42,12 @@ struct FieldDifferences {
 
 /// A field as the dataset stores it.
 ///
-/// `name` is, by default, the extension in lower case ("jpg" for jpeg and jpe). `codec`: how bytes are encoded: "jpeg",
-/// "png", "webp", "npy", "cls" (ASCII decimal class index), "txt", "json", "raw" (plain little-endian elements) or
-/// "tokens" (the same, of integers, delivered as int64). An empty one is found from each value's first bytes. `dtype`
-/// is that of "raw" and "tokens", `shape` where it is `fixed` (an HDF5 row); where the number of rows varies, one of
-/// two dimensions or more says, behind its first, a row's, and {-1} that values are lists of elements, not bytes.
+/// `name` is, by default, the extension in lower case ("jpg" for jpeg and jpe). `codec` is the encoding: "jpeg", "png",
+/// "webp", "npy", "cls" (ASCII decimal class index), "txt", "json", "raw" (plain little-endian elements) or "tokens"
+/// (the same for integers, delivered as int64). If it is empty, each value's first bytes determine it. `dtype` applies
+/// to "raw" and "tokens". `shape` applies if it is `fixed` (an HDF5 row). If the number of rows varies, a `shape` of
+/// two or more dimensions contains the shape of a row after its first dimension, and {-1} means that values are lists
+/// of elements, not bytes.
 struct FieldSchema {
   std::string name;
   std::string codec;
@@ -54,9 +58,8 @@ struct FieldSchema {
   friend bool operator==(const FieldSchema&, const FieldSchema&) = default;
 };
 
-/// Field name and codec that a file's extension stands for: ("JPEG") -> {"jpg", "jpeg"}; unknown ones keep their own
-/// name, in lower case, with an empty codec. `extension` has no leading dot and may be compound ("seg.png" ->
-/// "seg.png", "png").
+/// The field name and codec of a file extension: ("JPEG") -> {"jpg", "jpeg"}. Unknown extensions keep their name, in
+/// lower case, with an empty codec. `extension` has no leading dot and may be compound ("seg.png" -> "seg.png", "png").
 FieldSchema field_from_extension(std::string_view extension);
 
 }  // namespace penstock

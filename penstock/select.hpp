@@ -20,102 +20,105 @@ namespace penstock {
 
 class SampleList;  // formats/lists/sample_list.hpp
 
-/// Of an image: neither side is shorter than `shortest`, nor longer than `longest`.
+/// Limits for the sides of an image: neither side is shorter than `shortest` or longer than `longest`.
 struct Sides {
   std::int64_t shortest = 0;
   std::int64_t longest = std::numeric_limits<std::int64_t>::max();
 };
 
-/// The samples that have the field, with an image of such sides (as it is stored, not turned upright). Reads the first
-/// 64 KiB of each value on all cores, and the whole of those that these do not tell of. Throws Error: corrupt,
-/// unsupported, naming the first sample by number whose value is no image that can be read; io; what `tick` throws.
+/// The samples that have the field, with an image within these limits (as stored, without EXIF rotation). Reads the
+/// first 64 KiB of each value on all cores, and the whole value if these do not contain the size. Throws Error:
+/// corrupt, unsupported, for the first sample by number whose value is not a readable image; io; also the errors of
+/// `tick`.
 SampleList with_sides(const Dataset& dataset, std::uint32_t field, const Sides& sides,
                       const std::function<void()>& tick = {});
 
-/// Bytes of a value, both ends included.
+/// Length of a value in bytes, both limits included.
 struct LengthRange {
   std::uint64_t least = 0;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// What is given must all hold; a member left empty asks nothing.
+/// The conditions of filter(). A sample must meet all of them. Empty members are ignored.
 struct FilterOptions {
   std::vector<std::string> patterns = {};  ///< keys that match one of them (key_pattern.hpp)
-  std::vector<std::string> keys = {};      ///< these keys; each must be there
-  std::filesystem::path key_file = {};     ///< the same, one a line
-  std::vector<std::string> labels = {};    ///< names of classes, or texts of the values of `label_field`
+  std::vector<std::string> keys = {};      ///< these keys; each must exist
+  std::filesystem::path key_file = {};     ///< a file with one such key per line
+  std::vector<std::string> labels = {};    ///< names of classes, or the text of values of `label_field`
   std::string label_field = "cls";         ///< "cls", "json:weather"; see Column
   std::vector<std::string> has = {};       ///< samples that have all of these fields
-  std::vector<std::pair<std::string, LengthRange>> lengths = {};  ///< of values; a sample without the field is left out
-  std::vector<std::pair<std::string, Sides>> sizes = {};          ///< of images, likewise
+  /// by length of the value; a sample without the field is left out
+  std::vector<std::pair<std::string, LengthRange>> lengths = {};
+  /// by size of the image; a sample without the field is left out
+  std::vector<std::pair<std::string, Sides>> sizes = {};
   /// Called once, in order, in the calling thread, for each sample that meets the other conditions.
   std::function<bool(const SampleValues&)> predicate = {};
-  std::vector<std::string> predicate_fields = {};  ///< fields whose values it is given
-  std::string predicate_about = "a function";      ///< what the view says of it
+  std::vector<std::string> predicate_fields = {};  ///< fields whose values `predicate` gets
+  std::string predicate_about = "a function";      ///< description of the predicate in Dataset::about()
 };
 
-/// A view of the samples that meet every condition, in the dataset's order. It checks first what the index can answer,
-/// and reads values of the remaining samples only. Throws Error: invalid_argument for a condition that no sample meets,
-/// an unknown key, an unknown class, or an unknown field; it names them. Throws also what reading, `tick` and
-/// `predicate` throw.
+/// A view of the samples that meet every condition, in the dataset's order. The index is checked first; values are read
+/// only for the remaining samples. Throws Error: invalid_argument, naming the culprit, for a condition that no sample
+/// meets, and for an unknown key, class or field; also the errors of reading, `tick` and `predicate`.
 Dataset filter(const Dataset& dataset, const FilterOptions& options, const std::function<void()>& tick = {});
 
-/// Sorts by a number in a field ("score", "json:score"; see Column), in rising order, or falling with `reverse`.
-/// Samples with equal numbers keep their order. Throws Error: invalid_argument if the field or a sample's value is
-/// missing; corrupt, with the sample's name, if a value is not a finite number. Throws also what reading and `tick`
-/// throw.
+/// Sorts by a number in a field ("score", "json:score"; see Column), in rising order, or in falling order with
+/// `reverse`. Samples with equal numbers keep their order. Throws Error: invalid_argument if the field or a sample's
+/// value is missing; corrupt, with the sample's name, if a value is not a finite number; also the errors of reading and
+/// of `tick`.
 Dataset sorted_by_column(const Dataset& dataset, std::string_view column, bool reverse = false,
                          const std::function<void()>& tick = {});
 
-/// A part and its share: shares add up to 1, or are whole numbers that say proportions.
+/// A part and its share. Shares add up to 1, or are whole numbers that give proportions.
 struct SplitPart {
   std::string name;
   double share;
 };
 
+/// The options of split().
 struct SplitOptions {
-  /// What samples go together by: "key", each by itself; or a field whose text is their group ("patient",
-  /// "json:patient"; see Column).
+  /// The grouping: "key" splits samples one by one; with a field ("patient", "json:patient"; see Column), samples with
+  /// the same text stay together.
   std::string by = "key";
-  /// In place of `by`: the group of a sample, by its number and key; called in order in the calling thread.
+  /// Replaces `by`: returns the group of a sample, from its number and key. Called in order in the calling thread.
   std::function<std::string(std::uint64_t sample, std::string_view key)> group = {};
-  std::string stratify = {};  ///< a field: each of its values gets the shares in every part; empty: none
+  std::string stratify = {};  ///< field each of whose values is split by the same shares; empty: none
   std::uint64_t seed = 0;
 };
 
-/// The number that says where a group goes: mix64(mix64(x) + seed * 0x9E3779B97F4A7C15), modulo 2^64, of x, the FNV-1a
-/// of 64 bits of the group's bytes.
+/// The number that decides the part of a group: mix64(mix64(x) + seed * 0x9E3779B97F4A7C15), modulo 2^64, where x is
+/// the 64-bit FNV-1a hash of the group's bytes.
 std::uint64_t split_hash(std::string_view group, std::uint64_t seed);
 
 /// Views of the dataset by part, in the order of `parts`, each in the dataset's order.
 ///
-/// With c(i) the sum of the first i + 1 shares and C that of all: a group of hash h is in the first part with
-/// (h >> 11) / 2^53 < c(i) / C, in double precision. That is a function of the group alone, so adding or removing
-/// samples moves no other one.
+/// Let c(i) be the sum of the first i + 1 shares and C the sum of all. A group with hash h is in the first part for
+/// which (h >> 11) / 2^53 < c(i) / C, in double precision. The part depends only on the group, so adding or removing
+/// samples does not move other samples.
 ///
-/// With `stratify` the groups of each value (of a group with several values, its most frequent one; of equally frequent
-/// ones the least by bytes) are laid in the order of their hashes, and one of n samples that has s samples in front of
-/// it, of t of the value, is in the first part with (2 s + n) / (2 t) < c(i) / C. Each part then has its share of each
-/// value's samples to within the largest group of that value; adding samples moves groups of their values alone, near
-/// the borders of the parts.
+/// With `stratify`, a group belongs to one value: its most frequent one, or the smallest by bytes among equally
+/// frequent ones. The groups of each value are sorted by hash. A group of n samples, with s samples before it out of t
+/// samples of the value, is in the first part for which (2 s + n) / (2 t) < c(i) / C. Each part then has its share of
+/// each value's samples, within the size of the value's largest group. Adding samples moves only groups of their
+/// values, near the borders of the parts.
 ///
-/// Throws Error: invalid_argument, for shares that are not positive or do not add up, names that come twice, and naming
-/// a part that gets no sample; what reading, `group` and `tick` throw.
+/// Throws Error: invalid_argument, for shares that are not positive or do not add up, for repeated names, and for a
+/// part that gets no sample, naming it; also the errors of reading, `group` and `tick`.
 std::vector<std::pair<std::string, Dataset>> split(const Dataset& dataset, const std::vector<SplitPart>& parts,
                                                    const SplitOptions& options = {},
                                                    const std::function<void()>& tick = {});
 
 /// A view whose samples are blocks of `length` tokens of the dataset's documents, as docs/spec/tokens.md defines them.
 ///
-/// The field keeps its name and stored dtype, and is of codec "tokens": without a chain it is delivered as int64. The
-/// dataset's other fields are not the view's. Its keys are made from the dataset and the options, so that states are
-/// bound to both. Lengths are read from the index; of .npy files the headers are read, once, on all cores. Takes 4 or 8
-/// bytes of memory, or of temporary file, for each document (best_fit: 12 to 24), and 16 for each block.
+/// The field keeps its name and stored dtype, and has codec "tokens": without a chain it is delivered as int64. The
+/// view does not contain the dataset's other fields. Its keys are derived from the dataset and the options, so saved
+/// states are tied to both. Lengths come from the index; the headers of .npy files are read once, on all cores. Uses 4
+/// or 8 bytes of memory, or of a temporary file, for each document (best_fit: 12 to 24), and 16 bytes for each block.
 ///
 /// Throws Error: invalid_argument, which names the dataset, the field and the document, in these cases: the field does
 /// not exist, or does not hold integers; a document lacks it; there are no tokens; `length` is 0, or longer than all
 /// tokens together; the dtype cannot hold `end` or `pad`; a document is longer than a block, with `whole`. Throws
-/// shape, corrupt or unsupported if a document is not a list of integers. Throws also io, and what `tick` throws.
+/// shape, corrupt or unsupported if a document is not a list of integers; io; also the errors of `tick`.
 Dataset token_blocks(const Dataset& documents, std::uint64_t length, const TokenOptions& options = {},
                      const std::function<void()>& tick = {});
 

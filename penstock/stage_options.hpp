@@ -1,4 +1,4 @@
-// The options of staging, and what it tells.
+// The options, progress and result of staging.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,42 @@ namespace penstock {
 
 class ReadEngine;  // storage/read/read_engine.hpp
 
-/// Which copies are read again, past the page cache, and compared with what was written.
+/// Which copies are read again, bypassing the page cache, and compared with the bytes written.
 enum class StageVerify : std::uint8_t {
-  unless_known,  ///< those whose checksum penstock.json does not tell
+  unless_known,  ///< copies whose checksum penstock.json does not contain
   always,
-  never,  ///< nothing is compared, neither with penstock.json
+  never,  ///< nothing is compared, not even with penstock.json
 };
 
+/// The options of stage().
 struct StageOptions {
   unsigned workers = 0;                       ///< threads that check and write; 0: usable cores, 8 at most
-  EngineKind engine = EngineKind::automatic;  ///< automatic: io_uring, and pread threads where it cannot be had
-  bool overwrite = false;  ///< copy everything anew, and replace what stands at the destination when that is done
+  EngineKind engine = EngineKind::automatic;  ///< automatic: io_uring, or pread threads if it is not available
+  bool overwrite = false;                     ///< copy everything again, then replace the existing destination
   StageVerify verify = StageVerify::unless_known;
-  /// A file's copy goes on at a multiple of these; and small files are put in place by no more than these at once.
+  /// Distance of checkpoints: an interrupted file resumes at a multiple of this. Small files are also published in
+  /// groups of at most this size.
   std::uint64_t checkpoint_bytes = std::uint64_t{1} << 30;
-  /// Stands between the engine and who asks it: for tests. Null: the engine itself.
+  /// For tests: wraps the engine. Null: the engine itself.
   std::function<std::unique_ptr<ReadEngine>(const std::function<std::unique_ptr<ReadEngine>(OnRead)>& make, OnRead)>
       wrap_engine = {};
 };
 
+/// The progress of stage().
 struct StageProgress {
-  std::uint64_t files, total_files;  ///< done, kept ones included
+  std::uint64_t files, total_files;  ///< done, including files that were kept
   std::uint64_t bytes, total_bytes;  ///< of all files: kept, or written and checked
-  std::uint64_t copied_bytes;        ///< of `bytes`, those that were not there
-  bool waiting;                      ///< for another process that stages to the same destination
+  std::uint64_t copied_bytes;        ///< the part of `bytes` that this call copied
+  bool waiting;                      ///< another process stages to the same destination, and this one waits for it
 };
 
+/// The result of stage().
 struct StageResult {
-  std::filesystem::path opens;  ///< what to open: the destination, or a pattern in it where the source is a pattern
-  std::uint64_t files = 0, bytes = 0;            ///< of the whole copy
-  std::uint64_t kept_files = 0, kept_bytes = 0;  ///< of those, the ones that were there
+  std::filesystem::path opens;         ///< path to open: the destination, or a pattern in it if the source is a pattern
+  std::uint64_t files = 0, bytes = 0;  ///< of the whole copy
+  std::uint64_t kept_files = 0, kept_bytes = 0;  ///< the part of these that existed before
   double seconds = 0;
-  EngineKind engine = EngineKind::automatic;  ///< automatic where nothing had to be read
+  EngineKind engine = EngineKind::automatic;  ///< automatic if nothing had to be read
   std::string engine_reason;
   double mb_per_s() const { return seconds > 0 ? static_cast<double>(bytes - kept_bytes) / 1e6 / seconds : 0; }
 };

@@ -1,4 +1,4 @@
-// One step of a chain, and chains of steps. What steps there are, chain.hpp lists.
+// One step of a chain, and chains of steps. chain.hpp lists all steps.
 #pragma once
 
 #include <any>
@@ -13,11 +13,11 @@
 
 namespace penstock {
 
-/// What stands beyond the edges of an image. Source: torchvision.transforms.v2.Pad.
+/// The pixels beyond the edges of an image. Source: torchvision.transforms.v2.Pad.
 enum class PaddingMode : std::uint8_t {
-  constant,   ///< the fill
+  constant,   ///< the fill value
   edge,       ///< the outermost pixel
-  reflect,    ///< the image mirrored, without its outermost pixel again: 3 2 1 2 3 4 3 2
+  reflect,    ///< the image mirrored, without repeating its outermost pixel: 3 2 1 2 3 4 3 2
   symmetric,  ///< the image mirrored: 2 1 1 2 3 4 4 3
 };
 
@@ -39,54 +39,54 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// 0 to 255: one number for all channels, or one for each.
+/// Values from 0 to 255: one for all channels, or one per channel.
 using Fill = std::vector<std::int64_t>;
 
 class StepTable;    // transforms/chain/step_table.hpp
 class Random;       // penstock/random.hpp
-class PointBuffer;  // transforms/clouds/steps/point_buffer.hpp: what steps on points change
+class PointBuffer;  // transforms/clouds/steps/point_buffer.hpp: the points that steps change
 class PointRunner;  // transforms/clouds/steps/point_step.hpp
-struct StepDraw;    // transforms/image/steps/pixel_step.hpp: where steps on pixels say what they do
+struct StepDraw;    // transforms/image/steps/pixel_step.hpp: collects the decisions of steps on pixels
 struct WindowSpec;  // penstock/steps.hpp
 
-/// What a step is for. A chain has steps of one domain, and of `any`.
+/// The kind of data that a step applies to. All steps of a chain have the same domain, or `any`.
 enum class Domain : std::uint8_t { any, image, array, points };
 
 /// Padding at the end of rows of items.
 struct ItemPadding {
-  std::int64_t length = 0;       ///< of every row; 0: of the longest row of the batch
-  std::int64_t multiple_of = 1;  ///< without a length, the longest is rounded up to a multiple
-  double value = 0;              ///< of the items that are added
+  std::int64_t length = 0;       ///< of every row; 0: that of the longest row of the batch
+  std::int64_t multiple_of = 1;  ///< without a length, the longest is rounded up to a multiple of this
+  double value = 0;              ///< of the added items
 };
 
-/// Properties of a step, which other code asks instead of the step's name. The struct of a step has them as a static
-/// member kTraits, or as a function traits() if some depend on the parameters.
+/// Properties of a step, so that other code need not test for particular steps. The struct of a step has them as a
+/// static member kTraits, or as a function traits() if some depend on the parameters.
 struct Traits {
   Domain domain = Domain::any;
-  bool draws = true;           ///< something, so that rows may differ from epoch to epoch
-  bool before_device = false;  ///< may stand before the steps that a device does
+  bool draws = true;           ///< makes random draws, so rows may differ from epoch to epoch
+  bool before_device = false;  ///< may precede the steps that a device runs
   bool converts = false;       ///< changes only the dtype
-  // Of images.
-  bool leaves_places = false;  ///< no pixel moves, so that followers have nothing to follow
+  // For images.
+  bool leaves_places = false;  ///< moves no pixel, so outputs that follow() have nothing to do
   bool scales = false;         ///< divides uint8 pixels by 255
-  bool channels_last = false;  ///< gives (H, W, C)
-  // Of items.
-  bool lists_items = false;   ///< decodes rows of items that have several numbers each
-  bool drops_items = false;   ///< and its followers drop theirs
-  bool counts_items = false;  ///< gives the number of items of the leader's rows
-  bool marks_items = false;   ///< marks the items of the leader's rows, and not their padding
+  bool channels_last = false;  ///< produces (H, W, C)
+  // For items.
+  bool lists_items = false;   ///< decodes rows of items that consist of several numbers each
+  bool drops_items = false;   ///< drops items, and outputs that follow() drop theirs
+  bool counts_items = false;  ///< produces the number of items of the leader's rows
+  bool marks_items = false;   ///< marks the items of the leader's rows, but not their padding
   std::optional<ItemPadding> padding = std::nullopt;
 };
 
-/// A value of one of the structs in namespace step. Everything that depends on which one it is stands in that struct's
-/// own files, and is found by its table.
+/// A step of a chain: holds one of the structs in namespace step. All code for a struct is in its own files, and its
+/// table finds it.
 class Step {
  public:
   template <typename Kind>
   requires requires { Kind::table(); }
   Step(Kind kind) : table_(&Kind::table()), value_(std::move(kind)) {}  // NOLINT: every such struct is a step
 
-  /// Null where it is another kind of step.
+  /// Null if it is another kind of step.
   template <typename Kind>
   const Kind* as() const {
     return std::any_cast<Kind>(&value_);
@@ -103,25 +103,27 @@ class Step {
   std::any value_;
 };
 
-/// What happens to one output, from the stored field to the slot. A value; compiled once per loader.
+/// The path of one output from the stored field to the batch. A value type; compiled once per loader.
 struct Chain {
-  std::vector<std::string> sources;     ///< field("jpg|png"): the first that a sample has; empty: the output's own name
-  std::optional<std::string> followed;  ///< follow("jpg"): takes the geometry drawn for that output
+  /// field("jpg|png"): the first that a sample has; empty: the field with the output's name
+  std::vector<std::string> sources;
+  std::optional<std::string> followed;  ///< follow("jpg"): uses the geometry drawn for that output
   std::vector<Step> steps;
-  std::string misuse;  ///< what composing it got wrong; Program throws it with the output's name
-  std::shared_ptr<const WindowSpec> window = {};  ///< window(): a row is several samples; null: one
+  std::string misuse;  ///< error made when composing it; Program throws it with the output's name
+  std::shared_ptr<const WindowSpec> window = {};  ///< window(): a row consists of several samples; null: of one
   friend Chain operator|(Chain left, const Chain& right);
 };
 
-/// As a user would write it, in one spelling whatever the language: "field(jpg|png) | image.resize(256)".
+/// Writes a chain as a user would, in one spelling for all languages: "field(jpg|png) | image.resize(256)".
 std::string to_string(const Chain& chain);
 std::string to_string(const Step& step);
 
-/// The fields that "jpg|png" names, for a function such as field(). Throws Error: invalid_argument, for an empty one.
+/// The fields that "jpg|png" lists, as an argument of `function`, such as field(). Throws Error: invalid_argument, for
+/// an empty one.
 std::vector<std::string> alternatives_in(const std::string& text, const std::string& function);
 
-/// A chain of one step. Throws Error: invalid_argument, naming the step, for numbers that make no sense whatever it is
-/// applied to.
+/// A chain of one step. Throws Error: invalid_argument, naming the step, for parameters that are invalid for every
+/// input.
 Chain one_step(Step step);
 
 }  // namespace penstock

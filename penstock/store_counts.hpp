@@ -1,4 +1,4 @@
-// Counts of what a store was asked for.
+// Counts requests to a store.
 #pragma once
 
 #include <chrono>
@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Sums over requests that brought all they were asked for, of bytes and of seconds from sending to the last byte: they
-/// tell how the one goes with the other.
+/// Sums over complete answers, of bytes and of seconds from sending the request to the last byte. A linear fit of the
+/// seconds to the bytes can be computed from them.
 struct AnswerSums {
   std::uint64_t count = 0;
   double bytes = 0, seconds = 0, bytes_bytes = 0, bytes_seconds = 0;
@@ -37,13 +37,13 @@ struct AnswerSums {
   friend bool operator==(const AnswerSums&, const AnswerSums&) = default;
 };
 
-/// Of requests.
+/// Counters of requests.
 struct StoreCounts {
-  std::uint64_t requests = 0;         ///< sent, those again among them
-  std::uint64_t bytes = 0;            ///< of bodies that came
+  std::uint64_t requests = 0;         ///< sent, including retries and hedges
+  std::uint64_t bytes = 0;            ///< of the bodies received
   std::uint64_t retries = 0;          ///< requests sent again after a failure
-  std::uint64_t hedges = 0;           ///< requests sent a second time since the first one was slow
-  std::uint64_t connections = 0;      ///< made
+  std::uint64_t hedges = 0;           ///< requests sent a second time because the first one was slow
+  std::uint64_t connections = 0;      ///< connections made
   std::chrono::nanoseconds waited{};  ///< summed over requests, from sending to the last byte
   AnswerSums answers = {};
   StoreCounts& operator+=(const StoreCounts& other) {

@@ -1,4 +1,4 @@
-// A view of a dense tensor in somebody else's memory.
+// A view of a dense tensor in memory that it does not own.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// Elements in C order without gaps; whoever made `data` owns it.
+/// Elements in C order without gaps. The creator of `data` owns the memory.
 struct TensorView {
   std::byte* data = nullptr;
   DType dtype = DType::u8;

@@ -14,33 +14,36 @@
 
 namespace penstock {
 
-/// As torch.profiler.schedule: behind the first `skip_first` steps come cycles of `wait`, `warmup` and `active` steps.
+/// The steps to record, as with torch.profiler.schedule: after the first `skip_first` steps come cycles of `wait`,
+/// `warmup` and `active` steps.
 struct Schedule {
   enum class Phase : std::uint8_t { wait, warmup, active };
 
   std::uint64_t wait = 0, warmup = 0;
-  std::uint64_t active = 1;  ///< recorded
-  std::uint64_t repeat = 0;  ///< cycles; 0: without end
+  std::uint64_t active = 1;  ///< number of recorded steps
+  std::uint64_t repeat = 0;  ///< number of cycles; 0: unlimited
   std::uint64_t skip_first = 0;
 
-  /// Throws Error: invalid_argument, where no step would ever be recorded.
+  /// Throws Error: invalid_argument, if no step would ever be recorded.
   void check() const;
   Phase of(std::uint64_t step) const;  ///< steps count from 0
 };
 
 std::string_view name(Schedule::Phase phase);
 
+/// The options of Loader::trace().
 struct TraceOptions {
-  /// Samples, groups of rows, reads, batches and looks at the queues that are kept, of up to 72 bytes each. Later ones
-  /// are left out and counted.
+  /// Limit of recorded samples, groups of rows, reads, batches and queue samples, of up to 72 bytes each. Later ones
+  /// are dropped and counted.
   std::uint64_t max_events = 200'000;
-  std::optional<Schedule> schedule = {};  ///< records only in its active steps; nothing: all the time
+  std::optional<Schedule> schedule = {};  ///< records only its active steps; unset: all steps
 };
 
+/// The result of Loader::end_trace().
 struct TraceSummary {
   std::filesystem::path file;
-  std::uint64_t events = 0;   ///< kept
-  std::uint64_t dropped = 0;  ///< left out, because there was no room for them
+  std::uint64_t events = 0;   ///< recorded
+  std::uint64_t dropped = 0;  ///< dropped for lack of room
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// A transform of the user's own: tensor -> tensor of known shape, run by the workers like any other step of a chain.
+// A custom transform: tensor -> tensor of known shape. Workers run it like any other step of a chain.
 #pragma once
 
 #include <string_view>
@@ -8,28 +8,29 @@
 
 namespace penstock {
 
-/// What is known of a tensor before there is one.
+/// The type of a tensor, known before the tensor exists.
 struct TensorType {
   DType dtype = DType::u8;
-  Shape shape;  ///< -1 in the first place: it differs from row to row, as after raw() or boxes()
+  Shape shape;  ///< -1 as first dimension: it differs from row to row, as after raw() or boxes()
 };
 
-/// Put at the end of a chain by transform(std::make_shared<...>()).
+/// Base class of custom transforms. transform(std::make_shared<...>()) puts one at the end of a chain.
 ///
-/// Errors: what is thrown reaches next() with dataset, shard, key and field. Error::corrupt, unsupported and shape say
-/// that a sample is bad and follow the loader's on_error; whatever else is thrown, of any type, is raised always.
+/// Exceptions reach next() with dataset, shard, key and field. Error::corrupt, unsupported and shape mean that the
+/// sample is invalid, and the loader's on_error applies. Exceptions of any other type are always raised.
 class Transform {
  public:
   virtual ~Transform() = default;
   virtual std::string_view name() const = 0;
-  virtual unsigned version() const { return 1; }  ///< raised when the same input gives other values: part of the state
+  /// increases if the same input gives other values; part of the saved state
+  virtual unsigned version() const { return 1; }
 
-  /// What becomes of a row: asked once, when the loader is made. Every row must come out alike: no -1.
-  /// Throws Error, of any kind, for input that does not fit; the loader raises it with the output's name and chain.
+  /// The type of the result. Called once, when the loader is made. All rows must have the same shape: no -1. Throws
+  /// Error, of any kind, for input that does not fit; the loader adds the output's name and chain.
   virtual TensorType output(const TensorType& in) const = 0;
-  /// Writes all of `out`. `in` is scratch and may be changed; both are aligned for their dtype and lie apart.
-  /// Called by all workers at once; whatever is drawn must come from `random`, a function of seed, epoch, sample, the
-  /// output's name and the step's place in its chain.
+  /// Writes all of `out`. `in` is scratch memory and may be changed. Both are aligned for their dtype and do not
+  /// overlap. All workers call it concurrently. Random draws must come from `random`, a function of seed, epoch,
+  /// sample, the output's name and the step's place in its chain.
   virtual void apply(const TensorView& in, const TensorView& out, Random& random) const = 0;
 };
 

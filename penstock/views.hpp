@@ -18,37 +18,41 @@ namespace penstock {
 
 class SampleList;  // formats/lists/sample_list.hpp
 
-/// The samples at those positions of the dataset, in the list's order; `about` says in words how they were chosen.
-/// Throws Error: invalid_argument, naming `about`, where the list is empty.
+/// The samples at these positions of the dataset, in the list's order. `about` describes the choice in words. Throws
+/// Error: invalid_argument, naming `about`, if the list is empty.
 Dataset choose(const Dataset& dataset, const SampleList& positions, const std::string& about);
 
-/// The first `count` samples; all, where there are fewer. Throws Error: invalid_argument, where that is none.
+/// The first `count` samples, or all if there are fewer. Throws Error: invalid_argument, if the result is empty.
 Dataset take(const Dataset& dataset, std::uint64_t count);
-/// All but the first `count` samples. Throws Error: invalid_argument, where that is none.
+/// All but the first `count` samples. Throws Error: invalid_argument, if the result is empty.
 Dataset skip(const Dataset& dataset, std::uint64_t count);
 
-/// The samples of all datasets, of any packings, one behind the other. Fields of one name become one field,
-/// of one type (field_types.hpp). A dataset may come twice, and so may keys. Throws Error: invalid_argument, for no
-/// dataset, and where class names differ: of those that have any, all must have the same in the same order.
+/// The samples of all datasets, of any formats, one dataset after the other. Fields with the same name become one field
+/// of one type (field_types.hpp). Datasets and keys may repeat. Throws Error: invalid_argument, for no dataset, and if
+/// class names differ: all datasets that have class names must have the same in the same order.
 Dataset concatenated(std::span<const Dataset> datasets);
 
-/// The samples in bytewise order of their keys; those of one key stay in theirs. `reverse`: in falling order, likewise.
+/// The samples in bytewise order of their keys, or in falling order with `reverse`. Samples with equal keys keep their
+/// order.
 Dataset sorted_by_key(const Dataset& dataset, bool reverse = false);
-/// By the bytes of a field's values; of samples that lack it, 0. Throws Error: invalid_argument, where there is none.
+/// Sorts by the length in bytes of a field's values; samples that lack the field count as 0. Throws Error:
+/// invalid_argument, if there is no such field.
 Dataset sorted_by_length(const Dataset& dataset, std::string_view field, bool reverse = false);
-/// By a number of each sample, as many as there are samples and all finite. `about`: "sort by score".
+/// Sorts by a number of each sample; all must be finite. `about`: "sort by score".
 Dataset sorted_by_numbers(const Dataset& dataset, const std::function<double(std::uint64_t sample)>& number,
                           const std::string& about, bool reverse = false);
 
+/// The options of joined().
 struct JoinOptions {
-  /// Fields of the other dataset, and what they are called here. Empty: all that the dataset has not, by their names.
+  /// Fields of the other dataset, with their new names. Empty: all fields that this dataset lacks, with their own
+  /// names.
   std::vector<std::pair<std::string, std::string>> fields = {};
-  bool leave_out = false;  ///< samples whose key the other dataset has not; else the first one is an error
+  bool leave_out = false;  ///< leave out samples whose key the other dataset lacks; otherwise the first one is an error
 };
 
-/// The samples of a dataset, with fields of those of another that have the same key (the first one of that key there).
-/// Throws Error: invalid_argument, for a field that the other has not, or that both have; for a sample without partner;
-/// where none has one.
+/// The samples of a dataset, with additional fields from another dataset's samples with the same key (the first such
+/// sample). Throws Error: invalid_argument, for a field that the other dataset lacks or that both have, for a sample
+/// without a partner, and if no sample has a partner.
 Dataset joined(const Dataset& dataset, const Dataset& other, const JoinOptions& options = {});
 
 }  // namespace penstock

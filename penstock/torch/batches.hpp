@@ -12,8 +12,8 @@
 
 namespace penstock::torch {
 
-/// Calls take(TensorBatch) with the loader's next batch, which counts as delivered once take() returns; false at the
-/// end of the epoch. The wait is marked for PyTorch's profiler. Throws what Loader::next() and take() throw.
+/// Calls take(TensorBatch) with the loader's next batch, which counts as delivered once take() returns. Returns false
+/// at the end of the epoch. Marks the wait for PyTorch's profiler. Throws the errors of Loader::next() and take().
 template <typename Take>
 bool take_next(Loader& loader, const Take& take) {
   std::optional<ProfilerMark> wait(std::in_place);
@@ -24,15 +24,16 @@ bool take_next(Loader& loader, const Take& take) {
   return loader.next({}, hand_over).has_value();
 }
 
-/// The loader's next batch as tensors; nothing at the end of the epoch. Throws what Loader::next() throws.
+/// The loader's next batch as tensors; nothing at the end of the epoch. Throws the errors of Loader::next().
 inline std::optional<TensorBatch> next(Loader& loader) {
   std::optional<TensorBatch> taken;
   take_next(loader, [&](TensorBatch batch) { taken.emplace(std::move(batch)); });
   return taken;
 }
 
-/// One epoch of a loader as a range of TensorBatch, with the rules of a `for` over the loader itself: leaving it early
-/// discards what was fetched ahead, and the next begin() is the next epoch. Refers to the loader.
+/// One epoch of a loader as a range of TensorBatch, with the rules of a `for` over the loader: leaving it early
+/// discards the batches fetched ahead, and the next begin() starts the next epoch. Refers to the loader, which must
+/// outlive it.
 class Batches {
  public:
   explicit Batches(Loader& loader) : loader_(&loader) {}
@@ -73,6 +74,6 @@ class Batches {
 inline Batches batches(Loader& loader) {
   return Batches(loader);
 }
-Batches batches(Loader&&) = delete;  // would end before the loop's first batch
+Batches batches(Loader&&) = delete;  // the loader would end before the loop's first batch
 
 }  // namespace penstock::torch

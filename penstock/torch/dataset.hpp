@@ -24,18 +24,19 @@
 
 namespace penstock::torch {
 
-/// What Dataset and ExampleDataset have in common: Self turns a TensorBatch into what its torch loader gives.
+/// The common part of Dataset and ExampleDataset. Self::give() turns a TensorBatch into the batch type of torch's
+/// loader.
 ///
 ///   auto batches = ::torch::data::make_data_loader(dataset, dataset.options());  // a std::unique_ptr
 ///   for (auto& batch : *batches) ...                                             // one epoch; the next `for`: the
 ///   next
 ///
-/// Copies share one loader and its position, so the copy that a program keeps can save where the one inside torch's
-/// data loader stands. That one keeps its last batch until it has the next:
-/// LoaderOptions::memory_options.reserved_batches must be 2 (the default) or more.
+/// Copies share one loader and its position. torch's data loader holds a copy, so the program's own copy can save the
+/// position. torch's loader keeps its last batch until it has the next: LoaderOptions::memory_options.reserved_batches
+/// must be 2 (the default) or more.
 ///
-/// Leave torch's workers at 0: penstock has threads of its own, and reads and decodes ahead. With workers every call is
-/// safe, but errors come as torch's WorkerException, several workers may swap batches, and each of max_jobs batches
+/// Leave torch's workers at 0: penstock has its own threads, and reads and decodes ahead. With workers, every call is
+/// safe, but errors arrive as torch's WorkerException, several workers may swap batches, and each of max_jobs batches
 /// counts as held.
 template <typename Self, typename Given>
 class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given, std::size_t> {
@@ -45,8 +46,8 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
   using typename Base::BatchType;  // an optional<Given>: torch's own before PyTorch 2.1, std's since
   using OptionalSize = decltype(std::declval<const Base&>().size());
 
-  /// The epoch's next batch; nothing at its end, until reset(). Throws what Loader::next() throws; Error:
-  /// invalid_argument, unless `batch_size` is the loader's own, as options() says it.
+  /// The epoch's next batch; nothing at its end, until reset(). Throws the errors of Loader::next(), and Error:
+  /// invalid_argument, unless `batch_size` is the loader's own, as in options().
   BatchType get_batch(std::size_t batch_size) override {
     const std::scoped_lock lock(shared_->mutex);
     require(batch_size);
@@ -58,8 +59,8 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
     return given;
   }
 
-  /// Called by begin() of torch's data loader: the next batch is the first of the next epoch, or, after load(), the one
-  /// after the last delivered when the state was saved.
+  /// Called by begin() of torch's data loader. The next batch is then the first of the next epoch or, after load(), the
+  /// one after the last batch delivered before the save.
   void reset() override {
     const std::scoped_lock lock(shared_->mutex);
     if (!shared_->untouched) shared_->loader->begin_epoch();
@@ -67,20 +68,20 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
     shared_->ended = false;
   }
 
-  /// Samples that an epoch delivers, by all ranks together.
+  /// Number of samples in an epoch, over all ranks.
   OptionalSize size() const override {
     const std::scoped_lock lock(shared_->mutex);
     return static_cast<std::size_t>(shared_->loader->state().samples);
   }
 
-  /// The loader's position (Loader::state()) under the key "penstock": torch::save(dataset, path).
+  /// Saves the loader's position (Loader::state()) under the key "penstock": torch::save(dataset, path).
   void save(::torch::serialize::OutputArchive& archive) const override {
     const std::scoped_lock lock(shared_->mutex);
     archive.write("penstock", c10::IValue(shared_->loader->state().to_json()));
   }
-  /// Goes on with the first batch that was not delivered before save(): torch::load(dataset, path). Throws Error:
-  /// invalid_argument, when the archive holds no position, or one in other data or another order of them. Warns as
-  /// Loader::restore() returns.
+  /// Resumes with the first batch that was not delivered before save(): torch::load(dataset, path). Throws Error:
+  /// invalid_argument, if the archive contains no position, or a position in other data or in another order of them.
+  /// Prints the remarks of Loader::restore() as a warning.
   void load(::torch::serialize::InputArchive& archive) override {
     c10::IValue state;
     if (!archive.try_read("penstock", state) || !state.isString())
@@ -91,11 +92,11 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
     shared_->untouched = shared_->ended = false;
   }
 
-  /// What make_data_loader must be given: the loader's batch size, and no workers of torch's own.
+  /// The options for make_data_loader: the loader's batch size, and no workers of torch's own.
   ::torch::data::DataLoaderOptions options() const {
     return ::torch::data::DataLoaderOptions(shared_->loader->options().batch_size).workers(0);
   }
-  /// For stats(), state() and the rest; not to be called while another thread is in get_batch().
+  /// For stats(), state() and other functions. Must not be called while another thread is in get_batch().
   const std::shared_ptr<Loader>& loader() const { return shared_->loader; }
 
  protected:
@@ -106,10 +107,10 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
 
  private:
   struct Shared {
-    std::mutex mutex;  // guards the rest, as torch's workers may call from several threads
+    std::mutex mutex;  // guards all other members, because torch's workers may call from several threads
     std::shared_ptr<Loader> loader;
-    bool untouched = false;  // nothing was taken since reset()
-    bool ended = false;      // the epoch that reset() began has come to its end
+    bool untouched = false;  // no batch was taken since reset()
+    bool ended = false;      // the epoch that reset() began has ended
   };
 
   void require(std::size_t batch_size) const {
@@ -127,7 +128,7 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
 class Dataset : public DatasetBase<Dataset, TensorBatch> {
  public:
   explicit Dataset(Loader loader) : Dataset(std::make_shared<Loader>(std::move(loader))) {}
-  /// Throws Error: invalid_argument, for no loader.
+  /// Throws Error: invalid_argument, if `loader` is null.
   explicit Dataset(std::shared_ptr<Loader> loader) : DatasetBase(std::move(loader)) {}
 
  private:
@@ -135,13 +136,12 @@ class Dataset : public DatasetBase<Dataset, TensorBatch> {
   static TensorBatch give(TensorBatch batch) { return batch; }
 };
 
-/// Batches of two fields as torch's own examples have them: the batch type is torch::data::Example<>, `data` and
-/// `target` each with all rows. An Example has no place for `__valid__`: where rows may pad or be marked bad, use
-/// Dataset.
+/// Batches of two fields, as in torch's own examples: the batch type is torch::data::Example<>, with all rows in `data`
+/// and `target`. An Example has no place for `__valid__`: use Dataset if rows may be padding or invalid.
 class ExampleDataset : public DatasetBase<ExampleDataset, ::torch::data::Example<>> {
  public:
-  /// Data and target are the outputs of these names. Throws Error: invalid_argument, for no loader, or a name that is
-  /// not one of its outputs.
+  /// Data and target are the outputs with these names. Throws Error: invalid_argument, if `loader` is null or lacks
+  /// such an output.
   ExampleDataset(std::shared_ptr<Loader> loader, std::string data, std::string target)
       : DatasetBase(std::move(loader)), data_(std::move(data)), target_(std::move(target)) {
     const std::vector<std::string> known = outputs();
@@ -152,7 +152,8 @@ class ExampleDataset : public DatasetBase<ExampleDataset, ::torch::data::Example
   }
   ExampleDataset(Loader loader, std::string data, std::string target)
       : ExampleDataset(std::make_shared<Loader>(std::move(loader)), std::move(data), std::move(target)) {}
-  /// Data is the loader's first output and target its second. Throws Error: invalid_argument, unless it has two.
+  /// Data is the loader's first output and target its second. Throws Error: invalid_argument, unless it has exactly
+  /// two.
   explicit ExampleDataset(std::shared_ptr<Loader> loader) : DatasetBase(std::move(loader)) {
     const std::vector<std::string> known = outputs();
     if (known.size() != 2) {

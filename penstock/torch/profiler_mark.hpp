@@ -5,10 +5,11 @@
 
 namespace penstock::torch {
 
-/// As torch/utils/data/dataloader.py names its waits; tools look for this beginning and this end.
+/// The name that torch/utils/data/dataloader.py gives its waits. Tools look for its beginning and its end.
 inline constexpr const char* kProfilerMark = "enumerate(DataLoader)#PenstockLoader.__next__";
 
-/// A range of that name in the profiler, in user scope, for as long as this lives; nearly free while no profiler runs.
+/// Opens a range with that name in the profiler, in user scope, for its lifetime. Costs almost nothing while no
+/// profiler runs.
 class ProfilerMark {
  public:
   ProfilerMark() {

@@ -20,7 +20,7 @@
 namespace penstock::torch {
 
 /// torch's name of an element type. Throws Error: unsupported, for uint16, uint32 and uint64 before PyTorch 2.3, which
-/// has no such tensors.
+/// lacks such tensors.
 inline at::ScalarType scalar_type(DType dtype) {
   switch (dtype) {
     case DType::u8:
@@ -61,8 +61,8 @@ inline at::ScalarType scalar_type(DType dtype) {
                            " (2.3 has): let the output's chain cast to a signed type");
 }
 
-/// The number of torch's current stream on a GPU. Throws Error: unsupported, before PyTorch 2.4 where that is not the
-/// default stream: its number is not told.
+/// The number of torch's current stream on a GPU. Throws Error: unsupported, before PyTorch 2.4, if that is not the
+/// default stream, because those versions do not expose the number.
 inline StreamHandle current_stream(int gpu) {
   const c10::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(gpu));
   const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
@@ -77,14 +77,14 @@ inline StreamHandle current_stream(int gpu) {
   return number(stream);
 }
 
-/// A tensor in `owner`'s memory, contiguous: on a GPU where `device` is one, else on the CPU. It and all its views keep
-/// `owner`; when the last of them dies, in whatever thread, `owner` is let go.
+/// A contiguous tensor in `owner`'s memory, on a GPU if `device` is one, otherwise on the CPU. The tensor and all its
+/// views keep `owner` alive; the last of them releases it, in whatever thread.
 inline at::Tensor tensor_of(const void* data, DType dtype, const Shape& shape, std::shared_ptr<const void> owner,
                             const std::optional<DeviceId>& device = std::nullopt) {
   const bool gpu = device && device->kind == DeviceId::Kind::cuda;
   const c10::Device place =
       gpu ? c10::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device->number)) : c10::Device(at::kCPU);
-  // from_blob has no form for memory that must not be written; what in-place operations change is gone with the batch.
+  // from_blob has no variant for read-only memory. In-place changes are lost with the batch.
   return at::for_blob(const_cast<void*>(data), shape)
       .deleter([owner = std::move(owner)](void*) {})
       .options(at::TensorOptions(scalar_type(dtype)).device(place))

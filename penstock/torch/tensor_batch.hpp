@@ -1,4 +1,4 @@
-// A batch as tensors by name, which both adapters to libtorch give.
+// A batch as named tensors, for both adapters to libtorch.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,20 @@ struct TensorField {
   at::Tensor values;   ///< (rows, ...); ragged: (items of all rows, ...)
   at::Tensor offsets;  ///< ragged: int64 (rows + 1,), positions in `values`; else undefined
   at::Tensor
-      shapes;  ///< of rows with sizes of their own: int64 (rows, dimensions); `values` are elements; else undefined
+      /// For rows with sizes of their own: int64 (rows, dimensions), and `values` contains elements; else undefined.
+      shapes;
 };
 
-/// The outputs of one batch as tensors, in the slab's own memory: nothing is copied but offsets, `__valid__` and
-/// outputs of at most 256 bytes a row, such as labels, which a program may keep as long as it likes. The slab goes back
-/// to its pool when this, its copies and every other tensor taken from it (with their views) are gone; until then its
-/// memory stays as it is, also after the loader. On a GPU, torch's current stream finds the values there; another
-/// stream that uses them must be named by record_stream(). Offsets and `__valid__` are always on the CPU. Labels are
-/// int64, fields otherwise of the dtype that their chain says.
+/// The outputs of one batch as tensors, in the slab's own memory. Copied are only offsets, `__valid__`, and outputs of
+/// at most 256 bytes per row, such as labels; a program may keep these as long as it likes.
+///
+/// The slab returns to its pool when this object, its copies, and every other tensor taken from it (with their views)
+/// are gone. Until then its memory does not change, even after the loader has ended. On a GPU, torch's current stream
+/// waits for the values; another stream that uses them must be declared with record_stream(). Offsets and `__valid__`
+/// are always on the CPU. Labels are int64; other fields have the dtype of their chain.
 class TensorBatch {
  public:
-  /// Throws Error: unsupported, for a field of a dtype that this PyTorch does not have.
+  /// Throws Error: unsupported, for a field of a dtype that this PyTorch lacks.
   explicit TensorBatch(Batch batch) : batch_(std::move(batch)) {
     const std::optional<DeviceId> device = batch_.device();
     if (device && device->kind == DeviceId::Kind::cuda) {
@@ -51,19 +53,19 @@ class TensorBatch {
     valid_ = vector(batch_.valid(), DType::boolean);
   }
 
-  /// The values of an output, or `__valid__`. Throws Error: invalid_argument, when there is none of that name.
+  /// The values of an output, or `__valid__`. Throws Error: invalid_argument, if there is no output with that name.
   const at::Tensor& operator[](std::string_view name) const {
     return name == "__valid__" ? valid_ : field(name).values;
   }
-  /// Where a ragged output's rows begin and end: row i is values[offsets[i]:offsets[i + 1]]. Throws Error:
-  /// invalid_argument, when there is no ragged output of that name.
+  /// The limits of a ragged output's rows: row i is values[offsets[i]:offsets[i + 1]]. Throws Error: invalid_argument,
+  /// if there is no ragged output with that name.
   const at::Tensor& offsets(std::string_view name) const {
     const TensorField& found = field(name);
     if (!found.offsets.defined())
       throw Error::invalid_argument("the rows of output '" + std::string(name) + "' are all of one shape: no offsets");
     return found.offsets;
   }
-  /// One row of an output, a view. Throws Error: invalid_argument, for a name or row that is not there.
+  /// A view of one row of an output. Throws Error: invalid_argument, if there is no such name or row.
   at::Tensor row(std::string_view name, std::uint32_t row) const {
     const TensorField& found = field(name);
     if (row >= size()) throw Error::invalid_argument("row " + std::to_string(row) + " of " + std::to_string(size()));
@@ -76,25 +78,26 @@ class TensorBatch {
     const auto sizes = shapes.subspan(row * dimensions, dimensions);
     return items.view(at::IntArrayRef(sizes.data(), sizes.size()));
   }
-  /// All rows of an output, views: of a ragged one what torch::nested::nested_tensor() and pad_sequence() take. Throws
-  /// as row().
+  /// Views of all rows of an output. For a ragged one, torch::nested::nested_tensor() and pad_sequence() accept them.
+  /// Throws like row().
   std::vector<at::Tensor> rows(std::string_view name) const {
     std::vector<at::Tensor> all;
     for (std::uint32_t i = 0; i < size(); ++i) all.push_back(row(name, i));
     return all;
   }
 
-  /// As Tensor::record_stream() of PyTorch, which does not know this memory: `stream` is its number (cuda_stream).
+  /// Replaces PyTorch's Tensor::record_stream(), which does not know this memory. `stream` is the stream's number
+  /// (cuda_stream).
   void record_stream(StreamHandle stream) const { batch_.record_stream(stream); }
 
   std::span<const TensorField> fields() const { return fields_; }  ///< in the order of the loader's options
-  /// bool (rows,): false for rows that pad and for rows marked bad.
+  /// bool (rows,): false for padding and for invalid rows.
   const at::Tensor& valid() const { return valid_; }
   std::span<const std::string_view> keys() const { return batch_.keys(); }
   std::span<const std::uint64_t> samples() const { return batch_.samples(); }  ///< sample number of each row
   std::uint32_t size() const { return batch_.size(); }                         ///< rows
   std::uint64_t epoch() const { return batch_.epoch(); }
-  std::uint64_t number() const { return batch_.number(); }  ///< as Batch counts
+  std::uint64_t number() const { return batch_.number(); }  ///< see Batch::number()
 
  private:
   static constexpr std::uint64_t kCopiedRowBytes = 256;
@@ -103,7 +106,7 @@ class TensorBatch {
     for (const TensorField& field : fields_) {
       if (field.name == name) return field;
     }
-    static_cast<void>(batch_[name]);  // throws, with the names that there are
+    static_cast<void>(batch_[name]);  // throws, with the names of all outputs
     return fields_.front();
   }
   template <typename Element>
