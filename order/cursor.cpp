@@ -69,7 +69,7 @@ std::string by_text(const std::string& by) {
   return by.empty() ? "lengths of the program's own" : "by_length(" + double_quoted(by) + ")";
 }
 
-// The windows among the transforms, "clip = window(...)", and what is left without them.
+// The windows in a text of transforms, "clip = window(...)", and the text without them.
 struct ToldWindows {
   std::string windows, rest;
 };
@@ -103,7 +103,7 @@ std::string windows_text(const std::string& windows) {
   return windows.empty() ? "no windows" : windows;
 }
 
-// Which samples have a row follows from windows of edge="drop".
+// Windows with edge="drop" decide which samples have a row, and so the order.
 void require_rows_of(const LoaderState& state, std::string_view transforms, bool same_rows) {
   if (same_rows) return;
   const std::string saved = windows_among(state.transforms).windows, own = windows_among(transforms).windows;
@@ -184,7 +184,7 @@ void Cursor::require_same_buckets(const LoaderState& state) const {
     refuse("pool=" + std::to_string(state.buckets->window), "pool=" + std::to_string(options_.bucketed->window()));
 }
 
-// In the middle of an epoch its batches stay those that it was composed of.
+// In the middle of an epoch, its batches stay those that were composed when it began.
 void Cursor::go_on(const LoaderState& state, Position& position) const {
   PlanOptions then = options_;
   then.world = state.world;
@@ -211,7 +211,7 @@ void Cursor::go_on(const LoaderState& state, Position& position) const {
                                     told_of(saved) + ", this loader is one of " + told_of(own) +
                                     ": to go on with them, batch_size times the ranks and budget times the "
                                     "ranks must be the same");
-    return;  // the same batches, divided otherwise
+    return;  // the same batches, divided among other ranks
   }
   position.start = reached;
   position.batch = 0;
@@ -252,7 +252,7 @@ void Cursor::note_differences(const LoaderState& state, std::string_view transfo
   }
 }
 
-// Of other weights or sources: what was under way ends, and each source that is still there goes on where it was.
+// For other weights or sources: the epoch in progress ends, and each source that still exists resumes where it was.
 void Cursor::carry(const LoaderState& state, Restored& restored) const {
   if ((state.buckets || options_.bucketed != nullptr) && state.start + state.batch > 0)
     throw Error::invalid_argument(

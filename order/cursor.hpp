@@ -1,4 +1,4 @@
-// Tracks the consumer's position: which batch it gets next, in which epoch.
+// Tracks the consumer's position: the epoch and the batch that it gets next.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-/// Where a state goes on, and what its owner should know of it: sentences whose subject is the state.
+/// The position that a state resumes at, and remarks for the user: sentences whose subject is the state.
 struct Restored {
   Position position;
   std::vector<std::string> notes = {};
@@ -21,30 +21,31 @@ struct Restored {
 
 class Cursor {
  public:
-  /// `subset` is the fingerprint of the epoch's list of samples. `block_of_version_1` is the block shuffle that a state
-  /// of version 1 means where that says nothing; 0: a full shuffle.
+  /// `subset` is the fingerprint of the epoch's list of samples. `block_of_version_1` is the block shuffle implied by a
+  /// state of version 1 that does not contain any; 0: a full shuffle.
   Cursor(const PlanOptions& plan, std::optional<std::uint64_t> subset, std::uint64_t block_of_version_1);
 
   void go_to(const Position& position);
   bool at_end() const { return !plan_.has(position_.batch); }
   void advance() { ++position_.batch; }           ///< past a batch, delivered or not
-  void delivered() { saved_ = position_.batch; }  ///< the consumer has the batches before the position
+  void delivered() { saved_ = position_.batch; }  ///< the consumer has received the batches before the position
   void next_epoch() { go_to(position_.first_of(position_.epoch + 1)); }
 
   const Position& position() const { return position_; }
-  std::uint64_t reached() const { return plan_.position_after(position_.batch); }  ///< what all ranks have, lies before
-  /// With a budget, of the epoch that the position is in: another has other batches.
+  /// all ranks have received the positions before this one
+  std::uint64_t reached() const { return plan_.position_after(position_.batch); }
+  /// With a budget, the number for the position's epoch, because other epochs have other batches.
   std::uint64_t batches_per_epoch() const;
 
-  /// The first batch after the last delivered one, in a form that outlives this process, and back. Throws Error:
-  /// invalid_argument, naming the difference, when the state belongs to another dataset or to another order of its
+  /// Saves the first batch after the last delivered one in a form that outlives this process, and restores it. Throws
+  /// Error: invalid_argument, naming the difference, if the state belongs to another dataset or to another order of its
   /// samples.
   LoaderState save(std::uint64_t fingerprint, std::string transforms) const;
   Restored load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const;
 
  private:
   SavedOrder order() const;      // of the loader's own options
-  SavedMixture mixture() const;  // and where its sources are
+  SavedMixture mixture() const;  // including the positions of its sources
   void carry(const LoaderState& state, Restored& restored) const;
   SavedBuckets buckets() const;
   void require_same_buckets(const LoaderState& state) const;
@@ -55,8 +56,9 @@ class Cursor {
   const std::optional<std::uint64_t> subset_;
   const std::uint64_t block_of_version_1_;
   Position position_;
-  std::uint64_t saved_ =
-      0;  // batch of a state: before the position's where batches have failed since the last delivery
+  // Batch number of a saved state. If batches have failed since the last delivery, the number is smaller than the
+  // position's batch.
+  std::uint64_t saved_ = 0;
   Plan plan_;
 };
 

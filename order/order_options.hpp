@@ -1,4 +1,4 @@
-// The options of a loader that the order of its samples depends on.
+// The options of a loader that determine the order of its samples.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace penstock {
 class Mixture;
 struct Windows;
 
-/// The part of LoaderOptions (penstock/options.hpp) that the order depends on. `world`, `last`, `draws` and `buckets`
-/// are `world_size`, `last_batch`, `sampler` and `batching` there.
+/// The part of LoaderOptions (penstock/options.hpp) that determines the order. `world`, `last`, `draws` and `buckets`
+/// are called `world_size`, `last_batch`, `sampler` and `batching` there.
 struct OrderOptions {
   bool shuffle = false;
   std::uint64_t seed = 0;

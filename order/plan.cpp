@@ -73,7 +73,7 @@ void Plan::bucket() {
                                                                        make_lister));
 }
 
-// With a budget: where what last=drop leaves out begins.
+// With a budget: the first position that last=drop leaves out.
 std::uint64_t Plan::ends() const {
   return options_.samples - (options_.last == Last::drop ? options_.samples % bucketed_->limits().world : 0);
 }
@@ -119,7 +119,8 @@ void Plan::batch(std::uint64_t b, std::vector<Row>& rows) const {
     rows.push_back(row_at((position - options_.samples) % options_.samples, false));
 }
 
-// Each rank has as many; where ranks go on that the batch was not composed for, its first rows are repeated for it.
+// Each rank gets equally many rows. A batch that was composed for other ranks may not divide evenly; then its first
+// rows are repeated as padding.
 void Plan::rows_of(const ComposedEpoch::GlobalBatch& batch, std::vector<Row>& rows) const {
   const std::uint64_t size = batch.end - batch.first;
   const std::uint64_t of_rank = (size + options_.world - 1) / options_.world;
@@ -164,7 +165,7 @@ Row Plan::row_at(std::uint64_t position, bool valid) const {
   return {row.sample, position, valid, row.occurrence};
 }
 
-// Positions [first, end), which are samples of their own.
+// Adds the rows of positions [first, end), none of which is a repeat.
 void Plan::add_rows(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows) const {
   if (bucketed_ != nullptr || mixed_ != nullptr) {
     for (std::uint64_t position = first; position < end; ++position) rows.push_back(row_at(position, true));

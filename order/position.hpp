@@ -1,4 +1,4 @@
-// Tells where a run of batches begins: seed, epoch, the order and the batch in it.
+// The beginning of a run of batches: seed, epoch, order and batch.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace penstock {
 
-/// Where a run of batches begins.
+/// The beginning of a run of batches.
 struct Position {
   std::uint64_t seed = 0;
-  std::uint64_t shuffle_block = 0;  ///< as PlanOptions has it; these two a restored state may set
+  std::uint64_t shuffle_block = 0;  ///< as in PlanOptions; a restored state may set these two
   std::uint64_t epoch = 0;
   std::uint64_t start = 0;  ///< position of batch 0 in the epoch's permutation
   std::uint64_t batch = 0;
-  std::shared_ptr<const Carried> carried = {};  ///< of a mixture, as PlanOptions has it
-  BatchLimits composed = {};                    ///< likewise, where a restored state sets it for its epoch
+  std::shared_ptr<const Carried> carried = {};  ///< of a mixture, as in PlanOptions
+  BatchLimits composed = {};                    ///< the same, set by a restored state for its epoch only
 
-  /// Where another epoch begins, in the same order.
+  /// The beginning of another epoch, in the same order.
   Position first_of(std::uint64_t other) const {
     return {.seed = seed,
             .shuffle_block = shuffle_block,
@@ -33,7 +33,7 @@ struct Position {
   static bool same(const Carried* one, const Carried* other) {
     return one == other || (one != nullptr && other != nullptr && *one == *other);
   }
-  /// The plan of its epoch, where `options` says all else.
+  /// The plan of the position's epoch; `options` contains everything else.
   Plan plan(PlanOptions options) const {
     options.seed = seed;
     options.shuffle_block = shuffle_block;

@@ -23,7 +23,7 @@ namespace penstock {
 namespace {
 
 bool always_served(const Dataset& dataset, const Output& output, Missing missing) {
-  if (output.window != 0) return true;  // by other samples than the row's, of which its table knows
+  if (output.window != 0) return true;  // served by other samples than the row's own; the window's table knows which
   if (missing == Missing::empty && output.may_be_missing) return true;
   return std::any_of(output.sources.begin(), output.sources.end(),
                      [&](std::uint32_t field) { return dataset.complete(field); });
@@ -48,14 +48,14 @@ bool is_all_in_order(const std::vector<std::uint64_t>& list, std::uint64_t sampl
   return true;
 }
 
-// Empty where no sample stands twice.
+// Empty if no sample is repeated.
 std::vector<std::uint32_t> occurrences_in(const std::vector<std::uint64_t>& list, std::uint64_t samples) {
   std::vector<bool> met(samples, false);
   std::size_t first_again = 0;
   while (first_again < list.size() && !met[list[first_again]]) met[list[first_again++]] = true;
   if (first_again == list.size()) return {};
   std::vector<std::uint32_t> occurrences(list.size(), 0);
-  std::unordered_map<std::uint64_t, std::uint32_t> repeats;  // of samples that were met before
+  std::unordered_map<std::uint64_t, std::uint32_t> repeats;  // counts of samples that came before
   for (std::size_t i = first_again; i < list.size(); ++i) {
     if (met[list[i]]) occurrences[i] = ++repeats[list[i]];
     met[list[i]] = true;
@@ -72,9 +72,9 @@ Selection selection_of(std::vector<std::uint64_t> list, std::uint64_t samples) {
   return selection;
 }
 
-// What filtered blocks hold of some samples' values, and how much must be undone for them.
+// Average bytes per sample of compressed blocks: used by the sample, and decompressed for it.
 struct BlockUse {
-  double used = 0, undone = 0;  // bytes of a sample
+  double used = 0, undone = 0;  // bytes per sample
 };
 
 BlockUse block_use(const Dataset& dataset, const Program& program, const Selection& selection) {
@@ -100,13 +100,13 @@ BlockUse block_use(const Dataset& dataset, const Program& program, const Selecti
   return use;
 }
 
-// Named by its extension alone, as a field of photographs is: "png", not "seg.png".
+// Whether the name is only an extension, as for a field of photographs: "png", not "seg.png".
 bool holds_photographs(const FieldSchema& schema) {
   const Encoding* encoding = encoding_with_extension(schema.name);
   return encoding != nullptr && encoding->kind == ValueKind::image && !encoding->codec.empty();
 }
 
-// Images of several kinds in one dataset, each sample being one of them.
+// Explains the case that a dataset has images of several kinds, and each sample has one of them.
 std::string other_image(const Dataset& dataset, const Output& lacking, std::uint64_t sample) {
   const auto fields = dataset.fields();
   std::string names;
@@ -118,7 +118,8 @@ std::string other_image(const Dataset& dataset, const Output& lacking, std::uint
   for (std::uint32_t other = 0; other < fields.size(); ++other) {
     if (!holds_photographs(fields[other]) || !dataset.locate(sample, other, pieces)) continue;
     for (std::uint64_t i = 0; i < dataset.size(); ++i) {
-      if (dataset.locate(i, other, pieces) && serving_field(dataset, lacking, i, pieces)) return {};  // one is a mask
+      // then one of them is a mask, not an alternative
+      if (dataset.locate(i, other, pieces) && serving_field(dataset, lacking, i, pieces)) return {};
     }
     return "; it has \"" + fields[other].name + "\", and field(\"" + names + fields[other].name + "\") reads either";
   }
@@ -132,7 +133,7 @@ std::string why_sample_lacks(const Dataset& dataset, const Output& lacking, std:
   return why;
 }
 
-// Of outputs that no sample has all fields for: which samples have the fields of each.
+// For outputs whose fields no sample has together: a sample that has the fields of each.
 std::string whose_fields(const Dataset& dataset, const std::vector<const Output*>& outputs) {
   constexpr std::size_t kNamed = 4;
   std::string text;
@@ -161,7 +162,7 @@ Selection::Range Selection::like(std::uint64_t number) const {
 }
 
 std::optional<std::uint64_t> Selection::fingerprint() const {
-  if (included.empty() || mixed != nullptr) return std::nullopt;  // of a mixture each source has its own
+  if (included.empty() || mixed != nullptr) return std::nullopt;  // in a mixture each source has its own
   std::uint64_t hash = kFnvOffset;
   for (const std::uint64_t sample : included) hash = mix64(hash ^ sample) + kFnvOffset;
   return hash;
@@ -169,7 +170,7 @@ std::optional<std::uint64_t> Selection::fingerprint() const {
 
 namespace {
 
-// Whose field is named once, for a source, not for the first of its samples that is met.
+// Reports a missing field once, for the source, instead of for the first affected sample.
 void require_fields(const Dataset& dataset, const Mixture& mixture, const Program& program, Missing missing) {
   for (const Output& output : program.outputs()) {
     if (missing == Missing::empty && output.may_be_missing) continue;
@@ -188,7 +189,7 @@ void require_fields(const Dataset& dataset, const Mixture& mixture, const Progra
   }
 }
 
-// The first of the loader's windows that has no row for the sample; null where all have.
+// The first window of the loader that has no row for the sample; null if all have one.
 const WindowTable* window_without(const OrderOptions& options, std::uint64_t sample) {
   if (options.windows == nullptr) return nullptr;
   for (const auto& table : options.windows->tables) {
@@ -201,7 +202,7 @@ bool have_rows_for_all(const Windows& windows) {
   return std::ranges::all_of(windows.tables, [](const auto& table) { return table->serves_all(); });
 }
 
-// Of a table none of whose rows can be made.
+// For a table in which no sample has a row.
 std::string why_no_window(const WindowTable& table) {
   const auto [first, last] = std::ranges::minmax_element(table.spec().offsets);
   if (table.longest() == 0) return "no sample has the fields of a window's steps";
@@ -272,7 +273,7 @@ std::shared_ptr<const DrawOrder> draws_among(const Dataset& dataset, const Selec
   }
 }
 
-// Of the samples in the list, each of which must have a length, and fit.
+// Each sample in the list must have a length, and fit the budget.
 std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, const OrderOptions& options,
                                                     const Selection& selection) {
   const LengthBuckets& buckets = *options.buckets;
@@ -347,7 +348,7 @@ std::string cost_of_shuffle(const Dataset& dataset, const Program& program, cons
   try {
     use = block_use(dataset, program, selection);
   } catch (const Error&) {
-    return {};  // whoever delivers the sample meets it again
+    return {};  // delivering the sample will report the error
   }
   if (use.used <= 0) return {};
   const double all = use.used * static_cast<double>(selection.samples);

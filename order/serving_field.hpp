@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// The field that serves an output of a sample: the first of its sources that the sample has; nothing when it has none.
+/// The field that serves an output of a sample: the first of its sources that the sample has; nothing if it has none.
 std::optional<std::uint32_t> serving_field(const Dataset& dataset, const Output& output, std::uint64_t sample,
                                            std::vector<Piece>& pieces);
 

@@ -19,10 +19,12 @@ std::size_t size_of(DType dtype);
 std::string_view name(DType dtype);
 std::optional<DType> dtype_named(std::string_view name);
 
-using Shape = std::vector<std::int64_t>;  ///< outermost dimension first
+/// The size of each dimension, outermost first.
+using Shape = std::vector<std::int64_t>;
 
+/// Number of elements of a tensor with that shape.
 std::uint64_t element_count(
-    const Shape& shape);  ///< 1 for a scalar; throws Error: shape, on a negative or overflowing product
+    const Shape& shape);  ///< 1 for a scalar; throws Error: shape, for a negative or overflowing product
 std::string to_string(const Shape& shape);  ///< "(3, 224, 224)"
 
 /// How the type of a field differs between the files of one dataset. field_types.hpp has the rules.

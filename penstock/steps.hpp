@@ -193,9 +193,8 @@ struct WindowOptions {
   /// samples of the dataset are one group.
   std::string group = {};
   std::string edge = "pad";  ///< or "drop"
-  std::string order_by =
-      /// A field that contains a number, "json:frame", which orders the samples of a group. Empty: the dataset's order.
-      {};
+  /// A field that contains a number, "json:frame", which orders the samples of a group. Empty: the dataset's order.
+  std::string order_by = {};
   /// A field that contains a number. The step of an offset is then the last one whose number is at most the sample's
   /// own plus the offset.
   std::string at = {};

@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint64_t kBatchesStream = 0x62617463686573;  // "batches"
 constexpr std::uint64_t kRowsStream = 0x726f7773'00000000;  // "rows"
 constexpr std::size_t kComposedEpochs = 4, kComposedWindows = 2;
-constexpr std::uint64_t kComposedAtOnce = 64;  // windows, of a seek
+// Number of windows that a seek composes at once.
+constexpr std::uint64_t kComposedAtOnce = 64;
 
 }  // namespace
 
@@ -34,7 +35,9 @@ std::uint64_t ComposedEpoch::unit() const {
   return what_.limits.budget != 0 ? what_.limits.world : what_.limits.rows();
 }
 
-// The numbers of the first `count` rows, the longest first.
+// The numbers of the first `count` rows, the longest first. Equal lengths keep the order of their positions, as
+// docs/order.md requires: both sorts are stable. Ranks below 2^32 fit into the upper half of a number and are sorted in
+// linear time.
 std::vector<std::uint64_t> ComposedEpoch::sorted(const std::vector<Row>& rows, std::uint64_t count) const {
   std::vector<std::uint64_t> order(count);
   if (lengths_->wide()) {
@@ -48,7 +51,7 @@ std::vector<std::uint64_t> ComposedEpoch::sorted(const std::vector<Row>& rows, s
   return order;
 }
 
-// Where batches begin in the sorted rows.
+// The first row of each batch in the sorted rows. A length of 0 gives an infinite quotient, so batch_size applies.
 std::vector<std::uint64_t> ComposedEpoch::cut(const std::vector<Row>& rows,
                                               const std::vector<std::uint64_t>& order) const {
   const BatchLimits& limits = what_.limits;
@@ -70,6 +73,8 @@ ComposedEpoch::Window ComposedEpoch::composed(std::uint64_t number, const ListRo
   const std::uint64_t first = number * window_, end = std::min(what_.samples, first + window_);
   std::vector<Row> listed;
   list(first, end, listed);
+  // Only the last window can have a remainder, because window_ is a multiple of the rows of a global batch. Its rows
+  // stay at the end, in their order.
   const std::uint64_t whole = listed.size() / unit() * unit();
   const std::vector<std::uint64_t> order = sorted(listed, whole);
   const std::vector<std::uint64_t> begins = cut(listed, order);
@@ -120,6 +125,7 @@ std::shared_ptr<const ComposedEpoch::Window> ComposedEpoch::window(std::uint64_t
   auto window = std::make_shared<const Window>(composed(number, list_));
   const std::scoped_lock lock(mutex_);
   keep(window);
+  // begins_ grows in the order of windows, so a window composed out of order adds nothing.
   if (number == begun_) {
     begins_.insert(begins_.end(), window->batch_begins.begin(), window->batch_begins.end());
     ++begun_;
@@ -132,10 +138,11 @@ bool ComposedEpoch::reaches(std::uint64_t number) {
   return number < begins_.size() || begun_ == windows();
 }
 
-// Notes where batches begin, and keeps no rows.
+// Records where batches begin, but keeps no rows.
 void ComposedEpoch::compose_next(std::uint64_t windows) {
   const std::scoped_lock composing(composing_);
-  const std::uint64_t first = begun_;  // changes with composing_ held alone
+  // Cannot change here: begun_ changes only while composing_ is held.
+  const std::uint64_t first = begun_;
   std::vector<std::vector<std::uint64_t>> begins(std::min(windows, this->windows() - first));
   parallel_for(begins.size(), 0,
                [&](std::uint64_t i) { begins[i] = composed(first + i, make_lister_()).batch_begins; });
@@ -145,7 +152,7 @@ void ComposedEpoch::compose_next(std::uint64_t windows) {
 }
 
 std::optional<ComposedEpoch::GlobalBatch> ComposedEpoch::batch(std::uint64_t number) {
-  // The next one or two windows are those that are about to be delivered: their rows are kept.
+  // The next one or two windows are about to be delivered, so their rows are kept.
   for (int next = 0; next < 2 && !reaches(number); ++next) {
     std::uint64_t begun = 0;
     {

@@ -1,4 +1,4 @@
-// The order of an epoch whose batches are of samples of like lengths: windows of another order, sorted and cut.
+// The order of an epoch whose batches have samples of similar lengths: windows of another order, sorted and cut.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-/// What one epoch's batches are composed of, beside the lengths.
+/// The inputs for composing one epoch's batches, besides the lengths.
 struct EpochToCompose {
   std::uint64_t samples = 0;
   bool shuffle = false;
@@ -28,11 +28,13 @@ struct EpochToCompose {
   bool same(const EpochToCompose& other) const;
 };
 
-/// One epoch. A *place* is a position of the order that is made here; window w has the same positions and places,
-/// [w * window, (w + 1) * window), each in an order of its own. Any number of threads may use it at once.
+/// One epoch. A *place* is a position in the order that this class makes. Window w has the same positions and places,
+/// [w * window, (w + 1) * window), in two different orders. Any number of threads may use it at once.
+///
+/// Invariant: a batch never crosses the border of a window, so any window can be composed without the others.
 class ComposedEpoch {
  public:
-  /// Replaces the rows by those of positions [first, end) of the order that windows are taken of. Used by one thread.
+  /// Replaces `rows` by those of positions [first, end) of the underlying order. Used by one thread.
   using ListRows = std::function<void(std::uint64_t first, std::uint64_t end, std::vector<Row>& rows)>;
   struct Window {
     std::uint64_t number = 0;
@@ -43,20 +45,21 @@ class ComposedEpoch {
     std::uint64_t first, end;  ///< places
   };
 
-  /// `make_lister`: for each thread that composes one of its own.
+  /// `make_lister` makes a lister for each thread that composes.
   ComposedEpoch(std::shared_ptr<const LengthTable> lengths, std::uint64_t window, const EpochToCompose& what,
                 std::function<ListRows()> make_lister);
 
   const EpochToCompose& what() const { return what_; }
   std::uint64_t window_size() const { return window_; }
   std::shared_ptr<const Window> window(std::uint64_t number);
-  /// Nothing behind the last one. Composes all windows up to its own, where that was not done before.
+  /// The batch, or nothing after the last one. Composes all windows up to the batch's, unless that was done before.
   std::optional<GlobalBatch> batch(std::uint64_t number);
   std::uint64_t batches();  ///< of all windows
 
  private:
   std::uint64_t windows() const { return (what_.samples + window_ - 1) / window_; }
-  std::uint64_t unit() const;  // rows of a window that are not divisible by it stay behind the others
+  // a remainder of a window's rows that is not a multiple of this stays at the window's end
+  std::uint64_t unit() const;
   Window composed(std::uint64_t number, const ListRows& list) const;
   std::vector<std::uint64_t> sorted(const std::vector<Row>& rows, std::uint64_t count) const;
   std::vector<std::uint64_t> cut(const std::vector<Row>& rows, const std::vector<std::uint64_t>& order) const;
@@ -68,18 +71,18 @@ class ComposedEpoch {
   const std::uint64_t window_;
   const EpochToCompose what_;
   const std::function<ListRows()> make_lister_;
-  std::mutex composing_;  // one at a time; guards list_
+  std::mutex composing_;  // held while a window is composed; guards list_
   ListRows list_;
-  std::mutex mutex_;                   // guards all below; held for moments alone
-  std::vector<std::uint64_t> begins_;  // of the batches of windows [0, begun_)
+  std::mutex mutex_;                   // guards everything below; held only briefly
+  std::vector<std::uint64_t> begins_;  // of the batches in windows [0, begun_)
   std::uint64_t begun_ = 0;
-  std::deque<std::shared_ptr<const Window>> kept_;  // those used last
+  std::deque<std::shared_ptr<const Window>> kept_;  // most recently used
 };
 
-/// Of one loader, for all its plans: they share what was composed.
+/// The batches of one loader, shared by all its plans, which reuse composed epochs.
 class BucketedOrder {
  public:
-  /// `lengths`: of each number of the loader's list of samples; each has one. `fingerprint`: of the dataset's.
+  /// `lengths`: one for each number in the loader's list of samples. Its fingerprint is that of the whole dataset.
   BucketedOrder(std::string by, std::shared_ptr<const LengthTable> lengths, std::uint64_t window, double budget);
 
   const std::string& by() const { return by_; }
@@ -95,10 +98,10 @@ class BucketedOrder {
   const std::uint64_t window_;
   const double budget_;
   mutable std::mutex mutex_;                                   // guards epochs_
-  mutable std::deque<std::shared_ptr<ComposedEpoch>> epochs_;  // those asked for last
+  mutable std::deque<std::shared_ptr<ComposedEpoch>> epochs_;  // most recently used
 };
 
-/// A plan's own view of an epoch; used by one thread at a time.
+/// One plan's view of an epoch. Used by one thread at a time.
 class BucketedEpoch {
  public:
   explicit BucketedEpoch(std::shared_ptr<ComposedEpoch> epoch) : epoch_(std::move(epoch)) {}

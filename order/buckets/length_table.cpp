@@ -14,7 +14,8 @@ constexpr std::uint64_t kLongestWhole = std::numeric_limits<std::uint32_t>::max(
 
 }  // namespace
 
-// A name for what the numbers are, not for where they come from: lengths of a dataset that was written anew are others.
+// The name of shared numbers is derived from the numbers, not from their origin. If a dataset is written again, its new
+// lengths therefore get another name.
 template <typename Rank>
 void LengthTable::share(std::uint64_t count, std::uint64_t largest, const Rank& rank) {
   std::uint64_t mark = kFnvOffset;
@@ -34,7 +35,8 @@ LengthTable::LengthTable(const LengthTable& of, std::span<const std::uint64_t> s
 }
 
 void LengthTable::set(std::uint64_t sample, double length) {
-  set_->set(sample, std::bit_cast<std::uint64_t>(length + 0.0) + 1);  // -0 becomes 0
+  // Adding 0 turns -0 into 0.
+  set_->set(sample, std::bit_cast<std::uint64_t>(length + 0.0) + 1);
 }
 
 double LengthTable::length_of(std::uint64_t rank) const {

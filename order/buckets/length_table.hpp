@@ -1,4 +1,4 @@
-// A length for each sample, by which batches are composed.
+// A length for each sample, for batches by length.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace penstock {
 
-/// Lengths are numbers of 0 or more. A sample may have none. 4 bytes for each sample where all lengths are whole and
-/// below 2^32 - 1, else 8; from 16 MiB on in a file that processes share which have the same lengths
-/// (shared_numbers()). Constant once it is finished, and not to be asked before.
+/// Lengths are numbers of 0 or more. A sample may have none. Uses 4 bytes per sample if all lengths are whole and below
+/// 2^32 - 1, else 8. From 16 MiB on, the table is in a file that processes with the same lengths share
+/// (shared_numbers()). Constant after finish(), and must not be read before.
 class LengthTable {
  public:
-  explicit LengthTable(std::uint64_t samples);  ///< none has a length yet
-  /// Of some numbers of another one, one behind the other.
+  explicit LengthTable(std::uint64_t samples);  ///< no sample has a length yet
+  /// Selects some samples of another table, one after the other.
   LengthTable(const LengthTable& of, std::span<const std::uint64_t> samples);
 
-  /// `length` is finite, and 0 or more. Several threads may set those of different samples.
+  /// `length` must be finite and 0 or more. Several threads may set those of different samples.
   void set(std::uint64_t sample, double length);
-  void finish();  ///< takes 4 bytes for each where that does, and shares them
+  void finish();  ///< uses 4 bytes per length if possible, and shares the table
 
   bool finished() const { return numbers_ != nullptr; }
   std::uint64_t size() const { return set_ != nullptr ? set_->size() : numbers_->size(); }
   bool has(std::uint64_t sample) const { return (*numbers_)[sample] != 0; }
   double operator[](std::uint64_t sample) const { return length_of((*numbers_)[sample]); }
-  /// Numbers that rise with the lengths. Those that are not wide() are below 2^32.
+  /// Numbers that have the same order as the lengths. If the table is not wide(), they are below 2^32.
   std::uint64_t rank(std::uint64_t sample) const { return (*numbers_)[sample]; }
   double length_of(std::uint64_t rank) const;
   bool wide() const { return numbers_->wide(); }
@@ -37,8 +37,8 @@ class LengthTable {
   template <typename Rank>
   void share(std::uint64_t count, std::uint64_t largest, const Rank& rank);
 
-  std::unique_ptr<NumberTable> set_;              // until it is finished: one more than the bits of a float64
-  std::shared_ptr<const SharedNumbers> numbers_;  // 0: none; else one more than the whole number, or than those bits
+  std::unique_ptr<NumberTable> set_;              // until finish(): the bits of a float64 plus one
+  std::shared_ptr<const SharedNumbers> numbers_;  // 0: none; else the whole number plus one, or those bits plus one
   bool whole_ = false;
   std::uint64_t fingerprint_ = 0;
 };

@@ -16,13 +16,14 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kEpochsKept = 2;     // the consumer's, and the one that is planned ahead
-constexpr std::size_t kMostPasses = 1024;  // that are remembered
+constexpr std::size_t kEpochsKept = 2;     // the consumer's epoch, and the one that is planned ahead
+constexpr std::size_t kMostPasses = 1024;  // remembered passes
 constexpr double kPartsOfWeights = 0x1p60, kPartsOfRepeat = 0x1p20, kMostRepeats = 0x1p20;
 constexpr std::uint64_t kWeightedStream = 0x77656967687465, kOnceStream = 0x6f6e6365,
                         kRepeatedStream = 0x72657065617473, kBalancedStream = 0x62616c616e6365;
 
-// By the processor's own division of floating-point numbers, which is off by one at most: one of 128 bits is a loop.
+// Divides by one floating-point division and a correction, because the 128-bit division of the compiler is a loop.
+// Below 2^50 the guess is off by at most one.
 std::uint64_t quotient(Wide number, std::uint64_t by) {
   const double about = static_cast<double>(static_cast<std::uint64_t>(number >> 64)) * 0x1p64 +
                        static_cast<double>(static_cast<std::uint64_t>(number));
@@ -100,9 +101,10 @@ void DrawOrder::group(const Draws& draws, const Listed& listed) {
     ++counts[number];
     fingerprint_ = mix64(fingerprint_ ^ number) + kFnvOffset;
   }
-  std::vector<std::uint64_t> place(classes, 0);  // where the next one of a class goes
+  std::vector<std::uint64_t> place(classes, 0);  // position of the next entry of each class
   std::uint64_t begin = 0;
-  for (std::uint64_t c = 0; c < classes; ++c) {  // those without samples leave no trace
+  // Classes without samples are left out.
+  for (std::uint64_t c = 0; c < classes; ++c) {
     if (counts[c] == 0) continue;
     class_begins_.push_back(place[c] = begin);
     begin += counts[c];
@@ -144,7 +146,8 @@ DrawEpoch::DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOp
       within_.samples = order_->length();
       repeats_.emplace(within_, epoch);
       const Wide total = order_->parts_->total();
-      // Steps of the golden ratio: over epochs the offsets fill the range evenly, and so each entry gets its share.
+      // The offsets are steps of the golden ratio. They fill the range evenly over the epochs, so each entry gets its
+      // share. With independent offsets, many samples with half a repeat were not seen for six epochs and more.
       const std::uint64_t drawn = order_key(within.seed, 0, kRepeatedStream) + epoch * kGolden;
       offset_ = static_cast<std::uint64_t>(drawn * total >> 64);
       break;
@@ -167,7 +170,8 @@ DrawnRow DrawEpoch::row_at(std::uint64_t position) {
       return weighted(position);
     case Draws::Kind::once:
       if (once_ == nullptr)
-        once_ = order_->once(within_.seed, epoch_);  // not for a plan that is asked for counts alone
+        // Not in the constructor: a plan that only counts batches needs no order.
+        once_ = order_->once(within_.seed, epoch_);
       return {(*once_)[position], 0};
     case Draws::Kind::repeated:
       return repeated(repeats_->sample_at(position));
@@ -196,9 +200,11 @@ DrawnRow DrawEpoch::weighted(std::uint64_t position) const {
   return {order_->parts_->entry_of(part), static_cast<std::uint32_t>(position)};
 }
 
-// Entry e has those of all that the epoch has from due(e) to due(e + 1) - 1, where due(e) = (begin(e) * length +
-// offset)
-// // total: as many as its repeats say, or one more or less where that is no whole number.
+// Entry e has the places from due(e) to due(e + 1) - 1, where due(e) = (begin(e) * length + offset) / total, rounded
+// down. This is as many as its repeats, or one more or less if they are not a whole number.
+//
+// The entry of a place follows by inversion: due(e) <= place means begin(e) * length + offset < (place + 1) * total, or
+// begin(e) <= ((place + 1) * total - offset - 1) / length. The last such entry contains that part.
 DrawnRow DrawEpoch::repeated(std::uint64_t place) const {
   const PartTable& parts = *order_->parts_;
   const std::uint64_t total = parts.total(), length = order_->length();
@@ -221,7 +227,7 @@ void DrawEpoch::go_to_round(std::uint64_t round) {
   }
 }
 
-// Rounds go on over epochs, so that none is cut short and no class loses a turn.
+// Rounds continue over epochs, so that none is cut short and no class loses a turn.
 DrawnRow DrawEpoch::balanced(std::uint64_t position) {
   const std::vector<std::uint64_t>& begins = order_->class_begins_;
   const std::uint64_t classes = begins.size() - 1;

@@ -1,4 +1,5 @@
-// The order of an epoch in which samples do not come once each: by weights, by repeats, or each class as often.
+// The order of an epoch in which samples come with different frequencies: by weights, by repeats, or with balanced
+// classes.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,16 @@
 
 namespace penstock {
 
-/// What is the same for all epochs. Immutable to those who ask; any thread may.
+/// The part that is the same for all epochs. Behaves as immutable; any thread may use it.
 class DrawOrder {
  public:
   struct Listed {
-    std::uint64_t count = 0;                             ///< entries of the list of samples
-    std::function<std::uint64_t(std::uint64_t)> sample;  ///< of an entry, its number in the dataset
-    std::function<std::string(std::uint64_t)> key = {};  ///< of a sample, for errors
+    std::uint64_t count = 0;                             ///< length of the list of samples
+    std::function<std::uint64_t(std::uint64_t)> sample;  ///< returns the sample number of an entry
+    std::function<std::string(std::uint64_t)> key = {};  ///< returns the key of a sample, for errors
   };
-  /// Throws Error: invalid_argument, naming the sample, for a number that cannot be; and where the epoch would be empty
-  /// or longer than what it draws from.
+  /// Throws Error: invalid_argument, naming the sample, for an invalid number; also if the epoch would be empty, or
+  /// longer than its source allows.
   DrawOrder(const Draws& draws, const Listed& listed);
 
   Draws::Kind kind() const { return kind_; }
@@ -37,13 +38,13 @@ class DrawOrder {
   friend class DrawEpoch;
   void weigh(const Draws& draws, const Listed& listed);
   void group(const Draws& draws, const Listed& listed);
-  /// Of Kind::once: the entries in one epoch's order. Kept for the epochs asked for last.
+  /// For Kind::once: the entries in one epoch's order. Keeps the most recently used epochs.
   std::shared_ptr<const SharedNumbers> once(std::uint64_t seed, std::uint64_t epoch) const;
 
   Draws::Kind kind_;
   std::uint64_t entries_, length_ = 0;
-  std::optional<PartTable> parts_;  // but of Kind::balanced
-  // Of Kind::balanced: the entries, class by class, and where those of each class begin.
+  std::optional<PartTable> parts_;  // except for Kind::balanced
+  // For Kind::balanced: the entries, class by class, and the position of each class.
   std::shared_ptr<const SharedNumbers> by_class_;
   std::vector<std::uint64_t> class_begins_;
   std::uint64_t fingerprint_ = 0;
@@ -57,17 +58,17 @@ class DrawOrder {
 };
 
 struct DrawnRow {
-  std::uint64_t entry;       ///< of the list of samples
-  std::uint32_t occurrence;  ///< tells the times apart that the epoch's order has it
+  std::uint64_t entry;       ///< in the list of samples
+  std::uint32_t occurrence;  ///< distinguishes the times that the epoch's order has the entry
 };
 
-/// One epoch of it. Used by one thread at a time.
+/// The order of one epoch. Used by one thread at a time.
 class DrawEpoch {
  public:
-  /// `within`: seed and shuffles; `samples` means nothing.
+  /// `within`: seed and shuffles; `samples` is ignored.
   DrawEpoch(std::shared_ptr<const DrawOrder> order, const SampleOrderOptions& within, std::uint64_t epoch);
   DrawnRow row_at(std::uint64_t position);  ///< position < length
-  /// Those of positions `first` and on, below length.
+  /// The rows of positions `first` and later, below length.
   void list(std::uint64_t first, std::span<DrawnRow> out);
 
  private:
@@ -80,17 +81,19 @@ class DrawEpoch {
   SampleOrderOptions within_;
   std::uint64_t epoch_;
   std::uint64_t key_;                          // of its draws
-  std::optional<SampleOrder> repeats_;         // Kind::repeated: of all that the epoch has
+  std::optional<SampleOrder> repeats_;         // Kind::repeated: order of the epoch's places
   std::uint64_t offset_ = 0;                   // Kind::repeated, in parts
   std::shared_ptr<const SharedNumbers> once_;  // Kind::once
-  std::uint64_t first_round_ = 0, begun_ = 0;  // Kind::balanced: where the epoch begins, and how far in that round
-  std::uint64_t round_ = ~std::uint64_t{0};    // Kind::balanced: the one that classes_ are of
-  std::vector<std::uint32_t> classes_;         // in that round's order
+  // Kind::balanced: round in which the epoch begins, and position in that round
+  std::uint64_t first_round_ = 0, begun_ = 0;
+  std::uint64_t round_ = ~std::uint64_t{0};  // Kind::balanced: the round that classes_ is for
+  std::vector<std::uint32_t> classes_;       // in that round's order
   struct Pass {
     std::uint64_t number;
     SampleOrderAhead order;
   };
-  std::vector<std::optional<Pass>> passes_;  // Kind::balanced: of each class the last one; empty where they are many
+  // Kind::balanced: the last pass over each class; empty if there are many classes.
+  std::vector<std::optional<Pass>> passes_;
 };
 
 }  // namespace penstock

@@ -16,9 +16,10 @@ namespace penstock {
 namespace {
 
 constexpr unsigned kStretchBits = 7;
-constexpr double kDoubtful = 0x1p-10;  // of a unit: many times what the floating-point numbers can be off by
+// In units: many times the error of the floating-point numbers.
+constexpr double kDoubtful = 0x1p-10;
 
-// Of a number from 1 to 2, in units of 2^-63, so many bits of its log2.
+// The first `bits` bits of log2 of a number from 1 to 2, given in units of 2^-63.
 constexpr std::uint64_t log2_by_squares(std::uint64_t mantissa, int bits) {
   std::uint64_t log2 = 0;
   for (int bit = 0; bit < bits; ++bit) {
@@ -30,7 +31,7 @@ constexpr std::uint64_t log2_by_squares(std::uint64_t mantissa, int bits) {
   return log2;
 }
 
-// From 1 to 2 lie stretches of the same length; of each the middle.
+// The range from 1 to 2 is divided into stretches of equal length. This describes the middle of one.
 struct Stretch {
   double by = 0;    // 2^-63 / middle
   double log2 = 0;  // of the middle, in units of 2^-32
@@ -48,21 +49,22 @@ constexpr auto kStretches = [] {
   return stretches;
 }();
 
-constexpr std::uint64_t kEntriesAtOnce = 1 << 16;                     // that are sorted as one
-constexpr std::uint64_t kEntriesOfRange = 1 << 16, kMostRanges = 64;  // that a thread goes through
-constexpr std::uint64_t kFewEntries = 256;                            // which a sort by comparing takes as long for
-constexpr std::uint64_t kSoonest = std::bit_cast<std::uint64_t>(0x1p-61), kBinades = 100;  // to 2^38
+constexpr std::uint64_t kEntriesAtOnce = 1 << 16;                     // tables up to this size are sorted as one
+constexpr std::uint64_t kEntriesOfRange = 1 << 16, kMostRanges = 64;  // per thread
+constexpr std::uint64_t kFewEntries = 256;                            // below this, a comparison sort is as fast
+// The shortest time as bits of a float64, and the number of powers of two from there to 2^38.
+constexpr std::uint64_t kSoonest = std::bit_cast<std::uint64_t>(0x1p-61), kBinades = 100;
 constexpr unsigned kMantissa = 52, kSortedBits = 32;
 constexpr std::uint64_t kEntriesOfStretchBits = 14, kMostStretchBits = 9;
 
-// Source: Efraimidis and Spirakis, Information Processing Letters 97 (2006): each entry has a time, exponentially
-// distributed with its weight as rate, and comes in their order.
+// Source: Efraimidis and Spirakis, Information Processing Letters 97 (2006). Each entry gets an exponentially
+// distributed time, with its weight as rate. The entries are sorted by time.
 class Times {
  public:
   Times(const PartTable& parts, std::uint64_t key) : parts_(parts), key_(key) {}
 
   bool any(std::uint64_t entry) const { return parts_.begin(entry + 1) != parts_.begin(entry); }
-  // The bits of a float64 above 0, which are in its order.
+  // The time as the bits of a positive float64, whose order as integers is that of the numbers.
   std::uint64_t operator[](std::uint64_t entry) const {
     const std::uint64_t own = parts_.begin(entry + 1) - parts_.begin(entry);
     const std::uint64_t wait = waiting_time(mix(key_ + entry * kGolden));
@@ -74,8 +76,8 @@ class Times {
   std::uint64_t key_;
 };
 
-// Calls put(i, entry) for the entries by their times, of equal ones the lower first, which is the one that comes first
-// in `entries`.
+// Calls put(i, entry) for the entries in the order of their times. `entries` must be in rising order, so that of equal
+// times the lower entry comes first.
 template <typename Put>
 void sort_by_time(const Times& times, std::span<const std::uint64_t> entries, const Put& put) {
   if (entries.empty()) return;
@@ -105,7 +107,8 @@ void sort_by_time(const Times& times, std::span<const std::uint64_t> entries, co
   for (std::size_t i = 0; i < order.size(); ++i) put(i, entries[static_cast<std::uint32_t>(order[i])]);
 }
 
-// Cuts all times into stretches, and notes in `order` the entries of each, in their order; then sorts each.
+// Cuts all times into stretches, writes the entries of each stretch to `order`, in their order, then sorts each
+// stretch. This runs on all cores and needs almost no memory besides `order`.
 class Stretches {
  public:
   Stretches(const Times& times, std::uint64_t entries, SharedNumbers& order)
@@ -139,7 +142,7 @@ class Stretches {
       if (times_.any(entry)) visit(entry, places[(times_[entry] - kSoonest) >> shift_]);
   }
 
-  // Counts become places.
+  // Turns counts into places.
   void place() {
     std::uint64_t begin = 0;
     for (std::uint64_t stretch = 0; stretch < count_; ++stretch) {
@@ -152,7 +155,7 @@ class Stretches {
     of_last_.resize(begins_[last_ + 1] - begins_[last_]);
   }
 
-  // The last stretch may have more than there is room for, and those behind it have none.
+  // `order` may end inside the last stretch, so this stretch has a list of its own. Stretches after it are not needed.
   void note(std::uint64_t entry, std::uint64_t place) {
     if (place < begins_[last_]) {
       order_.set(place, entry);
@@ -176,9 +179,10 @@ class Stretches {
   std::uint64_t entries_, ranges_;
   unsigned shift_;
   std::uint64_t count_;
-  std::vector<std::uint64_t> places_;  // of each range one for each stretch: first how many, then where the next goes
-  std::vector<std::uint64_t> begins_;  // of each stretch, and the end
-  std::uint64_t last_ = 0;             // the stretch in which the order ends
+  // One number per range and stretch: first a count, then the place of the next entry.
+  std::vector<std::uint64_t> places_;
+  std::vector<std::uint64_t> begins_;  // first place of each stretch, and the end
+  std::uint64_t last_ = 0;             // stretch in which the order ends
   std::vector<std::uint64_t> of_last_;
   SharedNumbers& order_;
 };
@@ -191,10 +195,11 @@ std::uint64_t waiting_time_by_squares(std::uint64_t draw) {
   return (static_cast<std::uint64_t>(zeros + 1) << 32) - log2_by_squares(draw << zeros, 32);
 }
 
-// By the first terms of the series of a logarithm around the middle of a stretch, which are off by less than 2^-16 of a
-// unit. Where a whole number is so near that the squares could have come to the other side of it, they decide.
+// Uses the first five terms of the series of a logarithm around the middle of a stretch, with an error below 2^-16 of a
+// unit. If the result is so close to a whole number that the method by squares could give the next one, that method
+// decides. The result is therefore always the one that docs/order.md defines.
 std::uint64_t waiting_time(std::uint64_t draw) {
-  constexpr double kUnits = 0x1p32 / 0.69314718055994530942;  // of a natural logarithm
+  constexpr double kUnits = 0x1p32 / 0.69314718055994530942;  // for a natural logarithm
   draw |= 1;
   const int zeros = std::countl_zero(draw);
   const std::uint64_t mantissa = draw << zeros;

@@ -1,4 +1,4 @@
-// Draws entries by weight without replacement: an epoch in which none comes twice, heavier ones sooner.
+// Draws entries by weight without replacement: no entry comes twice in an epoch, and heavier ones tend to come earlier.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace penstock {
 
-/// -log2 of a number drawn evenly between 0 and 1, in units of 2^-32: what docs/order.md has above W(e) in `time`. From
-/// 1 to 2^38.
+/// -log2 of a uniform number between 0 and 1, in units of 2^-32: the dividend of `time` in docs/order.md. From 1 to
+/// 2^38.
 std::uint64_t waiting_time(std::uint64_t draw);
 
-/// The same, as docs/order.md says it: bit by bit, which takes ten times as long.
+/// The same, computed bit by bit as in docs/order.md, which takes ten times as long.
 std::uint64_t waiting_time_by_squares(std::uint64_t draw);
 
-/// Fills `order` with the first entries of an epoch, as many as it holds; so many have parts. Of large tables on all
-/// cores, with nothing beside `order` but some megabytes.
+/// Fills `order` with the first entries of an epoch. At least order.size() entries must have parts. Large tables are
+/// drawn on all cores, with only some megabytes besides `order`.
 void draw_once(const PartTable& parts, std::uint64_t key, SharedNumbers& order);
 
 }  // namespace penstock

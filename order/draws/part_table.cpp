@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kEntriesOfPlace = 4;  // on average
+constexpr std::uint64_t kEntriesOfPlace = 4;  // entries per place of the guide, on average
 constexpr std::uint64_t kAnyPart = ~std::uint64_t{0};
 
 unsigned shift_of(std::uint64_t total, std::uint64_t entries) {
@@ -48,10 +48,12 @@ PartTable::PartTable(std::uint64_t entries, const std::function<std::uint64_t(st
 
 std::uint64_t PartTable::entry_of(std::uint64_t part) const {
   const std::uint64_t place = part >> shift_;
-  std::uint64_t low = (*guide_)[place];  // begins at the part or before it
-  const std::uint64_t behind = place + 1 < guide_->size() ? (*guide_)[place + 1] + 1 : entries();  // begins behind it
+  std::uint64_t low = (*guide_)[place];  // begins at or before the part
+  // The first entry that begins after the part.
+  const std::uint64_t behind = place + 1 < guide_->size() ? (*guide_)[place + 1] + 1 : entries();
   const std::uint64_t* const begins = begins_->longs();
-  for (std::uint64_t count = behind - low; count > 1;) {  // without branches that nobody can foresee
+  // Without branches, because they would be unpredictable.
+  for (std::uint64_t count = behind - low; count > 1;) {
     const std::uint64_t half = count / 2;
     low += begins[low + half] <= part ? half : 0;
     count -= half;

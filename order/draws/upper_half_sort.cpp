@@ -15,7 +15,7 @@ void sort_by_upper_half(std::vector<std::uint64_t>& numbers) {
     const auto digit = [shift](std::uint64_t number) { return ~(number >> shift) & (kValues - 1); };
     std::array<std::size_t, kValues> begin{};
     for (const std::uint64_t number : numbers) ++begin[digit(number)];
-    if (std::ranges::find(begin, numbers.size()) != begin.end()) continue;  // all have the same
+    if (std::ranges::find(begin, numbers.size()) != begin.end()) continue;  // all numbers have the same digit
     std::size_t before = 0;
     for (std::size_t& count : begin) before += std::exchange(count, before);
     for (const std::uint64_t number : numbers) other[begin[digit(number)]++] = number;

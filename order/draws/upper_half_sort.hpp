@@ -1,4 +1,4 @@
-// Sorts many numbers by their upper halves, in passes over all of them.
+// Sorts many numbers by their upper halves, with a radix sort.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// By the upper 32 bits, falling; equal ones stay in their order. Takes room for as many numbers again. A radix sort
-/// from the lowest digit on.
+/// Sorts by the upper 32 bits, in falling order; equal ones keep their order. Needs memory for as many numbers again. A
+/// radix sort from the lowest digit on.
 void sort_by_upper_half(std::vector<std::uint64_t>& numbers);
 
 }  // namespace penstock

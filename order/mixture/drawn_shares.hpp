@@ -1,4 +1,4 @@
-// Draws the source of each position of a mixture by chance, so that its blocks have each source's share.
+// Draws the source of each position of a mixture at random, such that each block contains each source's share.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace penstock {
 
-/// Within each block of kDrawnBlock positions, what each source has of it (ShareTree::counts_of of the block's end less
-/// that of its beginning) stands in random order. A source's indices are as its positions follow each other within a
-/// block only up to chance: they come from a shuffled order anyway.
+/// A block of kDrawnBlock positions contains a fixed number of positions of each source: ShareTree::counts_of of the
+/// block's end minus that of its beginning. Their order is random. Within a block, a source's indices do not rise with
+/// the positions. This is harmless because each pass over a source is shuffled.
 class DrawnShares {
  public:
   static constexpr std::uint64_t kDrawnBlock = 4096;
 
-  /// The tree must live as long.
+  /// The tree must outlive this object.
   DrawnShares(const ShareTree& tree, std::uint64_t length, std::uint64_t seed, std::uint64_t epoch);
 
   SharePlace at(std::uint64_t position);  ///< position < length
@@ -26,9 +26,9 @@ class DrawnShares {
 
   const ShareTree* tree_;
   std::uint64_t length_, seed_, epoch_;
-  std::uint64_t block_ = ~std::uint64_t{0};  // the one that follows is of
+  std::uint64_t block_ = ~std::uint64_t{0};  // the block that the members below describe
   std::uint64_t size_ = 0;
-  std::vector<std::uint64_t> begin_, end_;  // of each source, before and behind it
+  std::vector<std::uint64_t> begin_, end_;  // of each source, before and after the block
 };
 
 }  // namespace penstock

@@ -15,7 +15,8 @@ std::vector<std::uint64_t> weights_of(const std::vector<MixedSource>& sources) {
   return weights;
 }
 
-// With first_exhausted the longest epoch that needs no sample twice; with all_exhausted the shortest that has each.
+// With first_exhausted, the longest epoch that needs no sample twice; with all_exhausted, the shortest that contains
+// every sample.
 std::uint64_t length_of(const ShareTree& tree, const std::vector<MixedSource>& sources, const MixtureOptions& options) {
   if (options.stop == Stop::samples) return options.samples;
   const auto over = [&](std::uint64_t length) {
@@ -31,7 +32,8 @@ std::uint64_t length_of(const ShareTree& tree, const std::vector<MixedSource>& s
     }
     return options.stop == Stop::first_exhausted ? any : all;
   };
-  std::uint64_t below = 0, above = kLongestOrder + 1;  // over() is false of the one, taken to be true of the other
+  // over() is false for `below`, and assumed to be true for `above`.
+  std::uint64_t below = 0, above = kLongestOrder + 1;
   while (above - below > 1) {
     const std::uint64_t middle = below + (above - below) / 2;
     (over(middle) ? above : below) = middle;
@@ -82,7 +84,8 @@ std::uint64_t MixedOrder::schedule_fingerprint() const {
 
 namespace {
 
-// The parts of an epoch: of the one phase, which it begins anew, or of those that it lies in.
+// The parts of an epoch. Without a schedule it is one phase, which every epoch begins again. With a schedule, these are
+// the phases that overlap the epoch.
 PhasedShares phased_shares(const MixedOrder& order, std::uint64_t seed, std::uint64_t epoch) {
   std::vector<PhasedShares::Part> parts;
   if (!order.scheduled()) {
@@ -113,7 +116,7 @@ std::variant<PhasedShares, DrawnShares> shares_of(const MixedOrder& order, std::
   return DrawnShares(order.phases.front().tree, order.length, seed, epoch);
 }
 
-// What each source gives before an epoch.
+// The number of samples that each source delivers before an epoch.
 std::vector<Wide> given_before(const MixedOrder& order, std::uint64_t epoch, std::uint64_t seed) {
   std::vector<Wide> given;
   if (!order.scheduled()) {
@@ -171,7 +174,7 @@ MixedRow MixedEpoch::row_at(std::uint64_t position) {
   return row_of(place, position, follows ? SampleOrderAhead::kMostAhead : 1);
 }
 
-// `expected`: indices of the source from this one on that will be asked for next.
+// `expected`: the number of consecutive indices of the source, from this one on, that will be requested next.
 MixedRow MixedEpoch::row_of(const SharePlace& place, std::uint64_t position, std::uint64_t expected) {
   const MixedSource& mixed = order_.sources[place.source];
   Source& source = sources_[place.source];

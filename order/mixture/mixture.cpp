@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kWeightParts = 4294967296;  // 2^32, that the weights are parts of
+constexpr double kWeightParts = 4294967296;  // 2^32, the denominator of the parts
 
 std::vector<Dataset> datasets_of(std::span<const MixtureSource> sources) {
   std::vector<Dataset> datasets;
@@ -135,8 +135,8 @@ std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_
     return parts[s] > 0 || std::ranges::any_of(changes, [s](const auto& change) { return change.second[s] > 0; });
   };
   std::vector<MixedSource> mixed;
-  std::uint64_t first = 0;   // sample of a source, among all
-  std::uint64_t listed = 0;  // samples of the sources before, in the list
+  std::uint64_t first = 0;   // number of a source's first sample, among all samples
+  std::uint64_t listed = 0;  // number of samples in the list from earlier sources
   for (const MixtureSource& source : state_->sources) {
     MixedSource own{.name = source.name,
                     .dataset = source.dataset,

@@ -1,4 +1,4 @@
-// The positions of an epoch of a mixture whose weights change on the way: each phase divides its own.
+// The positions of a mixture's epoch if the weights change within it: each phase divides its own positions.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@
 
 namespace penstock {
 
-/// Positions and indices are the epoch's. Used by one thread at a time.
+/// Positions and indices count from the epoch's beginning. Used by one thread at a time.
 class PhasedShares {
  public:
   struct Part {
-    std::uint64_t begin;   ///< first position of the epoch that is the phase's
-    std::uint64_t origin;  ///< that position in the phase
+    std::uint64_t begin;   ///< first position of the epoch that belongs to the phase
+    std::uint64_t origin;  ///< the same position, counted in the phase
     Shares shares;
-    std::vector<std::uint64_t> skipped = {};  ///< of each source, in the phase before that
-    std::vector<std::uint64_t> before = {};   ///< of each source, in the epoch before that
+    std::vector<std::uint64_t> skipped = {};  ///< by source: positions in the phase before `origin`
+    std::vector<std::uint64_t> before = {};   ///< by source: positions in the epoch before `begin`
   };
 
-  /// In rising order, the first from position 0 on.
+  /// `parts` in rising order, the first one from position 0 on.
   explicit PhasedShares(std::vector<Part> parts) : parts_(std::move(parts)) {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       Part& part = parts_[i];
@@ -37,7 +37,7 @@ class PhasedShares {
     place.index = place.index - part.skipped[place.source] + part.before[place.source];
     return place;
   }
-  /// Of a source that has so many positions and more.
+  /// The source must have more than `index` positions in the epoch.
   std::uint64_t position_of(std::uint32_t source, std::uint64_t index) {
     std::size_t i = parts_.size() - 1;
     while (parts_[i].before[source] > index) --i;

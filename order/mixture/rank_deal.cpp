@@ -24,7 +24,7 @@ std::span<const SourceRun> RankDeal::runs_of(const PhasedShares& shares, std::ui
   return runs_;
 }
 
-// As if each source had been dealt to one rank after the other until here.
+// Starts as if each source had been dealt to the ranks in turn until here.
 void RankDeal::begin_dealing() {
   given_.assign(begin_.size() * world_, 0);
   for (std::size_t s = 0; s < begin_.size(); ++s)
@@ -46,6 +46,8 @@ void RankDeal::deal(std::uint64_t step, std::span<const std::uint64_t> begin, st
       for (std::uint32_t rank = 0; rank < world_; ++rank)
         if (room_[rank] > 0) order_.push_back(rank);
       const auto taking = static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(left, order_.size()));
+      // Ranks that got the fewest leftovers of this source come first, then those with lower numbers: the order that
+      // docs/order.md defines.
       const auto before = [&](std::uint32_t a, std::uint32_t b) {
         const std::uint32_t of_a = given_[a * sources + s], of_b = given_[b * sources + s];
         return of_a != of_b ? of_a < of_b : a < b;

@@ -1,4 +1,4 @@
-// Deals what a step of a mixture has of each source to the ranks, so that each of them has its share of every source.
+// Deals each source's positions in a step of a mixture to the ranks, so that each rank has its share of every source.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,28 @@
 
 namespace penstock {
 
-/// Indices [first, first + count) of a source.
+/// The indices [first, first + count) of a source.
 struct SourceRun {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
 };
 
-/// A step is the batches that all ranks have side by side: `world * batch_size` positions. Each rank gets the same
-/// number of a source, as far as that goes; what is left over, fewer than there are ranks, goes to those that had the
-/// least of what was left over before, counted anew every kDealSteps steps. Over any 100 batches a rank's part of a
-/// source is within 2 * batch_size of its weight, for two sources and any batch size, and for more sources from 4 rows
-/// on.
+/// A step consists of the batches of all ranks: `world * batch_size` positions. Each rank gets the same number of
+/// positions of a source, as far as they divide evenly. The leftovers, fewer than there are ranks, go to the ranks that
+/// got the fewest leftovers before; these counts restart every kDealSteps steps.
+///
+/// Bound: over any 100 batches, a rank's part of a source is within 2 * batch_size of its weight. This holds for two
+/// sources with any batch size, and for more sources with at least 4 rows.
 class RankDeal {
  public:
   static constexpr std::uint64_t kDealSteps = 256;
 
-  /// Of an epoch whose batch 0 begins at position `start`.
+  /// For an epoch whose batch 0 begins at position `start`.
   RankDeal(std::uint64_t start, std::uint32_t batch_size, std::uint32_t rank, std::uint32_t world);
 
-  /// What this rank has of each source in a step whose positions all lie in the epoch. Steps one after another cost the
-  /// least; any other at most kDealSteps of them.
+  /// The indices of each source that this rank has in a step. All positions of the step must be in the epoch.
+  /// Consecutive steps are the cheapest. Any other step costs at most kDealSteps of them, because the counts restart
+  /// there.
   std::span<const SourceRun> runs_of(const PhasedShares& shares, std::uint64_t step);
 
  private:
@@ -37,10 +39,10 @@ class RankDeal {
 
   const std::uint64_t start_;
   const std::uint32_t batch_size_, rank_, world_;
-  std::uint64_t next_ = ~std::uint64_t{0};   // the step that is dealt next; what follows is as of there
-  std::vector<std::uint64_t> begin_;         // positions before it, of each source
-  std::vector<std::uint32_t> given_;         // of what was left over, to each rank of each source
-  std::vector<std::uint32_t> room_, order_;  // of ranks, while a step is dealt
+  std::uint64_t next_ = ~std::uint64_t{0};   // step that is dealt next; the members below describe the state before it
+  std::vector<std::uint64_t> begin_;         // by source: positions before that step
+  std::vector<std::uint32_t> given_;         // leftovers given to each rank, by source
+  std::vector<std::uint32_t> room_, order_;  // by rank, while a step is dealt
   std::vector<SourceRun> runs_;
 };
 

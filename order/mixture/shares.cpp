@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// a * b / c, which fits where a * b / c < 2^64. A division of 64 bits takes a third of the time.
+// (a * b + add) / c, for results below 2^64. A 64-bit division takes a third of the time of a 128-bit one.
 std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t add = 0) {
   std::uint64_t product = 0;
   if (!__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(product, add, &product)) return product / c;
@@ -18,8 +18,8 @@ std::uint64_t scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uin
 
 constexpr std::uint64_t kSharesStream = 0x736861726573;  // "shares"
 
-// From the root down: `light_of` tells how many of a node's positions its lighter child has. Returns what each source
-// has.
+// Divides positions from the root down. `light_of` returns how many of a node's positions its lighter child has.
+// Returns the number of each source.
 template <typename LightOf>
 std::vector<std::uint64_t> descend(const ShareTree& tree, std::uint64_t positions, const LightOf& light_of) {
   const auto nodes = tree.nodes();
@@ -56,7 +56,7 @@ std::uint64_t Split::begin_of(std::uint64_t interval) const {
   return scaled(interval, both_, light_, light_ - 1);
 }
 
-// The lighter group's position in a whole interval, or in the last one where it has one there.
+// The lighter group's position in an interval. Clips the last, unfinished interval at the end of the epoch.
 std::uint64_t Split::drawn_in(std::uint64_t interval, std::uint64_t begin, std::uint64_t end) const {
   std::uint64_t room = std::min(end, length_) - begin;
   if (narrow_) {
@@ -92,7 +92,9 @@ std::uint64_t Split::end_of_run(std::uint64_t before) {
   return before < light_length_ ? light_at(before) - before : ~std::uint64_t{0};
 }
 
-// As many of the lighter group lie before an index as have no more than that of the heavier one before them.
+// Finds the run that contains an index of the heavier group. The number of lighter positions before it is the number of
+// those with at most `index` heavier positions before them. The search starts at an estimate by weight, and goes back
+// while that is too high.
 void Split::go_to_run(std::uint64_t index) {
   if (index != run_.end || index == 0) {
     run_.before = std::min(scaled(index, light_, both_ - light_), light_length_);
@@ -121,7 +123,9 @@ ShareTree::ShareTree(std::span<const std::uint64_t> weights)
   narrow_where_deep(weights);
 }
 
-// Each group is within one of its part of the group above, whose own error it shares by weight.
+// Each node divides its positions with an error below one. A source also shares the errors of all nodes above it, in
+// proportion to its weight. If the sum could exceed two, the nodes above it draw from the middle of their intervals
+// only, which lowers their errors.
 void ShareTree::narrow_where_deep(std::span<const std::uint64_t> weights) {
   std::vector<std::uint32_t> above(sources_ + nodes_.size(), root_);
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) above[nodes_[n].lighter] = above[nodes_[n].heavier] = sources_ + n;

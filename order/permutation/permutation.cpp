@@ -15,14 +15,14 @@ Permutation::Permutation(std::uint64_t size, std::uint64_t seed, std::uint64_t e
 
 std::uint64_t Permutation::operator()(std::uint64_t position) const {
   std::uint64_t value = position;
+  // The walk ends: the network permutes its domain, so the walk returns to `position` at the latest.
   do {
     value = through(value);
-  } while (value >=
-           size_);  // ends: the network permutes its domain, so the walk comes back to `position` at the latest
+  } while (value >= size_);
   return value;
 }
 
-// Once through the network.
+// Runs the network once.
 std::uint64_t Permutation::through(std::uint64_t value) const {
   const std::uint64_t mask = network_.mask();
   std::uint64_t left = value >> network_.half_bits;
@@ -35,7 +35,8 @@ std::uint64_t Permutation::through(std::uint64_t value) const {
   return (left << network_.half_bits) | right;
 }
 
-// The network is a chain of multiplications: walks side by side hide its latency. Those that came into range leave.
+// The rounds of one value are a chain of dependent multiplications. Walking many values side by side hides its latency.
+// Values that have come into range leave the walk.
 void Permutation::list(std::uint64_t first, std::span<std::uint64_t> out) const {
   constexpr std::size_t kSide = 128;
   static_assert(kSide % kRoundLanes == 0);
@@ -49,12 +50,14 @@ void Permutation::list(std::uint64_t first, std::span<std::uint64_t> out) const 
       places[i] = i;
     }
     while (walking != 0) {
+      // Values beyond `walking` only fill up the last SIMD vector. Their results are not used.
       run_rounds(network_, std::span(values).first((walking + kRoundLanes - 1) / kRoundLanes * kRoundLanes));
       std::size_t left = 0;
       for (std::size_t i = 0; i < walking; ++i) {
         const std::uint64_t value = values[i];
         const std::uint32_t place = places[i];
         part[place] = value;
+        // Keeps the values that are still outside, without a branch, which would be mispredicted often.
         values[left] = value;
         places[left] = place;
         left += value >= size_ ? 1U : 0U;
@@ -64,6 +67,8 @@ void Permutation::list(std::uint64_t first, std::span<std::uint64_t> out) const 
   }
 }
 
+// Runs the rounds backwards. The cycle is walked in the other direction, so the walk ends at the only position below
+// size_ that leads to `value`.
 std::uint64_t Permutation::position_of(std::uint64_t value) const {
   std::uint64_t position = value;
   do {

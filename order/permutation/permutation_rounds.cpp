@@ -1,5 +1,5 @@
-// Highway compiles this file once for each SIMD level; of its portable level see
-// transforms/image/kernels/pixel_rows.cpp.
+// Highway compiles this file once for each SIMD level. transforms/image/kernels/pixel_rows.cpp explains its portable
+// level.
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif

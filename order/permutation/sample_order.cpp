@@ -39,7 +39,7 @@ void SampleOrder::list(std::uint64_t first, std::span<std::uint64_t> out) const 
   for (std::uint64_t& sample : out) sample = sample_at(first++);
 }
 
-// Blocks stand in slots, one behind the other; only the slot of the dataset's last block may be shorter.
+// The blocks occupy slots, one after the other. Only the slot of the dataset's last block may be shorter.
 std::uint64_t SampleOrder::slot_begin(std::uint64_t slot) const {
   return slot * options_.shuffle_block - (slot > short_slot_ ? short_by_ : 0);
 }
@@ -49,6 +49,8 @@ std::uint64_t SampleOrder::slot_of(std::uint64_t position) const {
   return (position + (behind_short ? short_by_ : 0)) / options_.shuffle_block;
 }
 
+// The windows partition the slots, and a window's positions are permuted among themselves. The result is therefore a
+// permutation of all samples, and place_in_blocks() inverts it step by step.
 std::uint64_t SampleOrder::block_shuffled(std::uint64_t position) const {
   const std::uint64_t window = slot_of(position) / kShuffleWindowBlocks;
   const std::uint64_t begin = slot_begin(window * kShuffleWindowBlocks);

@@ -1,4 +1,4 @@
-// The order in which one pass over a list of samples goes: as it is, shuffled, or shuffled by blocks or within windows.
+// The order of one pass over a list of samples: unchanged, shuffled, shuffled by blocks or within windows.
 #pragma once
 
 #include <array>
@@ -9,29 +9,29 @@
 
 namespace penstock {
 
-/// Blocks whose samples a block shuffle mixes with each other: what must be at hand at once is this many blocks.
+/// Number of blocks whose samples a block shuffle mixes with each other. This many blocks must be available at once.
 inline constexpr std::uint64_t kShuffleWindowBlocks = 16;
 
 struct SampleOrderOptions {
   std::uint64_t samples = 0;
   bool shuffle = false;
-  /// Samples per block: the blocks are permuted, then the samples inside each window of kShuffleWindowBlocks blocks
-  /// that follow each other in the permuted order. 0: all samples are permuted at once.
+  /// Samples per block. The blocks are permuted, then the samples of each window of kShuffleWindowBlocks consecutive
+  /// blocks in the permuted order. 0: all samples are permuted at once.
   std::uint64_t shuffle_block = 0;
-  /// Samples per window: those of each window are permuted, and windows follow each other as they stand. 0: one of all
+  /// Samples per window. The samples of each window are permuted; the windows keep their order. 0: one window of all
   /// samples. Not with shuffle_block.
   std::uint64_t shuffle_window = 0;
   std::uint64_t seed = 0;
 };
 
-/// A pure function of the position, in constant memory.
+/// The order of one epoch: a pure function of the position, in constant memory.
 class SampleOrder {
  public:
   SampleOrder(const SampleOrderOptions& options, std::uint64_t epoch);
   std::uint64_t sample_at(std::uint64_t position) const;  ///< position < samples
   std::uint64_t position_of(std::uint64_t sample) const;  ///< the inverse; sample < samples
-  /// Those of positions `first` and on, below `samples`: the same, several times as fast where all are permuted at
-  /// once.
+  /// The samples of positions `first` and later, below `samples`: the same samples. If all samples are permuted at
+  /// once, this is several times as fast.
   void list(std::uint64_t first, std::span<std::uint64_t> out) const;
 
  private:
@@ -44,21 +44,22 @@ class SampleOrder {
 
   SampleOrderOptions options_;
   std::uint64_t epoch_;
-  std::uint64_t blocks_;          // block shuffle: count, with the last one; else 0
+  std::uint64_t blocks_;          // number of blocks in a block shuffle, including the last one; else 0
   Permutation order_;             // of samples, or of blocks
-  std::uint64_t short_by_ = 0;    // samples that the last block lacks
-  std::uint64_t short_slot_ = 0;  // where the last block stands in the permuted order
+  std::uint64_t short_by_ = 0;    // samples by which the last block is shorter
+  std::uint64_t short_slot_ = 0;  // slot of the last block in the permuted order
 };
 
-/// The same, for who asks for positions that mostly follow each other: it lists some ahead. Used by one thread at a
-/// time.
+/// The same order for callers that mostly ask for consecutive positions: it computes some in advance. Used by one
+/// thread at a time.
 class SampleOrderAhead {
  public:
   static constexpr std::uint64_t kMostAhead = 64;
 
   SampleOrderAhead(const SampleOrderOptions& options, std::uint64_t epoch)
       : order_(options, epoch), samples_(options.samples) {}
-  /// position < samples. So many from it on will be asked for, as far as the caller knows, and are listed at once.
+  /// position < samples. `expected`: the number of consecutive positions, from this one on, that the caller will ask
+  /// for. They are computed at once.
   std::uint64_t sample_at(std::uint64_t position, std::uint64_t expected) {
     if (position - first_ < count_) return listed_[position - first_];
     if (expected <= 1) return order_.sample_at(position);
@@ -71,7 +72,7 @@ class SampleOrderAhead {
 
   SampleOrder order_;
   std::uint64_t samples_;
-  std::uint64_t first_ = 0, count_ = 0;  // of those that are listed
+  std::uint64_t first_ = 0, count_ = 0;  // of the computed positions
   std::array<std::uint64_t, kMostAhead> listed_;
 };
 

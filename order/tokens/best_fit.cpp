@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-constexpr unsigned kLevelBits = 6;  // 64 bits a word
+constexpr unsigned kLevelBits = 6;  // 64 bits per word
 
 }  // namespace
 
@@ -40,8 +40,8 @@ void BestFit::unmark(std::uint32_t room) {
   }
 }
 
-// The least room of a bin that is not below `wanted`; kNone where no bin has so much. Up the levels until a word has a
-// bit from there on, and down again to the lowest one.
+// The least room, not below `wanted`, that some bin has; kNone if no bin has so much. The search goes up the levels to
+// the first word with a suitable bit, then down to the lowest such bit.
 std::uint32_t BestFit::least_room(std::uint32_t wanted) const {
   std::uint64_t bit = wanted;
   for (std::size_t level = 0; level < levels_.size(); ++level) {
@@ -58,7 +58,7 @@ std::uint32_t BestFit::least_room(std::uint32_t wanted) const {
   return kNone;
 }
 
-// Says how many bins it takes, and of each length in which one it is.
+// Returns the number of bins, and sets the bin of each length.
 std::uint32_t BestFit::place(std::span<const std::uint32_t> lengths, std::span<const std::uint32_t> order,
                              std::vector<std::uint32_t>& bin_of) {
   bin_of.resize(lengths.size());
@@ -106,7 +106,7 @@ void BestFit::pack(std::span<const std::uint32_t> lengths) {
   std::exclusive_scan(begins_.begin(), begins_.end(), begins_.begin(), 0U);
   items_.resize(lengths.size());
   for (const std::uint32_t item : by_length ? falling_ : given_) items_[begins_[bin_of[item]]++] = item;
-  // Each begin has become its end, which is the next one's begin.
+  // Now begins_ contains the end of each bin, which is the beginning of the next one.
   for (std::size_t bin = begins_.size(); bin-- > 1;) begins_[bin] = begins_[bin - 1];
   if (!begins_.empty()) begins_[0] = 0;
 }

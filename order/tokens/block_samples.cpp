@@ -67,13 +67,13 @@ std::string BlockSamples::written_key(std::uint64_t sample) const {
 std::string_view BlockSamples::key(std::uint64_t sample) const {
   const std::span<std::uint64_t> words = keys_.longs().subspan(sample * key_words_, key_words_);
   const std::string_view text(reinterpret_cast<const char*>(words.data()), key_bytes_);
-  // The last word is written last: where it is there, all of the key is.
+  // The last word is written last. If it is there, the whole key is there.
   if (std::atomic_ref(words.back()).load(std::memory_order_acquire) != 0) return text;
   const std::string key = written_key(sample);
   for (std::size_t word = 0; word < key_words_; ++word) {
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, key.data() + word * kKeyWord, std::min(kKeyWord, key.size() - word * kKeyWord));
-    // Never over what another thread has written and may be reading by now.
+    // Never overwrites a word that another thread may be reading.
     const std::atomic_ref place(words[word]);
     std::uint64_t unwritten = place.load(std::memory_order_acquire);
     if (unwritten == 0) place.compare_exchange_strong(unwritten, bytes, std::memory_order_acq_rel);
@@ -97,14 +97,15 @@ std::uint64_t BlockSamples::key_hash() const {
   return hash;
 }
 
-// Each thread remembers the last block: its outputs are asked for one after the other.
+// Each thread remembers the last block, because its fields are requested one after the other.
 const std::vector<TokenSegment>& BlockSamples::segments_of(std::uint64_t sample) const {
   static thread_local struct {
     std::uint64_t of = 0, sample = 0;
     std::vector<TokenSegment> segments;
   } last;
   if (last.of == number_ && last.sample == sample) return last.segments;
-  last.of = 0;  // should finding throw
+  // Stays invalid if find() throws.
+  last.of = 0;
   layout_->find(sample, last.segments);
   last.of = number_;
   last.sample = sample;
@@ -125,7 +126,8 @@ void BlockSamples::locate(std::uint64_t sample, std::uint32_t field, std::vector
   const Kind kind = kinds_.at(field);
   std::uint64_t filled = 0;
   if (kind == Kind::tokens) {
-    const std::vector<TokenSegment> segments = segments_of(sample);  // documents that are blocks may look for their own
+    // A copy: documents that are blocks themselves may call segments_of().
+    const std::vector<TokenSegment> segments = segments_of(sample);
     for (const TokenSegment& segment : segments) {
       documents_->locate(segment.position, segment.first, segment.count, pieces);
       filled += segment.count;

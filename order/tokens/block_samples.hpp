@@ -1,4 +1,4 @@
-// Makes samples of blocks of tokens: pieces of documents, positions in them, and keys.
+// Makes samples from blocks of tokens: pieces of documents, positions in them, and keys.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@
 
 namespace penstock {
 
-/// The tokens are pieces of the documents' values. The other fields' numbers are none above the length of a block, so
-/// all of them are pieces of one table of the numbers from 0 to that.
+/// The tokens are pieces of the documents' values. The numbers in the other fields are at most the length of a block,
+/// so these fields are pieces of one table of the numbers from 0 to that length.
 class BlockSamples final : public MadeSamples {
  public:
-  /// `mark` stands for dataset and options: it begins every key. Throws Error: invalid_argument, io, resource.
+  /// `mark` represents dataset and options; every key begins with it. Throws Error: invalid_argument, io, resource.
   BlockSamples(std::unique_ptr<const TokenDocuments> documents, std::unique_ptr<const TokenLayout> layout,
                std::uint64_t length, const TokenOptions& options, std::uint64_t mark);
 
@@ -50,15 +50,15 @@ class BlockSamples final : public MadeSamples {
   const std::unique_ptr<const TokenLayout> layout_;  // may refer to the documents
   const std::uint64_t length_;
   const TokenOptions options_;
-  const std::uint64_t number_;  // no other BlockSamples of this process has it
+  const std::uint64_t number_;  // unique among the BlockSamples of this process
   const std::vector<std::byte> pad_;
   std::vector<FieldSchema> fields_;
   std::vector<Kind> kinds_;
-  std::vector<std::int32_t> table_;  // 0, 1, ..., where a field needs them
+  std::vector<std::int32_t> table_;  // 0, 1, ..., if a field needs them
   const std::string mark_;
   const std::size_t key_bytes_, key_words_;
-  // The bytes of keys, written when they are first asked for: words that are 0 until then. Who finds one written has it
-  // by acquire.
+  // The bytes of keys, written when they are first requested. Unwritten words are 0. A reader that finds a word written
+  // has acquired its content.
   NumberTable keys_;
 };
 

@@ -54,7 +54,7 @@ void check_token_options(const Dataset& dataset, std::uint64_t length, const Tok
   }
 }
 
-// Documents that do not fit into a block, where they are to stay whole.
+// Rejects documents that do not fit into a block, if they must stay whole.
 void require_short(const TokenDocuments& documents, std::uint64_t length, const TokenOptions& options) {
   std::uint64_t longer = 0, first = 0;
   for (std::uint64_t position = 0; position < documents.size(); ++position) {
@@ -71,7 +71,7 @@ void require_short(const TokenDocuments& documents, std::uint64_t length, const 
                 std::string(dataset.key(documents.sample(first))));
 }
 
-// Of all that the blocks are a function of.
+// Identifies everything that determines the blocks.
 std::uint64_t mark_of(const TokenDocuments& documents, std::uint64_t length, const TokenOptions& options) {
   std::uint64_t mark = mix64(documents.mark());
   const auto add = [&](std::uint64_t number) { mark = mix64(mark ^ number) + 1; };
@@ -96,7 +96,7 @@ std::unique_ptr<const TokenLayout> layout_of(const TokenDocuments& documents, st
   return std::make_unique<CutBlocks>(documents, length, options.pad_last, mark, tick);
 }
 
-// The dataset's shards without their fields, and one of the blocks behind them.
+// The dataset's shards without their fields, followed by a shard of the blocks.
 Dataset view_of_blocks(const Dataset& documents, std::shared_ptr<const MadeSamples> blocks, std::string about) {
   std::vector<Dataset::Shard> shards;
   for (std::size_t number = 0; number < documents.shard_count(); ++number) {

@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-/// token_blocks(), which passes a `read` that reads .npy headers on all cores. Throws the same, and what `read` throws.
+/// Implements token_blocks(), which passes a `read` that reads .npy headers on all cores. Throws the same errors, and
+/// those of `read`.
 Dataset blocks_of_tokens(const Dataset& documents, std::uint64_t length, const TokenOptions& options,
                          const ReadTokenBegins& read, const std::function<void()>& tick);
 

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kDocumentStream = 0x746f6b656e73;  // of the permutation: "tokens"
+constexpr std::uint64_t kDocumentStream = 0x746f6b656e73;  // stream of the permutation: "tokens"
 constexpr std::uint64_t kDocumentTick = 65'536;
 
 std::string words_of(DType dtype) {
@@ -25,7 +25,7 @@ bool is_token_dtype(DType dtype) {
   return is_integer(dtype) && dtype != DType::boolean;
 }
 
-// [first, first + count) of the bytes of a value that is made of `of`.
+// Appends the bytes [first, first + count) of the value that consists of the pieces `of`.
 void append_slice(std::span<const Piece> of, std::uint64_t first, std::uint64_t count, std::vector<Piece>& pieces) {
   for (const Piece& whole : of) {
     if (count == 0) return;
@@ -46,7 +46,8 @@ void append_slice(std::span<const Piece> of, std::uint64_t first, std::uint64_t 
       case Piece::Kind::bytes:
         part.inline_bytes = whole.inline_bytes.subspan(first, part.length);
         break;
-      case Piece::Kind::fill: {  // begins inside its pattern: what is left of that, then the rest
+      // If the slice begins inside a repetition of the pattern, the rest of that repetition comes first.
+      case Piece::Kind::fill: {
         const std::uint64_t within = whole.inline_bytes.empty() ? 0 : first % whole.inline_bytes.size();
         if (within == 0) break;
         const auto rest = whole.inline_bytes.subspan(within, std::min(whole.inline_bytes.size() - within, part.length));
@@ -158,7 +159,8 @@ std::uint64_t TokenDocuments::tokens(std::uint64_t position) const {
 void TokenDocuments::locate(std::uint64_t position, std::uint64_t first, std::uint64_t count,
                             std::vector<Piece>& pieces) const {
   static thread_local std::vector<Piece> all;
-  std::vector<Piece> own = std::exchange(all, {});  // a document may be a block of such documents itself
+  // Taken out of the thread's buffer, because a document may itself be a block of such documents.
+  std::vector<Piece> own = std::exchange(all, {});
   const std::uint64_t sample = this->sample(position), element = size_of(dtype_);
   dataset_.locate(sample, field_, own);
   const bool with_end = !end_.empty() && first + count > stored_tokens(sample);

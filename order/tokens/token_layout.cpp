@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kFitTick = 65'536;
 
-/// The first place of [first, end) whose number is above `value`; `end` where there is none.
+/// The first place in [first, end) whose number is above `value`; `end` if there is none.
 std::uint64_t first_above(const SharedNumbers& table, std::uint64_t value, std::uint64_t first, std::uint64_t end) {
   while (first < end) {
     const std::uint64_t middle = first + (end - first) / 2;

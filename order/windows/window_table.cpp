@@ -35,7 +35,7 @@ WindowTable::WindowTable(const WindowSpec& spec, WindowSamples samples) : spec_(
   samples_.numbers.reset();
 }
 
-// Of all that the tables are a function of.
+// Identifies everything that determines the tables.
 std::uint64_t WindowTable::mark() const {
   std::uint64_t mark = hash64(std::to_string(samples_.count) + " " + std::to_string(samples_.group_count));
   const auto add = [&](std::uint64_t number) { mark = mix64(mark ^ number) + kFnvOffset; };
@@ -78,8 +78,8 @@ void WindowTable::count_steps(SharedNumbers& starts) const {
     starts.set(group + 1, starts[group + 1] + starts[group]);
 }
 
-// Group by group, in the dataset's order; or by number, where of equal ones the sample that comes first stays the
-// first.
+// Sorts the steps by group. Within a group they have the dataset's order, or the order of their numbers; of equal
+// numbers, the sample that comes first stays first.
 void WindowTable::lay_out(SharedNumbers& steps) const {
   NumberTable next(samples_.group_count, samples_.count);
   for (std::uint64_t group = 0; group < samples_.group_count; ++group) next.set(group, (*starts_)[group]);
@@ -114,7 +114,7 @@ void WindowTable::rank(SharedNumbers& before) const {
   for (std::uint64_t sample = 0; sample < samples_.count; ++sample) {
     if (!samples_.lacking[sample]) continue;
     const Group group = group_of(sample);
-    std::uint64_t low = 0, high = group.size;  // the steps before it are fewer than `high + 1`
+    std::uint64_t low = 0, high = group.size;  // at most `high` steps are before it
     while (low < high) {
       const std::uint64_t middle = (low + high) / 2, step = (*steps_)[group.begin + middle];
       const bool is_before =

@@ -1,4 +1,4 @@
-// The steps of a window: which samples stand before and behind a sample in its group.
+// The steps of a window: the samples before and after a sample in its group.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,29 @@ namespace penstock {
 /// A step of a row.
 struct WindowStep {
   std::uint64_t sample;
-  bool inside;  ///< false: the group has no such step, and its nearest stands here
+  bool inside;  ///< false: the group has no such step, and this is its nearest one
 };
 
-/// What is known of the samples, from which a table is made.
+/// The facts about the samples from which a table is made.
 struct WindowSamples {
   std::uint64_t count = 0;
-  std::unique_ptr<NumberTable> groups = {};  ///< by sample; null: all are of one
+  std::unique_ptr<NumberTable> groups = {};  ///< by sample; null: all are in one group
   std::uint64_t group_count = 1;
-  std::unique_ptr<NumberTable> numbers = {};  ///< of order_by or at, as bits of doubles; null: they come as they are
-  std::vector<bool> lacking = {};             ///< samples that are no steps: they lack a field; empty: none
+  /// values of order_by or at, as bits of doubles; null: the samples are in order
+  std::unique_ptr<NumberTable> numbers = {};
+  std::vector<bool> lacking = {};  ///< samples that cannot be steps because they lack a field; empty: none
 };
 
-/// Constant; any number of threads may ask. It takes 12 bytes for each sample, or 16 where offsets are of a number, and
-/// 4 for each group (twice that from 4 billion samples on); from some millions on in files that processes share which
-/// have the same groups and numbers (shared_numbers()), whatever the offsets are.
+/// Constant; any number of threads may use it. Takes 12 bytes per sample, or 16 if offsets refer to a number, and 4 per
+/// group (twice that from 4 billion samples on). From some millions of samples on, the tables are in files. Processes
+/// with the same groups and numbers share them (shared_numbers()), whatever their offsets.
 class WindowTable {
  public:
   WindowTable(const WindowSpec& spec, WindowSamples samples);
 
-  /// Replaces `steps`: those of the row of a sample that is served().
+  /// Replaces `steps` by those of the sample's row. serves() must be true.
   void steps(std::uint64_t sample, std::vector<WindowStep>& steps) const;
-  /// Whether a row can be made for the sample: its group has a step, and with Edge::drop all that the offsets name.
+  /// Whether the sample can have a row: its group must have a step and, with Edge::drop, all steps of the offsets.
   bool serves(std::uint64_t sample) const;
   bool serves_all() const { return spec_.edge == Edge::pad && samples_.lacking.empty(); }
   std::uint64_t groups() const { return samples_.group_count; }
@@ -55,15 +56,16 @@ class WindowTable {
   void lay_out(SharedNumbers& steps) const;
   void sort_groups(SharedNumbers& steps) const;
   void rank(SharedNumbers& before) const;
-  /// The step at an offset; below 0 or not below the group's size: there is none.
+  /// The place of the step at an offset. If it is negative, or not below the group's size, there is no such step.
   std::int64_t place(std::uint64_t sample, const Group& group, double offset) const;
 
   WindowSpec spec_;
   WindowSamples samples_;
-  std::shared_ptr<const SharedNumbers> groups_, numbers_;  // WindowSamples' own; of `at` alone
-  std::shared_ptr<const SharedNumbers> starts_;            // of each group in steps_, and the end
+  std::shared_ptr<const SharedNumbers> groups_, numbers_;  // those of WindowSamples; the second only with `at`
+  std::shared_ptr<const SharedNumbers> starts_;            // first step of each group in steps_, and the end
   std::shared_ptr<const SharedNumbers> steps_;             // samples, group by group
-  std::shared_ptr<const SharedNumbers> before_;  // by sample: steps of its group up to and with it; null with `at`
+  // by sample: number of steps of its group up to it, including it; null with `at`
+  std::shared_ptr<const SharedNumbers> before_;
   std::uint64_t longest_ = 0;
 };
 

@@ -19,11 +19,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kLongestKey =
-    4096;  // for an expression: the library's takes room on the stack for each character
+// Limit for expressions, because the library uses stack space for each character.
+constexpr std::size_t kLongestKey = 4096;
 constexpr std::uint64_t kMostGroups = 0xFFFFFFFF;
 
-/// The group of a key by an expression.
+/// Finds the group of a key with a regular expression.
 class KeyExpression {
  public:
   KeyExpression(const Dataset& dataset, const std::string& text) : dataset_(dataset.path().string()), text_(text) {
@@ -61,12 +61,12 @@ class KeyExpression {
   std::regex expression_;
 };
 
-/// Numbers groups in the order in which they are met.
+/// Numbers groups in the order in which they appear.
 class GroupNumbers {
  public:
   explicit GroupNumbers(std::uint64_t samples) : numbers_(std::make_unique<NumberTable>(samples, kMostGroups)) {}
 
-  /// `source`: of a mixture, whose groups are apart.
+  /// `source`: of a mixture, whose sources have separate groups.
   void set(std::uint64_t sample, std::uint64_t source, const std::string& group) {
     if (known_.empty() || source != source_ || group != last_) {
       source_ = source;
@@ -87,7 +87,7 @@ class GroupNumbers {
   std::uint32_t current_ = 0;
 };
 
-/// Where the sources of a mixture begin among all samples; of one dataset, 0 alone.
+/// The number of the first sample of each source of a mixture; for one dataset, only 0.
 std::vector<std::uint64_t> beginnings_of(const Mixture* mixture) {
   std::vector<std::uint64_t> beginnings{0};
   if (mixture == nullptr) return beginnings;

@@ -1,5 +1,4 @@
-// The windows of a loader: a table for each window of its chains, made from keys or from fields that say what belongs
-// together.
+// The windows of a loader. Each window of its chains has a table, made from keys or from fields that name the groups.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +15,18 @@ namespace penstock {
 
 class Mixture;
 
-/// Constant, and shared by all that a loader is made of.
+/// Constant, and shared by all parts of a loader.
 struct Windows {
-  std::vector<std::shared_ptr<const WindowTable>> tables;  ///< by number, as windows_of() has them
+  std::vector<std::shared_ptr<const WindowTable>> tables;  ///< in the order of windows_of()
 };
 
-/// Reads some fields of all samples, in order: for_each_sample(), which is a loader's consumer.
+/// Reads some fields of all samples, in order. for_each_sample(), which uses a loader, implements it.
 using ReadSamples =
     std::function<void(std::span<const std::uint32_t> fields, const std::function<void(const SampleValues&)>& take)>;
 
-/// The windows of the chains; null where no chain has one. `mixture` may be null; a group of a mixture has samples of
-/// one source. Throws Error: invalid_argument, for a field that does not exist, an invalid expression, or a sample that
-/// is in no group; and what reading throws.
+/// The windows of the chains; null if no chain has one. `mixture` may be null. In a mixture, the samples of a group
+/// belong to one source. Throws Error: invalid_argument, for a field that does not exist, an invalid expression, or a
+/// sample that is in no group; also the errors of reading.
 std::shared_ptr<const Windows> windows_for(const Dataset& dataset, std::span<const FieldChain> chains,
                                            const Mixture* mixture, const ReadSamples& read);
 

@@ -20,9 +20,8 @@ struct TensorField {
   std::string_view name;
   at::Tensor values;   ///< (rows, ...); ragged: (items of all rows, ...)
   at::Tensor offsets;  ///< ragged: int64 (rows + 1,), positions in `values`; else undefined
-  at::Tensor
-      /// For rows with sizes of their own: int64 (rows, dimensions), and `values` contains elements; else undefined.
-      shapes;
+  /// For rows with sizes of their own: int64 (rows, dimensions), and `values` contains elements; else undefined.
+  at::Tensor shapes;
 };
 
 /// The outputs of one batch as tensors, in the slab's own memory. Copied are only offsets, `__valid__`, and outputs of
