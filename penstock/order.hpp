@@ -43,9 +43,8 @@ struct Draws {
   /// One number per sample of the dataset, in its order: weights and repeats as the bits of a float64; for `balanced`,
   /// the class number. Must not change. The loader releases the table once it is constructed.
   std::shared_ptr<const NumberTable> numbers;
-  std::uint64_t samples =
-      0;              ///< of an epoch; 0: the default in docs/order.md, such as all samples or the sum of all repeats
-  std::string about;  ///< name of the numbers in errors: "weights", "balance=\"cls\""
+  std::uint64_t samples = 0;  ///< of an epoch; 0: the default in docs/order.md
+  std::string about;          ///< name of the numbers in errors: "weights", "balance=\"cls\""
 };
 
 /// The part of a LoaderState that describes the draws.
