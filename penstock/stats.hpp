@@ -238,7 +238,7 @@ inline bool has_disk_cache(const Stats& stats) {
 /// Adds the statistics of another loader with the same options. Names and notes stay; an empty sum becomes `more`.
 void add(Stats& sum, const Stats& more);
 
-/// Prints the stage table, with the diagnosis (verdict.hpp).
+/// Prints the stage table and the diagnosis of verdict_of().
 std::ostream& operator<<(std::ostream& out, const Stats& stats);
 
 /// The time of one training step. A step ends at Loader::mark_step(), or at the next call of next() if the program does

@@ -64,7 +64,7 @@ class Split {
   std::uint64_t light_, both_, length_, key_;
   bool narrow_;
   std::uint64_t light_length_;
-  // Used last: consecutive calls find their interval or run here, without divisions.
+  // Results of the last calls. With them, consecutive positions need fewer divisions.
   Interval interval_;
   Run run_;
   std::uint64_t next_interval_ = 0, next_begin_ = 0;  // of light_at(): after the last call
