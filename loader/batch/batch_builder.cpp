@@ -30,7 +30,7 @@ Journey BatchBuilder::journey_of(Clock::time_point sent, Clock::time_point queue
 }
 
 bool BatchBuilder::finish_rows(std::uint32_t count) {
-  // acq_rel: the last worker must see what the others wrote into the slab.
+  // acq_rel: the last worker must see the values that the others wrote into the slab.
   return remaining_.fetch_sub(count, std::memory_order_acq_rel) == count;
 }
 

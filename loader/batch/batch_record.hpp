@@ -1,4 +1,4 @@
-// Describes a batch: keys, samples and outputs, whether its values lie in a slab of the host or of a device.
+// Describes a batch: keys, samples and outputs. The values may be in a slab of the host or of a device.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,22 @@ struct Carried;   // order/mixture/mixed_order.hpp
 
 struct BatchRecord {
   std::uint64_t seed = 0, epoch = 0, number = 0;
-  std::uint64_t start = 0;          ///< position of the epoch's permutation that numbers count from
+  std::uint64_t start = 0;          ///< position in the epoch's permutation at which `number` counts from 0
   std::uint64_t shuffle_block = 0;  ///< of the epoch's order
   std::uint32_t rows = 0;
   std::vector<std::uint64_t> samples;
-  std::shared_ptr<const Carried> carried;  ///< of a mixture, as Position has it
-  BatchLimits composed;                    ///< of the epoch's batches, as Position has it
-  std::vector<std::uint32_t> occurrences;  ///< of each row's sample in the epoch's list of samples
-  std::vector<std::int64_t> sources;       ///< of each row, its number in the mixture; empty without one
+  std::shared_ptr<const Carried> carried;  ///< state of a mixture, with the same meaning as in Position
+  BatchLimits composed;                    ///< limits of the epoch's batches, with the same meaning as in Position
+  std::vector<std::uint32_t>
+      occurrences;  ///< of each row: how often the epoch's list of samples contained its sample before
+  std::vector<std::int64_t> sources;  ///< of each row: the number of its source in the mixture; empty without one
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;
-  std::optional<MixDraw> mix;    ///< how the rows were mixed
-  std::uint64_t read_bytes = 0;  ///< stored bytes that were read for its rows; set at delivery
-  std::vector<BadSample> bad;    ///< of rows that are not valid; set at delivery
+  std::optional<MixDraw> mix;    ///< how the batch was mixed
+  std::uint64_t read_bytes = 0;  ///< stored bytes read for its rows; set at delivery
+  std::vector<BadSample> bad;    ///< one for each invalid row; set at delivery
   std::vector<Field> fields;     ///< published when the last row is written
-  DeviceUse* use = nullptr;      ///< of values that lie on a device: when they may be read
+  DeviceUse* use = nullptr;      ///< of values on a device: when they may be read
 
   SampleContext context(std::uint32_t row) const {
     return {.seed = seed, .epoch = epoch, .sample = samples[row], .key = keys[row], .occurrence = occurrences[row]};

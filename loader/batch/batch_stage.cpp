@@ -8,14 +8,14 @@
 namespace penstock {
 namespace {
 
-// What the step does with its Batch itself stays without effect: only what it attached is taken.
+// The step gets a copy of the batch, so only what it attached takes effect.
 void attach_made(const std::function<void(Batch&)>& step, Batch& batch) {
   Batch given = batch;
   step(given);
   batch.attach(given.attached());
 }
 
-thread_local nanoseconds awaited_lock{};  // by the step that runs in this thread
+thread_local nanoseconds awaited_lock{};  // by the step in this thread
 
 nanoseconds time_on_a_core() {
   std::timespec time{};

@@ -1,4 +1,4 @@
-// Page-locks the memory of slabs, so that a device copies from it directly and while others work.
+// Page-locks the memory of slabs. A device can then copy from it directly and in the background.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,17 @@
 
 namespace penstock {
 
-/// Shared by the slabs of a pool; any thread.
+/// Shared by the slabs of a pool. Thread-safe.
 class PagePinning {
  public:
-  /// Null: no device was asked for, and nothing is page-locked.
+  /// `device` is null if no device is used. Nothing is page-locked then.
   explicit PagePinning(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  /// A refusal is remembered, and copies then go through the driver's own pages: slower, and not beside other work.
+  /// Page-locks `pages`. If the device refuses, this object keeps the reason and later copies use the driver's own
+  /// pages. Such copies are slower and do not overlap with other work.
   Pin pin(std::span<std::byte> pages);
-  /// "page-locked memory for cuda:0"; "plain memory: no device was asked for"; "plain memory: ..." and why.
+  /// Returns "page-locked memory for cuda:0", "plain memory: no device was asked for", or "plain memory: " and the
+  /// reason.
   std::string description() const;
 
  private:
@@ -30,7 +32,7 @@ class PagePinning {
   std::string refusal_;
 };
 
-/// Memory of a slab.
+/// Memory of a slab, page-locked if there is a device.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
@@ -38,12 +40,13 @@ class PinnedMemory {
   std::byte* data() const { return memory_.data(); }
   std::uint64_t size() const { return memory_.size(); }
   std::span<std::byte> first(std::uint64_t bytes) const { return memory_.first(bytes); }
-  /// At least `bytes`, contents lost; keeps what is large enough, else grows by half at least.
+  /// Provides at least `bytes` and loses the contents. Memory that is large enough is kept; otherwise it grows by
+  /// half or more.
   void reserve(PagePinning& pinning, std::uint64_t bytes);
 
  private:
   Memory memory_;
-  Pin pin_;  // ends before what it pins
+  Pin pin_;  // declared after memory_, so that the pages are unlocked before they are freed
 };
 
 }  // namespace penstock

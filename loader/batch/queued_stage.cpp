@@ -63,7 +63,7 @@ bool QueuedStage::wait_for_room(std::uint64_t generation) {
 }
 
 bool QueuedStage::put(std::uint64_t generation, BatchResult result) {
-  std::list<BatchResult> one;  // takes its memory before the lock
+  std::list<BatchResult> one;  // allocated before the lock is taken
   one.push_back(std::move(result));
   {
     std::unique_lock lock(mutex_);
@@ -113,7 +113,7 @@ std::optional<BatchResult> QueuedStage::take_of(std::uint64_t generation) {
   return result;
 }
 
-// With the lock held.
+// Requires the lock.
 BatchResult QueuedStage::pop() {
   BatchResult result = std::move(done_.front());
   done_.pop_front();
@@ -143,7 +143,7 @@ void QueuedStage::close() {
   discard_all(unwanted);
 }
 
-// Outside the lock: what is attached to a batch may need the interpreter, or whatever else its user holds, to go.
+// Runs without the lock: destroying an attached object may need the interpreter's lock or another lock of the user.
 void QueuedStage::discard_all(const std::list<BatchResult>& unwanted) {
   for (const BatchResult& each : unwanted) discard(each);
 }

@@ -1,4 +1,4 @@
-// A stage with a thread of its own, ahead of whoever takes from it, and a bounded queue of finished batches.
+// A stage with its own thread, which runs ahead of the next stage, and a bounded queue of finished batches.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,12 @@
 
 namespace penstock {
 
-/// What derives from it says in work() what becomes of each batch; time, order, room, ends and failures are minded
-/// here. Memory is that of the stage before: a batch in the queue keeps its slab.
+/// Derived classes process a batch in work(). This class handles time, order, the limit of the queue, the end and
+/// failures. The stage adds no memory: a batch in the queue keeps its slab.
 class QueuedStage : public Stage {
  public:
-  /// Holds at most `ahead` batches that are done, and the one that it is at. `before` outlives this. `thread`: its name
-  /// for the system; without one, "penstock-" and the stage's.
+  /// Holds at most `ahead` finished batches and the one in work. `before` must outlive this stage. `thread` is the
+  /// name that the system shows; the default is "penstock-" and the stage's name.
   QueuedStage(Stage& before, const std::string& name, std::size_t ahead, const std::string& thread = {});
 
   std::optional<BatchResult> take(std::chrono::milliseconds timeout) override;
@@ -36,16 +36,16 @@ class QueuedStage : public Stage {
   BatchPool& pool() override { return before_.pool(); }
 
  protected:
-  /// For the stage's thread: what is done with each batch that has not failed. What it throws is what next() throws in
-  /// place of giving the batch. The time that it takes is busy time.
+  /// Processes each batch that has not failed, in the stage's thread. If it throws, next() throws the exception
+  /// instead of returning the batch. Its time counts as busy time.
   virtual void work(Batch& /*batch*/) {}
-  /// Around work(), also for batches that have failed; false once the generation has passed. Adds to the clock.
+  /// Wraps work() and also sees failed batches. Returns false once the generation has passed. Adds to the clock.
   virtual bool pass(BatchResult& result, std::uint64_t generation);
-  virtual void give(BatchResult& /*result*/) {}  ///< before whoever takes it has it, in the taker's thread
-  virtual void run();                            ///< what the thread does, until close()
-  virtual void discard(const BatchResult&) {}    ///< of what nobody takes any more; in any thread
+  virtual void give(BatchResult& /*result*/) {}  ///< called in the taker's thread, before it receives the batch
+  virtual void run();                            ///< the thread's main function, until close()
+  virtual void discard(const BatchResult&) {}    ///< for a batch that no consumer will take; from any thread
   bool wants(std::uint64_t generation) const;
-  /// Waits until there is room in the queue; false once the generation has passed, or closed.
+  /// Waits until the queue has room. Returns false once the generation has passed or the stage is closed.
   bool wait_for_room(std::uint64_t generation);
 
   std::unique_ptr<Thread> thread_;
@@ -64,7 +64,7 @@ class QueuedStage : public Stage {
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::list<BatchResult> done_;
-  std::optional<std::uint64_t> begun_;  ///< generation that is wanted and not yet begun
+  std::optional<std::uint64_t> begun_;  ///< generation to start, which the thread has not started yet
   std::uint64_t generation_ = 0;
   bool closed_ = false;
   std::exception_ptr failure_;

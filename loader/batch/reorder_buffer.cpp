@@ -72,7 +72,7 @@ void ReorderBuffer::go_to(const Position& /*position*/, std::uint64_t generation
   arrived_.notify_all();
 }
 
-// What is still coming is of a generation that has passed.
+// A new generation makes every batch that still arrives obsolete, so put() releases it.
 void ReorderBuffer::close() {
   {
     const std::scoped_lock lock(mutex_);

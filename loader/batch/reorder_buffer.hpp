@@ -1,4 +1,4 @@
-// The prefetch queue: batches finish in any order and are taken in the plan's order.
+// The prefetch queue. Batches finish in any order and are taken in the plan's order.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-/// Bounded by the slabs: each batch in it holds one. What finishes for an older generation is discarded. The workers'
-/// time that is neither reading, decoding nor transforming is its clock's.
+/// The slabs bound its size, because each batch in it holds one. Batches of an older generation are discarded. Its
+/// clock counts the workers' time that is not reading, decoding or transforming.
 class ReorderBuffer final : public Stage {
  public:
   ReorderBuffer(std::shared_ptr<SlabPool> slabs, unsigned workers)
@@ -23,7 +23,8 @@ class ReorderBuffer final : public Stage {
     ready_.reserve(slabs_->size());
   }
 
-  /// From the worker that finished the batch's last row. Never fails: there is room for each slab's batch.
+  /// Called by the worker that finished the batch's last row. Never fails: the buffer has room for the batch of each
+  /// slab.
   void put(BatchBuilder& builder) noexcept;
   std::optional<BatchResult> take(std::chrono::milliseconds timeout) override;
   std::optional<BatchResult> take_of(std::uint64_t generation) override;
@@ -36,17 +37,16 @@ class ReorderBuffer final : public Stage {
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
  private:
-  std::vector<BatchBuilder*>::iterator next();  // with the lock held, like the rest
-  BatchBuilder* pick();                         // null where it is not ready
+  std::vector<BatchBuilder*>::iterator next();  // requires the lock, like all functions below
+  BatchBuilder* pick();                         // null if it is not ready
   void begin(std::uint64_t generation);
 
   std::shared_ptr<SlabPool> slabs_;
   mutable std::mutex mutex_;  // guards ready_, sequence_, closed_, failure_; generation_ changes under it
   std::condition_variable arrived_;
   std::vector<BatchBuilder*> ready_;
-  std::uint64_t sequence_ = 0;  // of the batch that is taken next
-  // Read without the lock by workers, to skip what nobody waits for; acquire pairs with the release of a new
-  // generation.
+  std::uint64_t sequence_ = 0;  // of the next batch to take
+  // Workers read it without the lock to skip obsolete work. Their acquire pairs with the release of a new generation.
   std::atomic<std::uint64_t> generation_{0};
   bool closed_ = false;
   std::exception_ptr failure_;

@@ -1,4 +1,4 @@
-// Tells where a row's outputs are written: its slots in a slab, or buffers where its length is not known yet.
+// Says where to write a row's outputs: into slots of a slab, or into buffers if its length is not known yet.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,24 @@
 
 namespace penstock {
 
-/// The slots of one row, by output: a place of known size, or (ragged, buffered) a buffer that takes what comes.
+/// The slots of one row, by output: a place of known size, or a growing buffer for ragged rows.
 struct RowSlots {
-  std::vector<std::span<std::byte>> places;       ///< empty where buffered
-  std::vector<std::vector<std::byte>*> buffered;  ///< null where there is a place
-  std::vector<std::span<std::byte>> verbatim;     ///< places of the outputs whose bytes need no work, else empty
+  std::vector<std::span<std::byte>> places;       ///< empty if the output is buffered
+  std::vector<std::vector<std::byte>*> buffered;  ///< null if the output has a place
+  std::vector<std::span<std::byte>> verbatim;  ///< places of outputs that are stored bytes without decoding; else empty
   std::vector<std::span<std::int64_t>> shapes =
-      {};  ///< of rows with sizes of their own: these sizes; else empty. All may be left out
-  std::vector<const RowPadding*> padding = {};  ///< of rows of one length: what fills them up; null: zeros
-  Offload* offload = nullptr;                   ///< what a device takes over of the slab's rows; null: nothing
+      {};  ///< of rows that have shapes: the row's shape; else empty. The list may be empty
+  std::vector<const RowPadding*> padding = {};  ///< of rows padded to one length: the fill value; null: zeros
+  Offload* offload = nullptr;                   ///< takes rows of the slab over for a device; null: none
   std::uint32_t row = 0;                        ///< in the slab
-  std::vector<std::uint8_t> left_out = {};      ///< by output, 1 where it is not filled now; empty: all are
-  /// The slots of row `number` of a builder's slab.
+  std::vector<std::uint8_t> left_out = {};      ///< by output: 1 if the output is not filled now; empty: all are filled
+  /// Sets the slots of row `number` of a builder's slab.
   void of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t number);
-  /// Those of a cell: of each window (and of the row's own outputs) that it has places in, those of the first one.
+  /// Sets the slots of a cell. For each window, and for the row's own outputs, the first of its places counts.
   void of_places(BatchBuilder& builder, std::span<const Output> outputs, std::span<const CellPlace> places);
   bool leaves_out(std::uint32_t output) const { return !left_out.empty() && left_out[output] != 0; }
-  void clear_row();  ///< zeros (or padding) in every place, nothing buffered or left to a device: a row marked bad
+  void clear_row();  ///< Fills every place with zeros (or padding) and drops buffered and offloaded values: the row is
+                     ///< marked invalid
 };
 
 }  // namespace penstock

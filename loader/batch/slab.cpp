@@ -9,9 +9,9 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kColumnAlignment = 256;  // of a copy to a device, and above every SIMD width
-constexpr double kAddresses = 0x1p47;            // of a process
-constexpr std::uint64_t kPage = 4096;            // of storage and of memory: slabs begin on one
+constexpr std::uint64_t kColumnAlignment = 256;  // sufficient for copies to a device and for any SIMD width
+constexpr double kAddresses = 0x1p47;            // address space of a process
+constexpr std::uint64_t kPage = 4096;            // pages of storage and memory: slabs begin at a page boundary
 
 }  // namespace
 
@@ -164,7 +164,7 @@ void Slab::seal(std::span<const std::uint8_t> buffered_outputs) {
   if (offload_ != nullptr) reserved_.fetch_add(offload_->seal(rows), std::memory_order_relaxed);
 }
 
-// Rows that were buffered, one behind the other.
+// Places buffered rows one after the other.
 void Slab::gather(std::uint32_t output) {
   const RaggedColumn& column = ragged_[output];
   std::vector<std::uint64_t> items(rows);
@@ -176,7 +176,7 @@ void Slab::gather(std::uint32_t output) {
   }
 }
 
-// The same, each filled up to the longest one's length, which is returned.
+// Pads each buffered row to the length of the longest, which is returned.
 std::int64_t Slab::pad(std::uint32_t output) {
   const RowPadding& padding = *outputs_[output].padding;
   const std::uint64_t item_bytes = outputs_[output].row_bytes();
@@ -241,7 +241,7 @@ SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32
 }
 
 void SlabPool::allow_held(unsigned held) {
-  while (held_ < held && made_ < slabs_.size()) {  // changed by this thread alone
+  while (held_ < held && made_ < slabs_.size()) {  // only this thread changes it
     PinnedMemory columns(pinning_, rounded_up(layout_.bytes, kPage));
     Slab* const slab = slabs_[made_].get();
     slab->adopt(columns.data());
@@ -266,7 +266,7 @@ void SlabPool::release(Slab* slab) {
 }
 
 void SlabPool::wake() {
-  { const std::scoped_lock lock(mutex_); }  // a waiter has either seen the change or is waiting by now
+  { const std::scoped_lock lock(mutex_); }  // after the lock, a waiter has either seen the change or is waiting
   freed_.notify_all();
 }
 
@@ -276,7 +276,7 @@ std::shared_ptr<const BatchRecord> SlabPool::lend(const std::shared_ptr<SlabPool
     slab->counted = to == To::consumer;
     if (slab->counted) ++pool->lent_;
   }
-  pool->freed_.notify_all();  // what the consumer holds need not be kept for it
+  pool->freed_.notify_all();  // fewer slabs need to be reserved for the consumer now
   return {slab, [pool, slab](const BatchRecord*) {
             {
               const std::scoped_lock lock(pool->mutex_);

@@ -7,13 +7,14 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kDiskRows = 64;    // reads in flight that keep a disk busy
-constexpr std::uint32_t kStoreRows = 256;  // and a store, 50 ms and more away, where 2,000 rows a second are wanted
-constexpr std::uint64_t kSmallBatch = 8 << 20;  // bytes: filled about as fast as handed from thread to thread
+constexpr std::uint32_t kDiskRows = 64;         // reads in flight that keep a disk busy
+constexpr std::uint32_t kStoreRows = 256;       // the same for a store 50 ms away, at 2,000 rows per second and more
+constexpr std::uint64_t kSmallBatch = 8 << 20;  // in bytes: filled about as fast as handed from thread to thread
 
-// Sizes that are multiplied later must not overflow.
+// Rejects sizes whose products would overflow later.
 void require_addressable(const LoaderOptions& options, std::span<const Output> outputs, unsigned batches) {
-  constexpr double kAddresses = 0x1p47, kRowOverhead = 64;  // of a process; bytes of a row's name and table
+  constexpr double kAddresses = 0x1p47,
+                   kRowOverhead = 64;  // address space of a process; bytes of a row's name and table
   double row_bytes = kRowOverhead;
   for (const Output& output : outputs) {
     row_bytes += static_cast<double>(output.row_bytes()) *

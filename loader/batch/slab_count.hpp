@@ -1,4 +1,4 @@
-// Says how many batches of memory a loader needs.
+// Computes how many slabs a loader needs.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace penstock {
 
-/// The storage that an engine reads ahead from while workers decode. `none`: the workers read themselves.
+/// The storage that an engine reads ahead from while workers decode. `none`: the workers read.
 enum class ReadsAhead : std::uint8_t { none, of_disk, of_store };
 ReadsAhead ahead_by(const ReadEngine& engine);
 
-/// Slabs for the batches ahead of the consumer and for those that the consumer holds. With a device, the batches that
-/// are being copied take the place of the consumer's.
-///
-/// Ahead are `prefetch` ready batches, and batches that are being filled: enough rows to keep every worker, or the
-/// disk, busy. Of large batches (more than 8 MiB) only the larger of the two numbers is ahead: while batches wait
-/// ready, none needs to be filled. Throws Error: invalid_argument, for more memory than a process can address.
+/// Returns the number of slabs: those ahead of the consumer and those that the consumer holds. With a device, the
+/// batches under copy take the place of the consumer's.
+/// Ahead are `prefetch` ready batches and the batches being filled. The latter have enough rows to keep every worker,
+/// or the storage, busy. If batches are large (more than 8 MiB), the larger of the two numbers is enough: none needs
+/// to be filled while batches wait ready. Throws Error: invalid_argument, if the memory exceeds the address space of
+/// a process.
 unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead);
-/// The same, for `row_bytes` in all outputs of fixed shape, and without the check of the memory.
+/// The same for `row_bytes` in all outputs of fixed shape, without the check of the memory.
 unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, ReadsAhead ahead);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The interface of what hands finished batches on, between the workers and next().
+// The interface of the stages that pass finished batches on, between the workers and next().
 #pragma once
 
 #include <chrono>
@@ -22,23 +22,23 @@
 namespace penstock {
 
 struct BatchResult {
-  /// What became of a builder: its slab is lent out, or released where the batch failed.
+  /// Takes over a builder's batch. Lends its slab out, or releases the slab if the batch failed.
   BatchResult(BatchBuilder& builder, const std::shared_ptr<SlabPool>& slabs, SlabPool::To to);
 
   std::uint64_t epoch;
   std::vector<BadSample> bad;
   std::uint64_t other_failures;
-  std::exception_ptr failure;  ///< what next() throws in place of giving the batch
-  Batch batch;                 ///< empty where it failed
+  std::exception_ptr failure;  ///< next() throws it instead of returning the batch
+  Batch batch;                 ///< empty if it failed
   Journey journey;
 };
 
-/// One link of the line that `Pipeline` lays. Batches leave it in the plan's order, each one once. A generation is one
-/// uninterrupted run of batches; a stage has batches of one generation at a time. What a stage tells of itself (name,
-/// clock, level, keeps_slabs()) is all that the stats, the dump of a timeout and the attribution of waits know of it.
+/// One link in the chain that `Pipeline` builds. Batches leave it in the plan's order, each once. A generation is one
+/// uninterrupted run of batches, and a stage holds batches of one generation at a time. The stats, the dump of a
+/// timeout and the attribution of waits use only the interface here: name, clock, level and keeps_slabs().
 class Stage {
  public:
-  /// `name` stands in the table of times, beside its `threads`, and says what the consumer waited for.
+  /// `name` labels the stage in the table of times and in the consumer's waits. `threads` is shown beside it.
   Stage(std::string name, unsigned threads) : name_(std::move(name)), threads_(threads) {}
   virtual ~Stage() = default;
   Stage(Stage&&) = delete;
@@ -55,7 +55,7 @@ class Stage {
   /// Discards what is ready and what is still coming. Batches come from `position` on, and are of that generation. The
   /// stages are told in the order of the line.
   virtual void go_to(const Position& position, std::uint64_t generation) = 0;
-  /// Wakes whoever waits, for good, and discards what is ready.
+  /// Ends the stage: take() returns the batches that are ready and then throws this failure.
   virtual void close() = 0;
   /// No batch comes any more: take() throws that failure behind the batches that are ready.
   virtual void fail(const std::exception_ptr& failure) noexcept = 0;
@@ -68,12 +68,13 @@ class Stage {
 
   const std::string& name() const { return name_; }
   StageClock& clock() { return clock_; }
-  /// Told of what the clock is; outlives the stage. Before start().
+  /// finished batches in its queue
   void trace_into(TraceLane& trace) { trace_ = &trace; }
-  virtual std::size_t ready() const = 0;  ///< batches in its queue, that are done
-  virtual std::string level() const = 0;  ///< of its queue, in words: "2 batches ready"
-  virtual BatchPool& pool() = 0;          ///< of the batches that it hands on
-  /// Whether its batches may have all of the host's slabs while the workers have nothing to do.
+  virtual std::size_t ready() const = 0;  ///< of the batches that the stage hands on
+  /// Whether its batches may occupy all of the host's slabs while the workers are idle.
+  virtual std::string level() const = 0;
+  virtual BatchPool& pool() = 0;  ///< of the batches that it hands on
+  /// Adds the stage's row to the table of times, and its other statistics.
   virtual bool keeps_slabs() const { return false; }
   /// Adds its row to the table of times, and what else there is to tell.
   virtual void report(Stats& stats) const { stats.stages.push_back(clock_.row(name_, threads_)); }

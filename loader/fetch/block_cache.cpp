@@ -3,12 +3,12 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostSpare = 4;  // one evicted block per worker or so is soon the next one
+constexpr std::size_t kMostSpare = 4;  // about one evicted block per worker is reused soon
 
 }  // namespace
 
 BlockCache::Spares::Spares() {
-  buffers.reserve(kMostSpare);  // a buffer that comes back needs no memory
+  buffers.reserve(kMostSpare);  // returning a buffer then never allocates
 }
 
 BlockCache::Bytes BlockCache::get(std::uint32_t block, const std::function<void(std::vector<std::byte>&)>& make) {
@@ -70,7 +70,7 @@ void BlockCache::evict() {
   }
 }
 
-// Its last holder gives the memory back.
+// The last holder's deleter moves the memory back into the spares.
 std::shared_ptr<std::vector<std::byte>> BlockCache::buffer() const {
   auto made = std::make_unique<std::vector<std::byte>>();
   {

@@ -1,4 +1,4 @@
-// A cache of undone blocks, so that a block which several samples share is undone once.
+// A cache of decompressed blocks. A block that several samples share is decompressed once.
 #pragma once
 
 #include <condition_variable>
@@ -14,22 +14,21 @@
 
 namespace penstock {
 
-/// A bounded cache, least recently used out first. Any number of workers may ask; one of them makes a block, the others
-/// that want it meanwhile wait for that.
+/// A bounded cache that evicts the least recently used block. Thread-safe: one worker makes a block, and others that
+/// need it wait for that worker.
 class BlockCache {
  public:
-  using Bytes =
-      std::shared_ptr<const std::vector<std::byte>>;  // shared: evicted blocks live on while a worker copies from them
+  using Bytes = std::shared_ptr<const std::vector<std::byte>>;  // shared: a worker may still copy from an evicted block
 
   explicit BlockCache(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
-  /// The undone bytes of a block; where they are not there, `make` reads and undoes it into a buffer, whose old content
-  /// means nothing. What `make` throws is thrown here and not kept.
+  /// Returns the decompressed bytes of a block. If they are missing, `make` reads and decompresses the block into a
+  /// buffer whose old content is garbage. An exception of `make` is passed on and not kept.
   Bytes get(std::uint32_t block, const std::function<void(std::vector<std::byte>&)>& make);
-  /// True where the block is there or being made; it then counts as just used.
+  /// Returns true if the block is cached or being made. The block then counts as just used.
   bool holds(std::uint32_t block);
   std::uint64_t bytes() const;
-  std::uint64_t made() const;  ///< blocks undone so far
+  std::uint64_t made() const;  ///< number of blocks decompressed so far
 
  private:
   struct Entry {
@@ -38,7 +37,7 @@ class BlockCache {
   };
   void evict();
 
-  // Buffers of blocks that nobody holds any more: fresh memory costs page faults.
+  // Buffers of released blocks are reused, because fresh memory costs page faults.
   struct Spares {
     Spares();
     std::mutex mutex;

@@ -16,11 +16,12 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kRows = 2048, kBatches = 4;         // looked at
-constexpr std::array<std::uint64_t, 4> kParts{1, 2, 3, 4};  // of a batch's share of a block, that blocks may have
-constexpr double kWorth = 1.5;                              // times fewer requests, from which on it is an offer
+constexpr std::uint64_t kRows = 2048, kBatches = 4;  // sample sizes of the estimate
+// candidates for a block's size, as fractions of a batch's share of a block
+constexpr std::array<std::uint64_t, 4> kParts{1, 2, 3, 4};
+constexpr double kWorth = 1.5;  // at least this many times fewer requests justify the offer
 
-/// What rows ask of the store.
+/// The rows' demand on the store.
 struct Asked {
   double rows = 0, requests = 0, extents = 0, bytes = 0;
   double requests_of_row() const { return rows > 0 ? requests / rows : 0; }
@@ -61,7 +62,7 @@ class RequestCount {
     while (counted_ < requests_.size()) bytes_ += requests_[counted_++].extent.length;
     if (bytes_ >= engine_.block_window) send();
   }
-  // What has been planned is sent at the end of a batch, and where the read window is full.
+  // Sends the planned requests at the end of a batch, or when the read window is full.
   void send() {
     asked_.extents += static_cast<double>(requests_.size());
     asked_.bytes += static_cast<double>(bytes_);
@@ -122,7 +123,7 @@ BlockOffer block_offer(const Dataset& dataset, const Program& program, const Ord
     RequestCount count(dataset, program, order, engine, selection);
     return counted(count, order.batch_size);
   } catch (const Error&) {
-    return {};  // whoever delivers the sample meets it again
+    return {};  // the loader throws the same error when it reads the sample
   }
 }
 

@@ -1,4 +1,4 @@
-// Finds the block shuffle that joins most reads of a dataset in a store.
+// Finds the block size of the shuffle that merges the most reads of a dataset in a store.
 #pragma once
 
 #include <order/order_options.hpp>
@@ -10,12 +10,12 @@
 
 namespace penstock {
 
-/// Counts the requests of some batches, as the engine of stores joins them (store_engine.hpp), in full shuffle and with
-/// blocks that are one request each. A batch is asked for at a time and mixes kShuffleWindowBlocks blocks, so a block
-/// of more samples than a batch has for each of them comes in pieces; it is kept to kLongestStoreRange bytes, too.
-/// Takes milliseconds. Nothing where the dataset lies in no store, where the order is none that shuffle_block could
-/// replace, and where samples share filtered blocks, of which cost_of_shuffle() tells. Never throws but for lack of
-/// memory.
+/// Counts the requests of some batches as the engine of stores merges them (store_engine.hpp): in full shuffle, and
+/// with blocks that are one request each.
+/// A request batch covers one batch, which mixes kShuffleWindowBlocks blocks. A block with more samples than a batch
+/// takes of each of them is therefore read in pieces. A block also has at most kLongestStoreRange bytes.
+/// Takes milliseconds. Returns nothing in three cases: the dataset is not in a store, the order does not allow
+/// shuffle_block, or samples share filtered blocks, which cost_of_shuffle() handles. Throws only if memory runs out.
 BlockOffer block_offer(const Dataset& dataset, const Program& program, const OrderOptions& order,
                        const EngineOptions& engine, const Selection& selection);
 

@@ -7,11 +7,11 @@
 namespace penstock {
 namespace {
 
-/// What the outputs of a window ask of its cells.
+/// How the outputs use the cells of one window.
 struct WindowUse {
   bool used = false;
-  bool apart = false;                 ///< what is read of a sample depends on the row
-  std::vector<std::uint32_t> inside;  ///< outputs that tell which steps lie in the group
+  bool apart = false;                 ///< the bytes to read of a sample depend on the row
+  std::vector<std::uint32_t> inside;  ///< the outputs of window_valid(), which say which steps are in the group
 };
 
 std::vector<WindowUse> uses_of(std::span<const Output> outputs) {
@@ -36,7 +36,7 @@ struct Planned {
   bool apart;
 };
 
-// Calls `add` with each place of a row, and writes what window_valid() tells.
+// Calls `add` with each place of a row, and writes the values of window_valid().
 template <typename Add>
 void each_place(BatchBuilder& builder, std::uint32_t row, std::span<const WindowUse> uses, const Windows& windows,
                 std::vector<WindowStep>& steps, const Add& add) {
@@ -66,7 +66,7 @@ void plan_cells(BatchBuilder& builder, std::span<const Output> outputs, const Wi
   });
   builder.places.clear();
   const auto goes_on = [](const Planned& before, const Planned& next) {
-    const bool two_rows = next.place.window == 0;  // the first of a cell's places is that of a row, where there is one
+    const bool two_rows = next.place.window == 0;  // if a cell has a place in a row, it is the first of its places
     return before.sample == next.sample && !before.apart && !next.apart && !two_rows;
   };
   for (std::size_t i = 0; i < planned.size(); ++i) {
@@ -77,7 +77,7 @@ void plan_cells(BatchBuilder& builder, std::span<const Output> outputs, const Wi
     ++builder.cells.back().count;
     builder.places.push_back(planned[i].place);
   }
-  // As the rows come, so that what the first ones need is read first.
+  // Restores row order, so that the bytes of the first rows are read first.
   std::ranges::stable_sort(builder.cells, {}, [&](const Cell& cell) {
     std::uint32_t first = builder.places[cell.first].row;
     for (const CellPlace& place : builder.places_of(cell)) first = std::min(first, place.row);

@@ -10,11 +10,12 @@ namespace penstock {
 namespace {
 
 constexpr std::uint32_t kInSlot = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint32_t kMissing = kInSlot - 1;  // with Missing::empty
+constexpr std::uint32_t kMissing = kInSlot - 1;  // only with Missing::empty
 constexpr std::uint64_t kFieldAlignment = 64;
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;  // of a sample's values: what an address space may hold
-constexpr std::size_t kFewRanges = 16;                        ///< that are read apart without looking at pages
+// limit for a sample's values: the size of an address space
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
+constexpr std::size_t kFewRanges = 16;  ///< up to this many ranges are read separately without counting pages
 
 std::uint64_t total_length(std::span<const Piece> pieces) {
   std::uint64_t length = 0;
@@ -37,7 +38,7 @@ bool Fetch::is_missing(std::uint32_t output) const {
   return fetch_of_[output] == kMissing;
 }
 
-// A row that the cache has needs no field at all.
+// A cached row needs no field.
 bool Fetch::add_row(const FetchFrom& from, std::uint32_t output, const SampleContext& sample,
                     std::span<std::byte> slot) {
   const SampleCache::Column column = from.cache->row_of(output);
@@ -54,7 +55,8 @@ bool Fetch::add_kept(const FetchFrom& from, std::uint32_t output, std::uint32_t 
   const SampleCache::Column column = from.cache->value_of(output, field);
   if (column == SampleCache::kNone) return false;
   auto kept = from.cache->find(sample.sample, column);
-  if (kept && slot.data() != nullptr && kept->bytes.size() != slot.size()) kept.reset();  // of memory that others share
+  // shared memory may contain a value of another size
+  if (kept && slot.data() != nullptr && kept->bytes.size() != slot.size()) kept.reset();
   ++(kept ? hits_ : misses_);
   if (!kept) return false;
   if (slot.data() != nullptr) {
@@ -104,7 +106,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSl
     if (slots.leaves_out(i)) continue;
     if (from.cache != nullptr && add_row(from, i, sample, slots.places[i])) continue;
     const auto field = serving_field(from.dataset, outputs[i], sample.sample, pieces_);
-    if (!field && outputs[i].may_be_missing) {  // only with Missing::empty are there such samples
+    if (!field && outputs[i].may_be_missing) {  // such samples exist only with Missing::empty
       fetch_of_[i] = kMissing;
       continue;
     }
@@ -127,13 +129,14 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSl
       stored_ += length;
     }
   }
-  if (bytes_ > physical_memory()) {  // the system might well lend that much, and end the process once it is touched
+  // Linux may grant more memory than it has and then kill the process when it is touched
+  if (bytes_ > physical_memory()) {
     throw Error::resource("the sample's values take " + std::to_string(bytes_) + " bytes, more than this machine's " +
                           std::to_string(physical_memory()) + " bytes of memory");
   }
 }
 
-// Of the value that is placed next.
+// Notes the check of the value that is placed next.
 void Fetch::check_in_slot(const FetchFrom& from, std::uint64_t sample, std::uint32_t field, std::span<std::byte> slot) {
   if (from.checks == nullptr || !from.checks->wants(sample, field)) return;
   const bool one_read = pieces_.size() == 1 && pieces_[0].kind == Piece::Kind::extent && pieces_[0].length != 0;
@@ -144,7 +147,7 @@ void Fetch::select(const FetchFrom& from, std::uint32_t output, const FieldHeade
                    const SampleContext& sample) {
   if (!from.program.select(output, header, sample, ranges_)) ranges_.clear();
   if (!from.by_page || !from.program.outputs()[output].scattered || ranges_.size() < kFewRanges) return;
-  std::uint64_t pages = 0, next = 0;  // the first page that is not counted yet
+  std::uint64_t pages = 0, next = 0;  // the first page not counted yet
   for (const ByteRange& range : ranges_) {
     const std::uint64_t first = std::max(next, range.begin / kPage), end = (range.end + kPage - 1) / kPage;
     if (end > first) pages += end - first;
@@ -153,7 +156,7 @@ void Fetch::select(const FetchFrom& from, std::uint32_t output, const FieldHeade
   if (2 * pages * kPage > header.length) ranges_.clear();
 }
 
-// A follower needs the parts of a field that its leader does: they need not be found and compared again.
+// A paired output needs the same parts of a field as its leader. Reusing them avoids a second search and comparison.
 bool Fetch::shares_with_leader(const FetchFrom& from, std::uint32_t output, std::uint32_t field) {
   const auto leader = from.program.leader(output);
   if (!leader || *leader >= output || field_of_[*leader] != field || fetch_of_[*leader] >= kMissing) return false;
@@ -161,7 +164,7 @@ bool Fetch::shares_with_leader(const FetchFrom& from, std::uint32_t output, std:
   return true;
 }
 
-// An image that the cache has room for is read whole, once.
+// An image is read whole if the cache has room for it, because the cache keeps the whole image.
 bool Fetch::is_kept_whole(const FetchFrom& from, std::uint32_t output, std::uint32_t field,
                           const SampleContext& sample) const {
   const RowKind kind = from.program.outputs()[output].kind;
@@ -181,7 +184,7 @@ void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field
            sample);
   }
 
-  for (std::uint32_t i = 0; i < used_; ++i) {  // another output reads the same bytes already
+  for (std::uint32_t i = 0; i < used_; ++i) {  // reuse the fetch of another output that reads the same bytes
     if (fields_[i].field == field && fields_[i].ranges == ranges_ && !fields_[i].kept) {
       fetch_of_[output] = i;
       return;

@@ -1,4 +1,4 @@
-// Plans what is read for one sample: which field serves which output, by which reads, into which memory.
+// Plans the reads of one sample: the field that serves each output, the reads for it, and the memory for the bytes.
 #pragma once
 
 #include <cstddef>
@@ -23,32 +23,33 @@ struct RowSlots;  // loader/batch/row_slots.hpp
 /// The bytes of one field in a sample's buffer: all of them, or the ranges that its codec selected.
 struct FieldFetch {
   std::uint32_t field = 0;
-  std::uint64_t begin = 0, length = 0;          ///< in the buffer
-  std::uint64_t selected = 0;                   ///< bytes of the ranges; those of the whole field, without any
-  std::vector<ByteRange> ranges;                ///< empty: the whole field
-  std::vector<ByteRange> widened = {};          ///< what is read in place of `ranges`, to be checked and then cut
-  std::optional<SampleCache::Value> kept = {};  ///< in the cache: nothing is read
-  bool pixels = false;                          ///< what is kept is an image, decoded
+  std::uint64_t begin = 0, length = 0;  ///< in the buffer
+  std::uint64_t selected = 0;           ///< bytes of the ranges, or of the whole field without ranges
+  std::vector<ByteRange> ranges;        ///< empty: the whole field
+  /// wider ranges to read instead of `ranges`, so that checksums cover them; cut afterwards
+  std::vector<ByteRange> widened = {};
+  std::optional<SampleCache::Value> kept = {};  ///< from the cache: nothing is read
+  bool pixels = false;                          ///< the cache keeps the decoded image
 };
 
-/// What fetches are planned from.
+/// The inputs of a plan.
 struct FetchFrom {
   const Dataset& dataset;
   const Program& program;
   FieldHeaders& headers;
   const SampleCache* cache = nullptr;  ///< null, or one that is on
-  ValueChecks* checks = nullptr;       ///< likewise
-  /// Storage moves pages, so records here and there are worth reading apart only where most pages are left out. False
-  /// for a mapping of what is in memory.
+  ValueChecks* checks = nullptr;       ///< null, or checks that are on
+  /// Storage moves whole pages, so scattered records are only worth reading separately if most pages are skipped.
+  /// False for mapped data that is already in memory.
   bool by_page = true;
-  std::span<const std::string> unreadable = {};  ///< keys, sorted: samples that are not read
-  bool streams = false;  ///< the slabs are larger than the caches: rows that are stored as they are go past these
+  std::span<const std::string> unreadable = {};  ///< sorted keys of samples that must not be read
+  bool streams = false;  ///< the slabs are larger than the CPU caches: rows copied as stored bypass these caches
 };
 
-/// Planned anew for each sample; its vectors are reused, so steady state allocates nothing.
+/// Planned again for each sample. The vectors are reused, so that a plan allocates nothing in the steady state.
 class Fetch {
  public:
-  /// Where bytes go: into the slot where the stored bytes are the row, else at `offset` of the sample's buffer.
+  /// Destination of bytes: the slot if the stored bytes are the row, else `offset` in the sample's buffer.
   struct Place {
     std::byte* slot;
     std::uint64_t offset;
@@ -57,25 +58,27 @@ class Fetch {
   struct Read {
     Extent extent;
     Place place;
-    bool summed = false;  ///< its checksum is a value's, and wanted
+    bool summed = false;  ///< compute its checksum, because the read is a whole value to check
   };
-  /// A value that lies in its slot as it is stored, and is to be checked there.
+  /// A value that is stored in its slot as it is, and is checked there.
   struct InSlot {
     std::uint32_t field;
     std::span<std::byte> bytes;
-    std::size_t read;  ///< the one that brings all of it, or kSeveral; kOffloaded: a device does, and checks nothing
+    /// the read that brings all of it, or kSeveral; kOffloaded: a device reads it, and nothing is checked
+    std::size_t read;
   };
   static constexpr std::size_t kSeveral = static_cast<std::size_t>(-1), kOffloaded = kSeveral - 1;
-  /// A piece that is not read by the engine: inline bytes, a fill value, or a slice of a filtered block.
+  /// A piece that the engine does not read: inline bytes, a fill value, or a slice of a filtered block.
   struct Special {
     Piece piece;
     Place place;
   };
 
-  /// Bytes of verbatim outputs go to their slots, and rows that the cache has to their places; what is left to a device
-  /// goes nowhere; the rest is decoded from the buffer later.
-  /// Throws Error: invalid_argument, when the sample has none of an output's fields; shape, when a verbatim output's
-  /// stored bytes do not fill its slot; corrupt, when its key is among the unreadable ones.
+  /// Plans the reads of a sample. Stored bytes of verbatim outputs go to their slots. Rows from the cache are copied
+  /// to their places at once. Values for a device are not read. Everything else goes to the buffer and is decoded
+  /// later.
+  /// Throws Error: invalid_argument, if the sample has none of an output's fields; shape, if a verbatim output's
+  /// stored bytes do not fill its slot; corrupt, if its key is among the unreadable ones.
   void plan(const FetchFrom& from, const SampleContext& sample, const RowSlots& slots);
 
   std::span<const Read> reads() const { return reads_; }
@@ -85,11 +88,11 @@ class Fetch {
   std::uint64_t bytes() const { return bytes_; }  ///< of the buffer
   std::uint64_t stored_bytes() const { return stored_; }
   std::uint32_t field_of(std::uint32_t output) const { return field_of_[output]; }
-  /// Null when the output's bytes go straight into its slot, or there are none.
+  /// Returns null if the output's bytes go directly into its slot, or if it has no bytes.
   const FieldFetch* of(std::uint32_t output) const;
   bool is_missing(std::uint32_t output) const;      ///< the sample lacks the output's field: an empty row
-  std::uint32_t hits() const { return hits_; }      ///< values that the cache had
-  std::uint32_t misses() const { return misses_; }  ///< and those that it had not
+  std::uint32_t hits() const { return hits_; }      ///< values found in the cache
+  std::uint32_t misses() const { return misses_; }  ///< values that were missing there
 
  private:
   bool is_offloaded(const RowSlots& slots, std::uint32_t output) const;
@@ -107,7 +110,7 @@ class Fetch {
   void check_in_slot(const FetchFrom& from, std::uint64_t sample, std::uint32_t field, std::span<std::byte> slot);
 
   std::vector<FieldFetch> fields_;
-  std::size_t used_ = 0;  // entries of fields_ that belong to this sample: the others keep their memory for the next
+  std::size_t used_ = 0;  // entries of fields_ in use for this sample; the others keep their memory for later samples
   std::vector<std::uint32_t> field_of_;
   std::vector<std::uint32_t> fetch_of_;
   std::vector<Read> reads_;

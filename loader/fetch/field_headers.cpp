@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// A value of a store that is read whole sooner than its header in a request of its own, and then the rest.
+// Below this size, one request for a store's whole value is faster than one for its header and another for the rest.
 constexpr std::uint64_t kCheapFromStore = std::uint64_t{4} << 20;
 
 }  // namespace

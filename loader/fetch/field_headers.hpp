@@ -1,4 +1,5 @@
-// Gets what codecs must know of a value before parts of it are read: from the index, or from its first bytes.
+// Provides the headers that codecs need before they read parts of a value: from the index, or from the first bytes of
+// the value.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +15,16 @@
 
 namespace penstock {
 
-/// Headers of values that `pack` did not record are read when first asked for, by plain pread, and kept: a folder of
-/// LAS files is then sampled like a packed dataset. Any number of threads may ask.
+/// Headers that `pack` did not record are read with pread on first use and kept. A folder of LAS files can therefore
+/// be sampled like a packed dataset. Thread-safe.
 class FieldHeaders {
  public:
-  /// Keeps a reference. Beyond `most_bytes`, headers are read each time.
+  /// Keeps a reference to the dataset. Beyond `most_bytes` of headers, it reads further headers each time.
   explicit FieldHeaders(const Dataset& dataset, std::uint64_t most_bytes = std::uint64_t{64} << 20)
       : dataset_(dataset), most_bytes_(most_bytes) {}
 
-  /// The header of a field that lies at `extent`; empty where its codec has none, or the bytes do not tell. Valid until
-  /// `scratch` changes. Throws Error: io.
+  /// Returns the header of the field stored at `extent`. Returns an empty span if the codec has no header or the
+  /// bytes do not contain one. The span is valid until `scratch` changes. Throws Error: io.
   std::span<const std::byte> of(std::uint64_t sample, std::uint32_t field, const Extent& extent,
                                 std::vector<std::byte>& scratch);
 
@@ -32,7 +33,7 @@ class FieldHeaders {
 
   const Dataset& dataset_;
   const std::uint64_t most_bytes_;
-  std::shared_mutex mutex_;  // guards what follows; values stay where they are once made
+  std::shared_mutex mutex_;  // guards all below; values keep their address once they are made
   std::unordered_map<std::uint64_t, std::vector<std::byte>> kept_;
   std::uint64_t bytes_ = 0;
 };

@@ -25,7 +25,7 @@ bool BlockRead::join(RowTask& task) {
   return !there_;
 }
 
-// The last task may be through, and this gone, before the loop ends.
+// Takes the list out first: the last task may finish and destroy this object before the loop ends.
 void BlockRead::arrived(std::exception_ptr failure) {
   std::vector<RowTask*> waiting;
   {
@@ -73,7 +73,7 @@ void PendingRead::done(std::uint64_t tag, std::exception_ptr failure) {
 }
 
 void RowTask::arrived() {
-  // acq_rel: whoever takes the task must see what every read wrote.
+  // acq_rel: the worker that takes the task must see the bytes of every read.
   if (outstanding.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   for (std::uint32_t row = first; row < first + count; ++row) builder->set_state(row, BatchBuilder::RowState::queued);
   const Clock::time_point now = Clock::now();

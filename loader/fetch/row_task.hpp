@@ -1,5 +1,5 @@
-// A row task: neighbouring rows of one batch that a worker takes at once, so that scheduling never dominates small
-// samples.
+// A row task: neighbouring rows of one batch that a worker takes at once. Grouping keeps the cost of scheduling low
+// for small samples.
 #pragma once
 
 #include <atomic>
@@ -26,22 +26,22 @@ namespace penstock {
 struct RowTask;
 struct PendingRead;
 
-/// A read of a filtered block's stored bytes, for which several row tasks may wait.
-/// Shared by its tasks; the last one gives its memory back to the read window.
+/// A read of a filtered block's stored bytes. Several row tasks may wait for it. Its tasks share ownership; the last
+/// one returns the memory to the read window.
 class BlockRead {
  public:
-  /// `buffer` is lent from the window.
+  /// `buffer` comes from the window, which takes it back.
   BlockRead(std::uint32_t block, const Extent& extent, ReadWindow& window, std::byte* buffer);
   ~BlockRead();
   BlockRead(BlockRead&&) = delete;
 
   std::uint32_t block() const { return block_; }
   ReadRequest request();
-  /// True where the bytes are still to come: the task's arrived() is called when they are there.
+  /// Returns true if the bytes have not arrived yet. The read then calls the task's arrived() later.
   bool join(RowTask& task);
   /// Called once, when the engine has answered.
   void arrived(std::exception_ptr failure);
-  /// For the tasks, once they are whole. Nothing where the read failed.
+  /// For tasks that are complete. Returns nothing if the read failed.
   std::optional<std::span<const std::byte>> bytes() const;
 
  private:
@@ -55,7 +55,7 @@ class BlockRead {
   std::unique_ptr<PendingRead> pending_;
 };
 
-/// Finds the block reads that are under way. For one thread.
+/// Finds the block reads that are in flight. Not thread-safe.
 class BlockReads {
  public:
   std::shared_ptr<BlockRead> find(std::uint32_t block) const;
@@ -68,50 +68,51 @@ class BlockReads {
 
 struct RowTask;
 
-/// One request's way back from the engine: ReadRequest::tag is its address.
+/// Connects a request with its row task: ReadRequest::tag is the address of this object.
 struct PendingRead {
-  RowTask* task = nullptr;     ///< null: the caller waits for it in submit() (synchronous engines), or it is a block's
-  std::uint32_t row = 0;       ///< in the task
-  BlockRead* block = nullptr;  ///< where it is a block's
-  std::exception_ptr failure = nullptr;  ///< set by done() where there is neither
-  ReadRecord* record = nullptr;          ///< is told when it ends; null: nobody is
-  ReadSpan span = {};                    ///< as it began
+  /// null: the caller waits for it in submit() (synchronous engines), or the read belongs to a block
+  RowTask* task = nullptr;
+  std::uint32_t row = 0;                 ///< in the task
+  BlockRead* block = nullptr;            ///< set if the read belongs to a block
+  std::exception_ptr failure = nullptr;  ///< set by done() if it has neither task nor block
+  ReadRecord* record = nullptr;          ///< records the end of the read; null: none does
+  ReadSpan span = {};                    ///< as it was at the start of the read
 
   static std::uint64_t tag(PendingRead& read) { return reinterpret_cast<std::uint64_t>(&read); }
   static PendingRead& of(std::uint64_t tag) { return *reinterpret_cast<PendingRead*>(tag); }
-  /// The engines' OnRead: hands the outcome to the task, and the task to the workers when it was the last.
+  /// The engines' OnRead. Passes the outcome to the task. After its last read the task goes to the workers.
   static void done(std::uint64_t tag, std::exception_ptr failure);
 };
 
 struct RowTask {
   BatchBuilder* builder = nullptr;
   std::uint32_t first = 0, count = 0;  ///< rows of the batch
-  Clock::time_point sent{}, queued{};  ///< as Journey has them
+  Clock::time_point sent{}, queued{};  ///< same meaning as in Journey
 
-  // Where an asynchronous engine reads ahead of the workers:
+  // Used if an asynchronous engine reads ahead of the workers:
   bool read_ahead = false;
   std::vector<Fetch> fetches;         ///< by row of the task
   std::vector<std::uint64_t> begins;  ///< of each row's buffer in `buffer`
-  std::byte* buffer = nullptr;        ///< of the read window
+  std::byte* buffer = nullptr;        ///< part of the read window
   std::uint64_t buffer_bytes = 0;
   std::vector<PendingRead> reads;
-  std::vector<std::shared_ptr<BlockRead>> blocks;  ///< that come ahead of their rows as they are stored
+  std::vector<std::shared_ptr<BlockRead>> blocks;  ///< stored bytes of blocks that arrive before their rows
   std::vector<std::exception_ptr> failures;        ///< by row of the task
   std::mutex mutex;                                ///< guards failures while reads are under way
   std::atomic<std::uint32_t> outstanding{0};
-  TaskQueue* tasks = nullptr;  ///< where the task goes when nothing is outstanding
-  TraceLane* trace = nullptr;  ///< is told of it then
-  RowTask* behind = nullptr;   ///< the next one in that queue, which uses this
+  TaskQueue* tasks = nullptr;  ///< the queue that takes the task once no read is outstanding
+  TraceLane* trace = nullptr;  ///< records the task at that point
+  RowTask* behind = nullptr;   ///< the next task in that queue; only the queue uses it
 
-  /// One read less is outstanding; the last hands the task over.
+  /// Counts one read as finished. The last one passes the task to the queue.
   void arrived();
-  /// What a trace says of it: its batch and rows, when it was sent, and its bytes.
+  /// Returns the trace entry of the task: its batch and rows, when it was sent, and its bytes.
   TraceSpan traced(TraceSpan::Kind kind, Clock::time_point from, Clock::time_point to) const;
-  /// The stored bytes of a block that was read ahead; nothing where it was not.
+  /// Returns the stored bytes of a block that was read ahead, or nothing if it was not.
   std::optional<std::span<const std::byte>> stored(std::uint32_t block) const;
 };
 
-/// Tasks go round between the scheduler and the workers; the pool grows to what is in flight and stays there.
+/// Tasks circulate between the scheduler and the workers. The pool grows to the number in flight and never shrinks.
 class RowTaskPool {
  public:
   RowTask* acquire();

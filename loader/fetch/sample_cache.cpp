@@ -10,29 +10,34 @@
 namespace penstock {
 namespace {
 
-// What an entry of the table holds: one of these, with the number of who fills it above those 4 bits of kBusy, or where
-// in the memory the value's header lies.
+// States of a table entry. An entry is one of these constants or the offset of the value's header in the memory.
+// kBusy carries the number of the filling member above its 4 bits.
+//
+// Invariants: an entry changes from kAbsent to kBusy by compare-and-swap, so that only one thread fills a value. The
+// offset is stored last, with release order, so that a reader never sees a partial value. A published value never
+// moves and never changes.
 constexpr std::uint64_t kAbsent = 0, kBusy = 1, kGivenUp = 2;
-constexpr std::uint64_t kAlignment = 16;  // of headers and values, so that none of the above is a place
+constexpr std::uint64_t kAlignment = 16;  // of headers and values, so that no offset equals a state
 constexpr unsigned kNumberShift = 4;
 
 constexpr bool is_place(std::uint64_t entry) {
   return entry >= kAlignment && entry % kAlignment == 0;
 }
 
-/// In front of each value.
+/// Stored before each value.
 struct Header {
-  std::uint64_t length;  // the channels in the upper 8 bits
+  std::uint64_t length;  // the upper 8 bits contain the channels
   std::uint32_t height, width;
 };
 static_assert(sizeof(Header) == kAlignment);
 constexpr unsigned kChannelsShift = 56;
 
-/// Between header and value where processes share the memory: others' mistakes are not to become ours.
+/// Stored between header and value in shared memory. It protects this process from damage by other processes, which
+/// map the same memory writable.
 struct Proof {
   std::uint64_t keeper;  // the member's number
   std::uint32_t crc;     // of the value
-  std::uint32_t seal;    // of the header, the rest of this, and whose value it is
+  std::uint32_t seal;    // of the header, the other members here, and the entry's place and offset
 };
 static_assert(sizeof(Proof) == kAlignment);
 
@@ -46,12 +51,13 @@ std::uint32_t seal_of(const Header& header, const Proof& proof, std::uint64_t pl
 
 }  // namespace
 
-/// The part of a cache that lies in memory of the node.
+/// The part of a cache in the node's shared memory.
 struct SampleCache::Shared {
   Shared(const MemoryKey& key, std::uint64_t limit_bytes, std::uint64_t places)
       : memory(key, limit_bytes, places), seen((places + 63) / 64 * sizeof(std::uint64_t)) {}
 
-  // Whether this process has compared the checksum of a place's value.
+  // Whether this process has verified the checksum of the value at this place. A bit saves the checksum on later
+  // hits.
   std::atomic_ref<std::uint64_t> seen_word(std::uint64_t place) const {
     return std::atomic_ref(reinterpret_cast<std::uint64_t*>(seen.data())[place / 64]);
   }
@@ -63,7 +69,7 @@ struct SampleCache::Shared {
   }
 
   NodeMemory memory;
-  Memory seen;  // a bit for each place
+  Memory seen;  // one bit per place
   std::atomic<std::uint64_t> hits_of_others{0}, damaged{0};
 };
 
@@ -90,7 +96,7 @@ SampleCache::SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_
   capacity_ = limit_bytes - table_bytes;
   header_bytes_ = sizeof(Header);
   claim_ = kBusy;
-  own_table_ = Memory(table_bytes);  // zeros: kAbsent
+  own_table_ = Memory(table_bytes);  // zeros, which is kAbsent
   own_memory_ = Memory(capacity_);
   table_ = reinterpret_cast<std::uint64_t*>(own_table_.data());
   memory_ = own_memory_.data();
@@ -118,7 +124,8 @@ void SampleCache::lay_columns(const Program& program) {
   rows_alone_ = program.windows() == 0 && std::ranges::find(rows_, kNone) == rows_.end();
 }
 
-// What a column means is part of the key: others read its values as this process does.
+// Adds the meaning of all columns to the key, so that only processes that interpret the values in the same way share
+// them.
 void SampleCache::share(std::uint64_t limit_bytes, std::uint64_t samples, Origin origin) {
   origin.add(static_cast<std::uint64_t>(kind_));
   origin.add(limit_bytes);
@@ -137,7 +144,7 @@ void SampleCache::share(std::uint64_t limit_bytes, std::uint64_t samples, Origin
   memory_ = memory.values();
   used_ = &memory.used();
   count_ = &memory.count();
-  std::uint64_t nothing = 0;  // so that no value begins where it would be taken for kAbsent
+  std::uint64_t nothing = 0;  // offset 0 would read as kAbsent, so values begin after it
   used_->compare_exchange_strong(nothing, kAlignment, std::memory_order_relaxed);
 }
 
@@ -166,7 +173,7 @@ SampleCache::Value SampleCache::value_at(std::uint64_t at) const {
 }
 
 std::optional<SampleCache::Value> SampleCache::find(std::uint64_t sample, Column column) const {
-  const std::uint64_t at = entry(place(sample, column)).load(std::memory_order_acquire);  // with keep()'s release
+  const std::uint64_t at = entry(place(sample, column)).load(std::memory_order_acquire);  // pairs with keep()'s release
   if (!is_place(at)) return std::nullopt;
   if (shared_ == nullptr) return value_at(at);
   bool of_others = false;
@@ -175,7 +182,8 @@ std::optional<SampleCache::Value> SampleCache::find(std::uint64_t sample, Column
   return found;
 }
 
-// A value of memory that others write to; none where it is not as it was kept. Then nobody is to look there again.
+// Returns a value of shared memory after validation. A damaged value is given up for all processes, and nothing is
+// returned.
 std::optional<SampleCache::Value> SampleCache::believed(std::uint64_t place, Column column, std::uint64_t at,
                                                         bool& of_others) const {
   if (is_sound(place, column, at, of_others)) return value_at(at);
@@ -206,14 +214,16 @@ bool SampleCache::is_sound(std::uint64_t place, Column column, std::uint64_t at,
   return true;
 }
 
-// The processor is told of a row before its turn comes: rows lie anywhere, and the start of each would be waited for.
+// Prefetches rows ahead: they are scattered over the memory, and a copy would otherwise wait for the start of each
+// row.
 void SampleCache::copy_rows(Column column, std::span<const std::uint64_t> samples, std::byte* rows,
                             std::uint64_t row_bytes, std::span<std::uint8_t> missing) const {
   constexpr std::size_t kAhead = 4;                // rows
-  constexpr std::uint64_t kLine = 64, kLines = 4;  // of memory; what follows is found by the processor itself
+  constexpr std::uint64_t kLine = 64, kLines = 4;  // of memory; the processor prefetches the lines after these
   std::array<std::uint64_t, kAhead> places;        // of the rows ahead, in a ring
   const auto look_up = [&](std::size_t i) {
-    const std::uint64_t at = entry(place(samples[i], column)).load(std::memory_order_acquire);  // with keep()'s release
+    // pairs with keep()'s release
+    const std::uint64_t at = entry(place(samples[i], column)).load(std::memory_order_acquire);
     places[i % kAhead] = at;
     for (std::uint64_t line = 0; is_place(at) && line < kLines; ++line) __builtin_prefetch(memory_ + at + kLine * line);
   };
@@ -232,7 +242,8 @@ void SampleCache::copy_rows(Column column, std::span<const std::uint64_t> sample
   if (hits_of_others != 0) shared_->hits_of_others.fetch_add(hits_of_others, std::memory_order_relaxed);
 }
 
-// What a process claimed that was killed since is as good as absent.
+// An entry counts as free if the process that claimed it is dead. Otherwise a killed process would block its samples
+// for all others.
 bool SampleCache::is_free(std::uint64_t entry) const {
   if (entry == kAbsent) return true;
   return shared_ != nullptr && entry % kAlignment == kBusy && !shared_->memory.is_member(entry >> kNumberShift);
@@ -244,7 +255,7 @@ bool SampleCache::wants(std::uint64_t sample, Column column) const {
          is_free(entry(place(sample, column)).load(std::memory_order_relaxed));
 }
 
-// Memory for a value and its header; none where there is no room.
+// Reserves memory for a value with its header. Returns nothing if there is no room.
 std::optional<std::uint64_t> SampleCache::take(std::uint64_t bytes) {
   std::uint64_t begin = used_->load(std::memory_order_relaxed);
   do {
@@ -252,7 +263,7 @@ std::optional<std::uint64_t> SampleCache::take(std::uint64_t bytes) {
   } while (!used_->compare_exchange_weak(begin, begin + bytes, std::memory_order_relaxed));
   std::uint64_t end = begin + bytes;
   if (shared_ == nullptr || shared_->memory.provide(end + kOverread)) return begin;
-  used_->compare_exchange_strong(end, begin, std::memory_order_relaxed);  // unless others have gone on behind it
+  used_->compare_exchange_strong(end, begin, std::memory_order_relaxed);  // unless others have reserved memory after it
   return std::nullopt;
 }
 
@@ -261,7 +272,7 @@ void SampleCache::keep(std::uint64_t sample, Column column, const Value& value) 
   const std::uint64_t bytes = header_bytes_ + rounded_up(value.bytes.size(), kAlignment);
   std::atomic_ref<std::uint64_t> at = entry(number);
   std::uint64_t found = at.load(std::memory_order_relaxed);
-  // Relaxed: nobody reads the value of a place that is busy.
+  // Relaxed: no thread reads the value of a busy entry.
   if (!is_free(found) || !at.compare_exchange_strong(found, claim_, std::memory_order_relaxed)) return;
   const std::optional<std::uint64_t> begin = take(bytes);
   if (!begin) {
@@ -277,7 +288,7 @@ void SampleCache::keep(std::uint64_t sample, Column column, const Value& value) 
   }
   if (!value.bytes.empty()) std::memcpy(memory_ + *begin + header_bytes_, value.bytes.data(), value.bytes.size());
   count_->fetch_add(1, std::memory_order_relaxed);
-  at.store(*begin, std::memory_order_release);  // whoever finds the place sees the value
+  at.store(*begin, std::memory_order_release);  // release: a thread that finds the offset sees the value
 }
 
 void SampleCache::give_up(std::uint64_t sample, Column column) {
@@ -300,7 +311,7 @@ CacheStats SampleCache::stats() const {
   if (shared_ == nullptr) return stats;
   stats.reserved = shared_->memory.bytes();
   stats.members = shared_->memory.members();
-  // Workers tell of their hits once a row is done.
+  // Workers report their hits only when a row is done, so the other counter may be ahead.
   stats.hits_of_others = std::min(stats.hits, shared_->hits_of_others.load(std::memory_order_relaxed));
   return stats;
 }

@@ -1,5 +1,5 @@
-// A cache of samples' values for later epochs. It fills up to a limit and never drops a value. It lies in memory of its
-// own, or in memory that processes of the node share.
+// A cache of samples' values for later epochs. It fills up to a limit and never drops a value. Its memory is private,
+// or shared by processes of the node.
 #pragma once
 
 #include <atomic>
@@ -21,53 +21,56 @@
 
 namespace penstock {
 
-/// Nothing is ever thrown out: an epoch visits each sample once, so that what was thrown out to make room would be
-/// missed before it is wanted again. Any number of threads may look up and keep; neither waits for anything.
+/// The cache never evicts. An epoch visits each sample once, so an evicted value would be missed before the newer one
+/// is used again. Lookup and insertion are thread-safe and never wait.
 class SampleCache {
  public:
-  /// One value of each sample: the row of an output, or a field's bytes or pixels. `of(output)` tells which.
+  /// One kind of value that every sample has: the row of an output, or a field's bytes or pixels. row_of() and
+  /// value_of() return its number.
   using Column = std::uint32_t;
   static constexpr Column kNone = ~Column{0};
 
-  /// A kept value. Of pixels, the image's height, width and channels; zeros otherwise.
+  /// A kept value. For pixels, it has the image's height, width and channels; otherwise these are zero.
   struct Value {
-    std::span<const std::byte> bytes;  ///< 64 bytes may be looked at behind them
+    std::span<const std::byte> bytes;  ///< readers may read 64 bytes past the end
     std::uint32_t height, width, channels;
   };
 
-  /// `samples` are those of the dataset. `origin`, where it is given: what the values are made of; then the processes
-  /// of the node for which all of this is the same share one cache. Where that is refused it is this process's alone,
-  /// and note() says why. Throws Error: invalid_argument, when `limit_bytes` does not hold the table of the samples;
-  /// resource.
+  /// `samples` is the number of samples in the dataset. `origin`, if given, identifies what the values are derived
+  /// from; processes of the node with the same origin and the same options share one cache. If sharing fails, the
+  /// cache is private and note() contains the reason. Throws Error: invalid_argument, if `limit_bytes` cannot hold
+  /// the table of the samples; resource.
   SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_t samples, const Program& program,
               std::optional<Origin> origin = std::nullopt);
   ~SampleCache();
 
   bool on() const { return kind_ != CacheKind::none; }
-  /// True where every output has its row in the cache once its sample was seen: no plan, no reads, no filling.
+  /// Returns true if the cache keeps the rows of all outputs. A sample seen once then needs no plan, reads or
+  /// filling.
   bool rows_alone() const { return rows_alone_; }
-  /// Of an output's row, or kNone.
+  /// Returns the column of the output's rows, or kNone.
   Column row_of(std::uint32_t output) const { return rows_[output]; }
-  /// Of a field of an output, one of its sources, where it is not the row that is kept; or kNone.
+  /// Returns the column of a field that is a source of the output, if the row is not kept instead. Otherwise returns
+  /// kNone.
   Column value_of(std::uint32_t output, std::uint32_t field) const;
-  /// Whether that column holds pixels.
+  /// Whether the column holds pixels.
   bool holds_pixels(Column column) const { return columns_[column].keep == Keep::pixels; }
 
   std::optional<Value> find(std::uint64_t sample, Column column) const;
-  /// Copies a column's rows of `samples` to `rows`, one behind the other, each `row_bytes` long as all of an output
-  /// are. Those that are not kept are left as they are, and get a 1 in `missing`.
+  /// Copies a column's rows of `samples` to `rows`, one after the other. Each has `row_bytes`, the size of every row
+  /// of the output. A row that is not kept is left unchanged and gets a 1 in `missing`.
   void copy_rows(Column column, std::span<const std::uint64_t> samples, std::byte* rows, std::uint64_t row_bytes,
                  std::span<std::uint8_t> missing) const;
-  /// True where keep() of that value may succeed: it is not there, and there was room.
+  /// Returns true if keep() of that value may succeed: the value is absent and there was room.
   bool wants(std::uint64_t sample, Column column) const;
-  /// Copies the value into the cache, if there is room and nobody else does so now.
+  /// Copies the value into the cache, if there is room and no other thread is doing so.
   void keep(std::uint64_t sample, Column column, const Value& value);
-  /// This value is not to be asked for again: it cannot be kept.
+  /// Marks a value that cannot be kept, so that wants() returns false for it.
   void give_up(std::uint64_t sample, Column column);
 
   void count(std::uint64_t hits, std::uint64_t misses);
   CacheStats stats() const;
-  std::string note() const;  ///< what sharing came to, where that is not as it should be; for people
+  std::string note() const;  ///< problems with sharing, as text for people; empty without problems
 
  private:
   struct Kept {
@@ -94,15 +97,15 @@ class SampleCache {
   bool rows_alone_ = false;
   std::vector<Kept> columns_;
   std::vector<Column> rows_;                                           // by output
-  std::vector<std::vector<std::pair<std::uint32_t, Column>>> values_;  // by output: field and column
+  std::vector<std::vector<std::pair<std::uint32_t, Column>>> values_;  // by output: pairs of field and column
   std::uint64_t capacity_ = 0, header_bytes_ = 0;
-  std::uint64_t claim_ = 0;         // what an entry says that is being filled by this cache
-  std::uint64_t* table_ = nullptr;  // a place for each sample and column, see sample_cache.cpp
+  std::uint64_t claim_ = 0;         // the entry's value while this cache fills it
+  std::uint64_t* table_ = nullptr;  // one entry for each sample and column, see sample_cache.cpp
   std::byte* memory_ = nullptr;     // of the values
-  Memory own_table_, own_memory_;   // either these
-  std::unique_ptr<Shared> shared_;  // or the node's
-  std::string refused_;             // why it is not the node's
-  std::atomic<std::uint64_t> own_used_{0}, own_count_{0}, hits_{0}, misses_{0};  // relaxed: sums, they order nothing
+  Memory own_table_, own_memory_;   // used by a private cache
+  std::unique_ptr<Shared> shared_;  // used by a shared cache
+  std::string refused_;             // why the cache is not shared
+  std::atomic<std::uint64_t> own_used_{0}, own_count_{0}, hits_{0}, misses_{0};  // relaxed: sums order nothing
   std::atomic<std::uint64_t>*used_ = &own_used_, *count_ = &own_count_;
 };
 

@@ -30,15 +30,15 @@ void SampleKeeper::row(std::uint64_t sample, std::uint32_t output, std::uint32_t
   if (column != SampleCache::kNone && cache_.wants(sample, column)) cache_.keep(sample, column, {row, 0, 0, 0});
 }
 
-// What cannot be decoded as a whole is left to the output: a crop of a broken image may be good, and is judged alike
-// with and without a cache.
+// If the image cannot be decoded as a whole, the output decodes from the bytes. A crop of a broken image may be
+// valid, and the result must not depend on the cache.
 FieldBytes SampleKeeper::decoded(std::uint64_t sample, SampleCache::Column column, Pixels pixels,
                                  const FieldBytes& read) {
   Stopwatch watch;
   try {
     const Peeked peeked = (pixels == Pixels::rgb ? rgb_ : stored_).peek(read);
     const Layout& layout = peeked.layout;
-    SampleCache::Value value{read.bytes, 0, 0, 0};  // arrays are pixels as they are
+    SampleCache::Value value{read.bytes, 0, 0, 0};  // the bytes of arrays are their pixels
     if (layout.image && layout.dtype == DType::u8) {
       const std::uint64_t bytes = element_count(layout.shape);
       std::byte* memory = pixels_.get(bytes);

@@ -1,4 +1,4 @@
-// A worker's side of the sample cache: it decides what of a sample is kept, and restores what was.
+// A worker's access to the sample cache: decides which values of a sample to keep, and restores kept values.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@ namespace penstock {
 /// One per worker thread.
 class SampleKeeper {
  public:
-  /// All must outlive it. `parallel`: as of SlotFiller.
+  /// All arguments must outlive this object. `parallel` has the same meaning as for SlotFiller.
   SampleKeeper(const Program& program, SampleCache& cache, Parallel* parallel = nullptr);
 
-  /// The bytes that an output is filled from: the kept value, or `read`, of which the cache takes what it wants. Where
-  /// that is pixels they are decoded here, whole, and serve the output too. Valid until the next call.
+  /// Returns the bytes that an output is filled from: the kept value or `read`. Offers `read` to the cache. If the
+  /// cache keeps pixels, the whole image is decoded here and the output uses these pixels, too. The result is valid
+  /// until the next call.
   FieldBytes value(std::uint64_t sample, std::uint32_t output, const FieldFetch& fetch, const FieldBytes& read);
-  /// Offers a row that has been written, `field` behind it.
+  /// Offers a finished row of `field` to the cache.
   void row(std::uint64_t sample, std::uint32_t output, std::uint32_t field, std::span<const std::byte> row);
 
   nanoseconds decode_time() const { return decode_time_; }

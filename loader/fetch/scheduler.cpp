@@ -13,10 +13,12 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kTaskBytes = 128 << 10;    // of stored data: enough to hide scheduling, small enough to spread
-constexpr std::uint64_t kCopiedBytes = 512 << 10;  // of rows that the cache has, or that are stored as they are
+// stored bytes per task: enough to hide the cost of scheduling, few enough to spread over workers
+constexpr std::uint64_t kTaskBytes = 128 << 10;
+constexpr std::uint64_t kCopiedBytes = 512 << 10;  // bytes per task for rows from the cache and rows copied as stored
 constexpr std::uint64_t kRowAlignment = 64;
-constexpr std::uint64_t kLongestBlock = 16 << 20;  // stored; longer ones are read by the worker that wants them
+// stored bytes; a worker reads longer blocks itself when it needs them
+constexpr std::uint64_t kLongestBlock = 16 << 20;
 
 }  // namespace
 
@@ -41,7 +43,7 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
   std::vector<Piece> pieces;
   const std::span<const Output> outputs = context.from.program.outputs();
   for (std::uint32_t o = 0; o < outputs.size(); ++o) {
-    // A replacement may have another length than the row it takes, so its rows cannot be placed beforehand.
+    // A replacement may differ in length from the row that it replaces, so places cannot be fixed in advance.
     builder.buffered[o] =
         outputs[o].ragged && (!outputs[o].verbatim || context.options.on_error == OnError::replace) ? 1 : 0;
     if (!outputs[o].ragged || builder.buffered[o] != 0) continue;
@@ -107,7 +109,7 @@ void Scheduler::trace(TraceSpan::Kind kind, Clock::time_point began, nanoseconds
   if (lane.on()) lane.add({.kind = kind, .begin = began, .took = took});
 }
 
-// What became of the batch that the slab had before.
+// Records the time of the slab's previous batch.
 void Scheduler::trace_slot(const BatchBuilder& before, std::size_t slot) {
   TraceLane& lane = context_.recorder.scheduler_trace();
   const Journey& journey = before.journey;
@@ -125,7 +127,7 @@ void Scheduler::feed(const Command& command, std::stop_token stop) {
   Position at = command.position;
   while (true) {
     const Plan plan = at.plan(plan_options_);
-    const bool endless_nothing = !plan.has(0) && at.start == 0;  // too few samples for one full batch
+    const bool endless_nothing = !plan.has(0) && at.start == 0;  // an epoch has too few samples for a full batch
     if (endless_nothing) return;
     for (; plan.has(at.batch); ++at.batch) {
       if (!feed_batch(at, plan, command.generation, stop)) return;
@@ -173,7 +175,7 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   return true;
 }
 
-// Some rows from `first` on go their way: as many as the answer says. Where this throws, none of them has begun to.
+// Plans rows from `first` on and returns their number. If it throws, none of them has been started.
 std::uint32_t Scheduler::feed_task(BatchBuilder& builder, std::uint32_t first, std::stop_token stop) {
   RowTask* task = context_.row_tasks.acquire();
   task->buffer = nullptr;
@@ -199,7 +201,7 @@ std::uint32_t Scheduler::feed_task(BatchBuilder& builder, std::uint32_t first, s
   }
 }
 
-// As many rows as make a worthwhile task, yet few enough that every worker has some of the batch.
+// Chooses the number of rows in a task: enough to be worth scheduling, few enough that all workers share the batch.
 std::uint32_t Scheduler::task_rows(BatchBuilder& builder, std::uint32_t first) {
   if (!builder.cells.empty()) return task_cells(builder, first);
   const auto total = static_cast<std::uint32_t>(builder.rows.size());
@@ -223,7 +225,7 @@ std::uint32_t Scheduler::task_rows(BatchBuilder& builder, std::uint32_t first) {
   return count;
 }
 
-// The same of samples that fill places of windows.
+// The same for samples that fill places of windows.
 std::uint32_t Scheduler::task_cells(BatchBuilder& builder, std::uint32_t first) const {
   const std::uint32_t total = builder.units(), share = std::max(1U, total / (4 * context_.tasks.callable()));
   std::uint64_t bytes = 0;
@@ -239,19 +241,19 @@ std::uint32_t Scheduler::task_cells(BatchBuilder& builder, std::uint32_t first) 
   return count;
 }
 
-// Rows that the cache has are copied: much less work than decoding, for which no length is worth a look.
+// Copying cached rows is much cheaper than decoding, so the number does not depend on their lengths.
 std::uint32_t Scheduler::copied_rows() const {
   std::uint64_t row_bytes = 1;
   for (const Output& output : context_.from.program.outputs()) row_bytes += output.row_bytes();
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kCopiedBytes / row_bytes));
 }
 
-// False where the workers are to read themselves: the loader is stopped, or there is no memory for that much at once.
+// Returns false if the workers must read: the loader is stopped, or memory for the task's reads is not available.
 bool Scheduler::read_ahead(RowTask& task, std::stop_token stop) {
   plan_reads(task);
   if (!take_window(task, stop)) return false;
   make_room_for(task);
-  // From here on nothing fails, but blocks, which are left to the worker then.
+  // Only blocks can fail from here on, and they are left to the worker.
   std::size_t next = 0;
   std::uint64_t asked = 0;
   for (std::uint32_t i = 0; i < task.count; ++i) {
@@ -278,12 +280,12 @@ bool Scheduler::take_window(RowTask& task, std::stop_token stop) {
       task.buffer = acquire();
       return true;
     } catch (const Error&) {
-      return false;  // a worker needs such memory for one row alone, and tells which row it is where there is none
+      return false;  // the worker needs memory for only one row, and its error names that row
     }
   };
   if (!take([&] { return context_.window.try_acquire(task.buffer_bytes); })) return false;
   if (task.buffer != nullptr) return true;
-  flush();  // what was planned so far must be under way before waiting for its memory
+  flush();  // earlier plans must be in flight before this thread waits for their memory
   planned();
   context_.tasks.waits_for_room(watch_.last(), true);
   take([&] {
@@ -301,15 +303,15 @@ void Scheduler::make_room_for(RowTask& task) {
   task.blocks.reserve(blocks);
 }
 
-// The task waits for its blocks, whoever asked for them. Those that the cache holds are not read; should one be gone
-// by then, the worker reads it, as it does where the window has no room now, or memory ran out: waiting here would keep
-// the room that the task's other blocks have.
+// Makes the task wait for its blocks, including those that another task requested. Cached blocks are not read. If one
+// is evicted before the worker needs it, the worker reads it. The worker also reads the block if the window has no
+// room or memory ran out: waiting here could deadlock, because the task's other blocks hold room in the same window.
 void Scheduler::bring_block(std::uint32_t number, RowTask& task) {
   const auto same = [number](const auto& read) { return read->block() == number; };
   if (std::any_of(task.blocks.begin(), task.blocks.end(), same) || context_.blocks.holds(number)) return;
   std::shared_ptr<BlockRead> read = block_reads_.find(number);
   const bool begins = read == nullptr;
-  task.outstanding.fetch_add(1, std::memory_order_relaxed);  // published by flush(), as all of the task
+  task.outstanding.fetch_add(1, std::memory_order_relaxed);  // published by flush(), like the rest of the task
   bool awaited = false;
   const auto failure = caught([&] {
     if (begins) read = begin_block(number);
@@ -324,10 +326,10 @@ void Scheduler::bring_block(std::uint32_t number, RowTask& task) {
   task.blocks.push_back(std::move(read));
 }
 
-// Null where it is too long, where there is no room for it now, or where the worker will meet what is wrong with it.
+// Returns null if the block is too long, if there is no room for it now, or if starting it fails. The worker then
+// meets the error.
 std::shared_ptr<BlockRead> Scheduler::begin_block(std::uint32_t number) {
-  const Extent extent =
-      context_.from.dataset.block(number).extent;  // of no length: a mosaic, which the worker puts together
+  const Extent extent = context_.from.dataset.block(number).extent;  // a mosaic has length 0; the worker assembles it
   if (extent.length == 0 || extent.length > kLongestBlock) return nullptr;
   std::byte* buffer = context_.window.try_acquire(extent.length);
   if (buffer == nullptr) return nullptr;
@@ -359,7 +361,7 @@ void Scheduler::plan_reads(RowTask& task) {
                        task.builder->places_of(task.builder->cells[unit]));
     }
     const SampleContext sample = is_row ? slab.context(unit) : context_of_cell(*task.builder, unit);
-    // The worker meets a failure again, and applies the policy.
+    // The worker meets a failure again and applies the error policy.
     task.failures[i] = caught([&] { task.fetches[i].plan(context_.from, sample, slots_); });
     if (task.failures[i] != nullptr) task.fetches[i] = {};
     task.begins[i] = bytes;
@@ -370,7 +372,8 @@ void Scheduler::plan_reads(RowTask& task) {
   task.outstanding.store(static_cast<std::uint32_t>(task.reads.size()) + 1, std::memory_order_relaxed);
 }
 
-// The extra count of each task is taken off only after its requests are handed over: none can be complete before.
+// Each task has an extra count, which is removed only after its requests are submitted. No task can complete before
+// that.
 void Scheduler::flush() {
   if (unsent_.empty()) return;
   planned();

@@ -1,5 +1,6 @@
-// The scheduler: the thread that turns the plan into work. It takes a free slab, names its rows, issues their reads (or
-// hands them to the workers, which read themselves), and runs ahead across epochs as far as slabs and window allow.
+// The scheduler: the thread that turns the plan into work. It takes a free slab, names its rows, and issues their
+// reads. Engines without read-ahead leave the reads to the workers. The thread runs ahead across epochs as far as
+// slabs and window allow.
 #pragma once
 
 #include <condition_variable>
@@ -20,19 +21,19 @@
 
 namespace penstock {
 
-/// Makes a builder's rows ready to be filled: samples, keys, and the offsets of ragged rows of known length.
-/// Throws Error: resource, when a row exceeds max_items.
+/// Prepares a builder's rows for filling: samples, keys, and the offsets of ragged rows of known length. Throws
+/// Error: resource, if a row exceeds max_items.
 void name_rows(BatchBuilder& builder, const WorkerContext& context, const Position& position);
 
 class PlannedCache;
 
 class Scheduler {
  public:
-  /// `disk_cache`: is told how far reading has come; null without one.
+  /// `disk_cache` receives the position that reading has reached; null without one.
   Scheduler(WorkerContext& context, PlanOptions plan, ReadEngine& engine,
             std::vector<std::unique_ptr<BatchBuilder>>& builders, PlannedCache* disk_cache = nullptr);
 
-  /// Begins anew at `position`, for that generation of batches; from the consumer's thread.
+  /// Restarts at `position` for that generation of batches. Called by the consumer's thread.
   void go_to(const Position& position, std::uint64_t generation);
   void run(std::stop_token stop);
 
@@ -56,8 +57,8 @@ class Scheduler {
   void bring_block(std::uint32_t number, RowTask& task);
   std::shared_ptr<BlockRead> begin_block(std::uint32_t number);
   void flush();
-  void planned();                                       ///< the time since the last look at the clock was the plan's
-  void waited(StageClock& stage, Activity::Kind kind);  ///< or a wait, of that stage for room
+  void planned();                                       ///< adds the time since the last look at the clock to planning
+  void waited(StageClock& stage, Activity::Kind kind);  ///< adds it to waiting, for that stage
 
   void trace(TraceSpan::Kind kind, Clock::time_point began, nanoseconds took);
   void trace_slot(const BatchBuilder& before, std::size_t slot);
@@ -67,7 +68,7 @@ class Scheduler {
   ReadEngine& engine_;
   std::vector<std::unique_ptr<BatchBuilder>>& builders_;
   PlannedCache* const disk_cache_;
-  bool begins_ = false;  // no batch of the run was fed yet
+  bool begins_ = false;  // no batch of the run has been planned yet
   std::vector<ReadRequest> requests_;
   std::vector<RowTask*> unsent_;
   RowSlots slots_;

@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-// Threads look at the clock before they hold the lock, so that `now` may be a little before the last one.
+// Threads read the clock before they take the lock, so `now` may be slightly earlier than the previous time.
 void TaskQueue::Stretches::set(bool on, Clock::time_point now) {
   if (on == since_.has_value()) return;
   sum_ = until(now);
@@ -17,7 +17,7 @@ nanoseconds TaskQueue::Stretches::until(Clock::time_point now) const {
   return since_ ? sum_ + std::max(nanoseconds{}, now - *since_) : sum_;
 }
 
-// With the lock held.
+// Requires the lock.
 void TaskQueue::changed(Clock::time_point now) {
   reads_.set(reading_ != 0, now);
   without_room_.set(scheduler_waits_ && reading_ == 0, now);
@@ -57,7 +57,7 @@ void TaskQueue::call_at_most(unsigned workers) noexcept {
   for (; more > 0; --more) call();
 }
 
-// For what called_ has been raised.
+// The caller has already counted the call in called_.
 void TaskQueue::call() noexcept {
   if (call_()) return;
   bool stranded = false;
@@ -69,7 +69,7 @@ void TaskQueue::call() noexcept {
   if (stranded) stranded_();
 }
 
-// With the lock held. Null: there is none.
+// Requires the lock. Returns null if the queue is empty.
 RowTask* TaskQueue::oldest() {
   if (first_ == nullptr || closed_) return nullptr;
   RowTask* task = std::exchange(first_, first_->behind);

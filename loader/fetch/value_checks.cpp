@@ -29,7 +29,7 @@ std::string digits_of(std::uint32_t sum) {
   return hexadecimal(sum).substr(2 * sizeof(sum));
 }
 
-// Clean pages that no mapping holds are read from storage again.
+// The kernel drops clean pages that no mapping uses, so the next read comes from storage.
 void forget_pages(const Dataset& dataset, const Extent& extent) {
   if (dataset.stored_object(extent.file) != nullptr) return;
   const Descriptor file = Descriptor::open(dataset.file(extent.file).path, O_RDONLY);
@@ -51,7 +51,7 @@ ValueChecks::ValueChecks(const Dataset& dataset, const Program& program, Checksu
   ranges_ = Memory(bytes_for(dataset.range_count()));
 }
 
-// A bit says that bytes were found good, and carries no data along: relaxed.
+// Relaxed: a bit only says that bytes were valid, and publishes no other data.
 bool ValueChecks::is_set(const Memory& bits, std::uint64_t number) {
   const std::uint64_t word = std::atomic_ref(word_of(bits, number)).load(std::memory_order_relaxed);
   return (word >> (number % kWordBits) & 1) != 0;
@@ -84,7 +84,7 @@ void ValueChecks::widen(std::uint64_t sample, std::uint32_t field, std::uint64_t
   widened.clear();
   if (!wants(sample, field)) return;
   const RangeSums sums = dataset_.range_sums(sample, field);
-  if (sums.size() == 0) {  // as short as a range, and then read whole; or of an index without these sums
+  if (sums.size() == 0) {  // a value no longer than a range is read whole; otherwise the index lacks these sums
     if (length <= RangeSums::kRange && dataset_.crc32c(sample, field)) widened.push_back({0, length});
     return;
   }
@@ -99,7 +99,7 @@ void ValueChecks::widen(std::uint64_t sample, std::uint32_t field, std::uint64_t
       wider = true;
       break;
     }
-    if (!widened.empty() && part.begin < widened.back().begin) {  // in no order: all of it
+    if (!widened.empty() && part.begin < widened.back().begin) {  // ranges are out of order: read the whole value
       widened.assign(1, {0, length});
       return;
     }

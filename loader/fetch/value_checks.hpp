@@ -1,4 +1,4 @@
-// Decides which values are compared with their checksums, and counts which were.
+// Decides which values to compare with their checksums, and counts the comparisons.
 #pragma once
 
 #include <array>
@@ -16,22 +16,22 @@
 
 namespace penstock {
 
-/// One for all readers of a loader. `first` keeps a bit for each value and for each range, in memory that is touched
-/// only where samples are read. Any number of threads may use it; none waits for another.
+/// Shared by all readers of a loader. For `first`, it keeps a bit per value and per range, in memory that is only
+/// touched for samples that are read. Thread-safe and free of waits.
 class ValueChecks {
  public:
-  /// Keeps a reference. Throws Error: resource.
+  /// Keeps a reference to the dataset. Throws Error: resource.
   ValueChecks(const Dataset& dataset, const Program& program, Checksums when);
 
   bool on() const { return when_ != Checksums::off; }
-  /// False where the value need not be looked at (again).
+  /// Returns false if the value needs no check (any more).
   bool wants(std::uint64_t sample, std::uint32_t field) const;
   bool wants_range(std::uint64_t sample, std::uint32_t field, std::uint64_t range) const;
   void done(std::uint64_t sample, std::uint32_t field);
   void range_done(std::uint64_t range) { set(ranges_, range); }
 
-  /// What must be read so that `ranges` of a value of `length` bytes can be checked: whole ranges that have a sum
-  /// around those that were not checked before. Empty where `ranges` themselves are to be read.
+  /// Computes the ranges to read so that `ranges` of a value of `length` bytes can be checked. The result contains
+  /// whole checksummed ranges around the parts that were not checked before. Empty: read `ranges` themselves.
   void widen(std::uint64_t sample, std::uint32_t field, std::uint64_t length, std::span<const ByteRange> ranges,
              std::vector<ByteRange>& widened) const;
 
@@ -42,7 +42,7 @@ class ValueChecks {
 
  private:
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
-  // Counts only: relaxed, they order nothing. A few stripes, so that workers seldom meet in one.
+  // Relaxed, because counts order nothing. The stripes reduce contention between workers.
   struct alignas(64) Counts {
     std::atomic<std::uint64_t> checked{0}, checked_bytes{0}, unchecked{0}, unchecked_bytes{0}, mismatches{0};
   };
@@ -53,17 +53,17 @@ class ValueChecks {
 
   const Dataset& dataset_;
   const Checksums when_;
-  std::vector<std::uint32_t> column_of_;  // by field; kNone for those that no output reads
-  Memory values_, ranges_;                // bits; none but for `first`
+  std::vector<std::uint32_t> column_of_;  // by field; kNone for fields that no output reads
+  Memory values_, ranges_;                // bits; empty except for `first`
   std::array<Counts, 16> counts_;
 };
 
-/// Error: corrupt, of bytes [begin, ...) of a value that twice had another checksum.
+/// Returns Error: corrupt, for bytes [begin, ...) of a value whose checksum differed twice.
 Error checksum_error(const Dataset& dataset, std::uint64_t sample, std::uint32_t field, std::uint64_t begin,
                      std::uint32_t recorded, std::uint32_t found);
 
-/// Reads bytes of a stored value again, past what this process and, where that can be had, the system keep of them; all
-/// of it, or those from `begin` on where the value is one piece of a file. Throws as read_field().
+/// Reads bytes of a stored value again and bypasses the caches of this process and, if possible, of the system. Reads
+/// the whole value, or only the part from `begin` on if the value is one piece of a file. Throws like read_field().
 std::vector<std::byte> read_again(const Dataset& dataset, std::uint64_t sample, std::uint32_t field,
                                   std::uint64_t begin, std::uint64_t length);
 

@@ -1,4 +1,4 @@
-// Holds what the scheduler and all workers of a loader share.
+// The objects that the scheduler and all workers of a loader share.
 #pragma once
 
 #include <loader/batch/reorder_buffer.hpp>
@@ -18,11 +18,11 @@ namespace penstock {
 
 class BatchMixer;
 
-/// Owned by the loader; outlives them.
+/// The loader owns it. It outlives the scheduler and the workers.
 struct WorkerContext {
   const LoaderOptions& options;
   const Selection& selection;
-  const FetchFrom& from;  ///< with the dataset and the workers' program
+  const FetchFrom& from;  ///< with the dataset and the program of the workers
   ReadEngine& direct;
   BlockCache& blocks;
   SampleCache& cache;
