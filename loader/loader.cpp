@@ -1,14 +1,14 @@
-// Implements what a user calls. The stages, in the order the bytes travel:
-//   plan/   Plan           which sample stands in which row
-//   fetch/  Scheduler      takes a slab, names its rows, asks for their bytes
-//   read/   ReadEngine     brings extents
-//   work/   Worker         decodes and transforms into the rows, decides what becomes of a bad sample
-//   batch/  ReorderBuffer  gives batches in order: the first Stage
+// Implements the class that users call. The stages, in the order of the data flow:
+//   plan/   Plan           assigns samples to rows
+//   fetch/  Scheduler      takes a slab, names its rows, requests their bytes
+//   read/   ReadEngine     reads extents
+//   work/   Worker         decodes and transforms into the rows, applies the error policy
+//   batch/  ReorderBuffer  delivers batches in order: the first Stage
 //   batch/  BatchStage     the Stage that runs batch_transform, if there is one
-//   device/ DeviceCopy     the Stage that takes them to the accelerator, where one is asked for
+//   device/ DeviceCopy     the Stage that copies batches to the accelerator, if there is one
 //           next()         lends the batch to the consumer
-// Pipeline::lay_line() joins them. What the worker calls to decode and transform (crops are drawn there) is
-// transforms/.
+// Pipeline::lay_line() connects them. The code that workers call to decode and transform, including random crops, is
+// in transforms/.
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -32,7 +32,7 @@
 namespace penstock {
 namespace {
 
-// Which samples the rows of windows have: read by a loader of their own, where keys do not tell.
+// Finds the samples of each window. If keys do not contain the order, a separate loader reads the fields that do.
 std::shared_ptr<const Windows> windows_in(const Dataset& dataset, const LoaderOptions& options) {
   return windows_for(dataset, options.transforms, options.mixture.get(),
                      [&](std::span<const std::uint32_t> fields, const std::function<void(const SampleValues&)>& take) {
@@ -43,7 +43,7 @@ std::shared_ptr<const Windows> windows_in(const Dataset& dataset, const LoaderOp
                      });
 }
 
-// What nobody thought of is told like any other error.
+// Turns unexpected exceptions into an Error that names the dataset.
 std::shared_ptr<Pipeline> made(Dataset dataset, LoaderOptions options, const Loader::EngineFactory& make_engine) {
   const std::filesystem::path path = dataset.path();
   try {
@@ -59,7 +59,7 @@ LoaderOptions of_mixture(const Mixture& mixture, LoaderOptions options) {
   return options;
 }
 
-// Of a loader on the host without a cache; what cannot be read or compiled again now is not tried.
+// Only for loaders on the host without a cache. Values that cannot be read or compiled now are not tried.
 std::optional<CacheDemand> pixels_of(const Dataset& dataset, const LoaderOptions& options, const Stats& stats) {
   if (stats.last_rows.empty() || options.cache.kind != CacheKind::none || options.device_options.opened != nullptr)
     return {};
@@ -92,7 +92,8 @@ Loader::Loader(Loader&&) noexcept = default;
 Loader::~Loader() {
   if (pipeline_ == nullptr) return;
   if (pipeline_->in_its_process() && pipeline_->tracing()) caught([&] { pipeline_->end_trace(); });
-  // In a fork's child the threads to join are not there. A thread stuck in the kernel keeps what it may write to.
+  // A fork's child does not have the threads to join. If a thread is stuck in the kernel, the memory that it may
+  // write to is leaked.
   if (!pipeline_->in_its_process() || !pipeline_->stop()) leak_until_exit(pipeline_);
 }
 
@@ -193,7 +194,7 @@ Loader::iterator Loader::begin() {
 Loader::iterator::iterator(Loader* loader) : loader_(loader), batch_(loader->next()) {}
 
 Loader::iterator& Loader::iterator::operator++() {
-  batch_.reset();  // before next(): a loop holds one batch at a time
+  batch_.reset();  // before next(), so that a loop holds only one batch at a time
   batch_ = loader_->next();
   return *this;
 }

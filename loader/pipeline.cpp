@@ -14,10 +14,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::chrono::seconds kGrace{2};  // for reads that never come back, before their threads are left behind
+constexpr std::chrono::seconds kGrace{2};  // time for hung reads to return before their threads are left running
 
-// What workers read with where the engine reads ahead of them: replacements, blocks that were not read ahead, second
-// tries.
+// Returns the workers' engine beside an engine that reads ahead. Workers use it for replacements, for blocks that
+// were not read ahead, and for second tries.
 ChosenEngine synchronous_beside(const ChosenEngine& engine, const Dataset& dataset, EngineOptions options,
                                 const EngineFactory& make_engine) {
   if (engine.engine->synchronous()) return {};
@@ -30,7 +30,7 @@ EngineOptions with_cache(EngineOptions options, std::shared_ptr<DiskCacheUse> ca
   return options;
 }
 
-// Pixels are from 0 to 1 where image.normalize() comes to them, and so are their means and deviations.
+// Pixels range from 0 to 1 at image.normalize(), so means and deviations above 1 are in other units.
 bool in_other_units(const Step& step) {
   const auto* normalize = step.as<step::Normalize>();
   if (normalize == nullptr) return false;
@@ -68,19 +68,19 @@ std::string notes_on(const Dataset& dataset, const Program& program, const Loade
   return notes;
 }
 
-// What a cache takes serves all later epochs, so each value is checked that it does not have.
+// A cached value serves all later epochs, so every value that is not yet cached is checked.
 Checksums checks_of(const LoaderOptions& options) {
   const bool keeps = options.cache.kind != CacheKind::none && options.checksums == Checksums::first;
   return keeps ? Checksums::always : options.checksums;
 }
 
-// Of a cache that processes of the node share; none: each has its own.
+// Returns the origin for a cache that processes of the node share. Returns nothing if each has its own.
 std::optional<Origin> origin_of_cache(const Dataset& dataset, const Program& program, const LoaderOptions& options) {
   if (options.cache.kind == CacheKind::none || options.cache.shared == CacheScope::process) return std::nullopt;
   return origin_of(dataset, program, options.checksums);
 }
 
-// The order that was made of them has what it needs.
+// Drops the numbers, because the order that was made of them has its copy.
 std::shared_ptr<const Draws> without_numbers(Draws draws) {
   draws.numbers.reset();
   return std::make_shared<const Draws>(std::move(draws));
@@ -140,14 +140,14 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
   scaling_.emplace(options_.workers, cores, options_.max_workers, static_cast<unsigned>(slabs_->size()));
 }
 
-// The line from the dataset to next(). What stands behind the workers is a Stage: a new one has its place here, and
-// with that its row in the stats, its level in the dump, and its share of the waits.
+// Builds the chain from the dataset to next(). Every part after the workers is a Stage. To insert a new stage, add it
+// here; it then appears in the stats, in the dump and in the attribution of waits.
 void Pipeline::lay_line() {
-  // Dataset -> Plan -> reads: names the rows of a free slab, and asks for their bytes
+  // Dataset -> Plan -> reads: names the rows of a free slab and requests their bytes
   scheduler_ = std::make_unique<Scheduler>(context_, plan_options_, *engine_.engine, builders_, disk_cache_.get());
   // reads -> rows of the slab: decodes and transforms
   workers_ = std::make_unique<WorkerPool>(options_.max_workers);
-  // finished slabs -> batches in order: reorder_, which workers put them into
+  // finished slabs -> batches in order: workers put them into reorder_
   const auto before = [this]() -> Stage& { return *stages_.back(); };
   if (options_.batch_transform)
     add(std::make_unique<BatchStage>(before(), options_.batch_transform, options_.prefetch));
@@ -202,7 +202,8 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   pipeline->self_ = pipeline;
   const std::stop_token stop = pipeline->stopping_.get_token();
   const Thread::Failed failed = [pipeline](const std::exception_ptr& failure) { pipeline->fail(failure); };
-  // Threads alone hold a share: the pool is the pipeline's.
+  // Only the threads share ownership: the pipeline owns the pool, so a callback that owned the pipeline would be a
+  // cycle.
   pipeline->workers_->start(pipeline->options_.workers, pipeline, pipeline->context_,
                             [of = pipeline.get()](const std::exception_ptr& failure) { of->fail(failure); });
   pipeline->scheduler_thread_ = std::make_unique<Thread>(
@@ -217,10 +218,10 @@ void Pipeline::fail(const std::exception_ptr& failure) noexcept {
   for (const auto& stage : stages_) stage->fail(told);
 }
 
-// From the source to the sink: nothing new begins, what is under way is skipped, then every thread is joined.
-// False when some read, or some copy to a device, never came back: what it may still write to must then live on. So it
-// must where the loader is destroyed by its own batch_transform, which cannot wait for itself. Threads that were never
-// started need no joining.
+// Stops from the source to the sink: no new work begins, work in progress is skipped, then every thread is joined.
+// Returns false if a read or a copy to a device never returned: the memory that it may write to must then stay alive.
+// The same holds if its own batch_transform destroys the loader, because that thread cannot join itself. Threads that
+// never started need no joining.
 bool Pipeline::stop() {
   consumer_.publisher.end();
   if (consumer_.ledger) consumer_.ledger->close();

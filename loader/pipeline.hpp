@@ -1,4 +1,4 @@
-// Joins the stages of a loader in the order that bytes travel, and serves its consumer from their end.
+// Connects the stages of a loader in the order of the data flow and serves the consumer at the end.
 #pragma once
 
 #include <atomic>
@@ -40,16 +40,16 @@
 
 namespace penstock {
 
-/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> stages -> next(). Threads start last and hold a share of this, so
-/// that one which never comes back from the kernel leaves what it touches alive. The functions mean what those of
-/// `Loader` do.
+/// Dataset -> Plan -> ReadEngine -> Worker -> Slab -> stages -> next(). Threads start last and share ownership of the
+/// pipeline: if a thread never returns from the kernel, the objects that it uses stay alive. The functions have the
+/// same meaning as those of `Loader`.
 class Pipeline {
  public:
   Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& make_engine);
 
-  /// Throws Error: resource, where a thread cannot be started; stop() then joins those that were.
+  /// Throws Error: resource, if a thread cannot be started; stop() then joins those that were.
   static void start(const std::shared_ptr<Pipeline>& pipeline);
-  /// False where a thread is left behind: what it may still touch must then live on.
+  /// Returns false if a thread is left running: the objects that it may use must then stay alive.
   bool stop();
   bool in_its_process() const;
 
@@ -73,7 +73,7 @@ class Pipeline {
   const Dataset& dataset() const { return dataset_; }
   const LoaderOptions& options() const { return options_; }
   const Cursor& cursor() const { return consumer_.cursor; }
-  /// What batches pass between the workers and next(), in that order. There is at least one.
+  /// The stages that batches pass between the workers and next(), in that order. There is at least one.
   std::span<const std::unique_ptr<Stage>> stages() const { return stages_; }
 
  private:
@@ -83,72 +83,74 @@ class Pipeline {
   std::shared_ptr<SlabPool> host_slabs() const;
   std::shared_ptr<DevicePool> device_slabs() const;
 
-  /// A thread has ended with that failure: what next() throws from now on. Any thread.
+  /// Records that a thread ended with this failure. next() throws it from now on. Thread-safe.
   void fail(const std::exception_ptr& failure) noexcept;
   ReadEngine& direct_engine() { return fallback_.engine != nullptr ? *fallback_.engine : *engine_.engine; }
-  /// Of the batches as the reader gets them.
+  /// The chains of the batches that the reader gets.
   const Program& whole_program() const { return programs_.whole ? *programs_.whole : program(); }
   const Program& program() const { return programs_.workers; }
-  /// Codecs, transforms, mixes, and who decodes: part of a state.
+  /// Returns codecs, transforms, mixes and decoders as a text that is part of a state.
   std::string version() const;
   Plan plan_of(const Position& at) const;  ///< of the epoch, from its start
-  /// A batch filled in the calling thread, in memory of its own. `of_device`: what is left to the device of it. Throws
-  /// what filling it throws.
+  /// Fills a batch in the calling thread, in separate memory. `of_device` is the part of the work that is left to the
+  /// device. Throws what filling throws.
   BatchResult filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device);
   BatchResult filled_by_host(const Batch& batch);
 
   void require_same_process() const;
-  /// Throws Error: corrupt, when the batch that was taken last has bad samples, and the epoch by then more than it may.
+  /// Throws Error: corrupt, if the batch taken last has invalid samples and the epoch now has more than it may.
   void require_few_failures(bool has_bad);
-  /// Memory for a batch more than the consumer holds. Throws Error: resource, when it holds all it may, or when there
-  /// is no such memory.
+  /// Makes room for one batch more than the consumer holds. Throws Error: resource, if the consumer holds as many as
+  /// it may, or if memory runs out.
   void require_room();
-  /// `while_waiting`, when not empty, is called now and then meanwhile, and may throw.
+  /// Calls `while_waiting`, if not empty, regularly during the wait. It may throw.
   BatchResult await(const std::function<void()>& while_waiting);
   std::optional<BatchResult> take(const std::function<void()>& while_waiting);
   Levels look() const;
-  void adjust_workers(Clock::time_point now);  ///< to what the last second or so says
+  void adjust_workers(Clock::time_point now);  ///< follows the measurements of about the last second
   WorkDone work_done() const;
   std::string dump() const;
-  /// What was read since the loader was made. `busy`: time in which reads were under way, or of all of the engine's
-  /// threads inside them, where that is more; without what workers read themselves, whose clocks have it.
+  /// Returns the reads since the loader was made. `busy` is the time in which reads were in flight, or the sum of the
+  /// times that the engine's threads spent in reads, whichever is longer. Reads of the workers are not included,
+  /// because their clocks count them.
   EngineStats reads() const;
-  /// The counters whose owners never reset them.
+  /// Returns the counters that their owners never reset.
   Counts since_made() const;
-  const BlockOffer& block_offered() const;  ///< looked at when it is first asked for
+  const BlockOffer& block_offered() const;  ///< computed at the first call
 
-  /// Used by the consumer's thread only, except for members with a lock, and atomic ones.
+  /// Only the consumer's thread uses these members, except atomic ones and those with a lock.
   struct Consumer {
     Cursor cursor;
     Failures failures;
     Publisher publisher;
     std::optional<LedgerWriter> ledger = {};
-    bool iterating = false;         // a `for` is under way
+    bool iterating = false;         // a `for` loop is running
     bool restored = false;          // no batch was taken since restore()
     mutable std::mutex mutex = {};  // guards failures, which stats() reports in another thread
     std::atomic<std::uint64_t> epochs_over{0};
   };
   struct Notes {
     const std::string options;
-    std::string disk_cache = {};    // why there is none although one was asked for; constant once the pipeline is made
+    // why there is no cache although the options ask for one; constant once the pipeline is made
+    std::string disk_cache = {};
     mutable std::mutex mutex = {};  // guards the rest
-    std::string restored = {};      // about the state that was restored last
+    std::string restored = {};      // about the state restored last
     std::string workers = {};
   };
-  /// The part of the work that a device does.
+  /// The device's part of the work.
   struct OnDevice {
     OnDevice(const Dataset& dataset, const LoaderOptions& options, const Programs& programs);
     const GpuDirect direct;
     const GpuJpeg jpeg;
     const DeviceShare share;
   };
-  /// Follows AutoWorkers, in the consumer's thread.
+  /// Follows the decisions of AutoWorkers, in the consumer's thread.
   struct Scaling {
     Scaling(unsigned workers, double cores, unsigned most, unsigned ahead) : decides(workers, cores, most, ahead) {}
     AutoWorkers decides;
     IdleCores idle;
   };
-  /// Values that stats() keeps from one call to the next.
+  /// Values that stats() keeps between calls.
   struct Figures {
     std::mutex mutex = {};  // guards before
     Counts before = {};     // since_made() at the last reset_stats()
@@ -201,7 +203,7 @@ class Pipeline {
                          .reorder = reorder_,
                          .slabs = *slabs_,
                          .recorder = recorder_};
-  std::weak_ptr<Pipeline> self_;  // its threads hold it
+  std::weak_ptr<Pipeline> self_;  // its threads own it
   std::unique_ptr<Scheduler> scheduler_;
   std::stop_source stopping_;
   std::unique_ptr<WorkerPool> workers_;

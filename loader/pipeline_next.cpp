@@ -1,4 +1,4 @@
-// What a pipeline does for its consumer, in the consumer's thread.
+// The part of a pipeline that serves its consumer, in the consumer's thread.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -16,10 +16,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::chrono::milliseconds kSlice{50};  // of a wait that somebody wants to look up from
+constexpr std::chrono::milliseconds kSlice{50};  // interval at which a wait calls while_waiting
 
-// A state that was saved after an error begins with the batch that failed. If the fault lasts, each restored run would
-// end there, so the message says how to leave the sample out without losing the position.
+// A state saved after an error begins with the failed batch. If the error is permanent, each restored run would stop
+// there, so the message names the way to leave the sample out without losing the position.
 [[noreturn]] void throw_with_remedy(const std::exception_ptr& failure, OnError policy) {
   try {
     std::rethrow_exception(failure);
@@ -61,14 +61,14 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting,
   const ProfilerRange range("next");
   require_same_process();
   if (consumer_.cursor.at_end()) {
-    dataset_.require_not_written_to();  // what is read through files that stay open
-    if (consumer_.ledger) {             // before the epoch is over: a state still names its end, or what failed last
+    dataset_.require_not_written_to();  // files may change while the loader keeps them open
+    if (consumer_.ledger) {  // before the epoch counts as over: a state still contains its end, or the failed batch
       consumer_.ledger->pass(consumer_.cursor.position());
       consumer_.ledger->sync();
     }
     consumer_.cursor.next_epoch();
     consumer_.iterating = false;
-    consumer_.epochs_over.fetch_add(1, std::memory_order_relaxed);  // a figure
+    consumer_.epochs_over.fetch_add(1, std::memory_order_relaxed);  // only a statistic
     recorder_.stalls().epoch_ends(Clock::now());
     return std::nullopt;
   }
@@ -106,7 +106,7 @@ void Pipeline::adjust_workers(Clock::time_point now) {
   if (wanted == tasks_.callable()) return;
   try {
     workers_->use(wanted, self_.lock());
-  } catch (const Error& error) {  // it goes on with those that there are
+  } catch (const Error& error) {  // the loader continues with the threads that exist
     const unsigned most = workers_->started();
     scaling_->decides.limit(most, now);
     workers_->use(std::min(scaling_->decides.active(), most), self_.lock());
@@ -163,7 +163,7 @@ void Pipeline::require_room() {
         {.dataset = dataset_.path().string()});
   };
   BatchPool& pool = stages_.back()->pool();
-  if (&pool != slabs_.get()) {  // what batch_transform keeps on the host must leave slabs to go round
+  if (&pool != slabs_.get()) {  // batches that batch_transform keeps on the host must leave enough slabs in circulation
     const unsigned spare =
         std::min<unsigned>(options_.memory_options.reserved_batches, static_cast<unsigned>(slabs_->size()) - 1);
     if (const unsigned kept = slabs_->lent(); kept >= spare)
@@ -180,11 +180,11 @@ void Pipeline::require_room() {
   pool.allow_held(holds + 1);
 }
 
-// Behind the batch that was taken last.
+// Checks up to the batch that was taken last.
 void Pipeline::require_few_failures(bool has_bad) {
   constexpr std::uint64_t kAskEvery = 16;  // batches
   if (options_.on_error == OnError::raise) return;
-  // Without the lock: stats() need not wait for other ranks. Only this thread changes the failures.
+  // Without the lock, so that stats() need not wait for other ranks. Only this thread changes the failures.
   if (!options_.all_reduce) {
     if (has_bad) consumer_.failures.require_within_share(consumer_.cursor.reached());
     return;

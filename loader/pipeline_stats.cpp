@@ -1,4 +1,4 @@
-// Reports on a pipeline: in the message of a timeout, and in figures.
+// Reports on a pipeline: the message of a timeout, and the statistics.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace penstock {
 std::string Pipeline::dump() const {
   const auto key_of = [this](const Row& row) { return dataset_.key(selection_.sample(row.sample)); };
-  // With a device, slabs of the host are only those that batch_transform kept.
+  // With a device, the only lent slabs of the host are those that batch_transform kept.
   const unsigned lent = std::max(slabs_->lent(), stages_.back()->pool().lent());
   std::string text;
   for (const auto& stage : stages_) text += stage->level() + ", ";

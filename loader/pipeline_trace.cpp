@@ -1,4 +1,4 @@
-// Records for a pipeline's consumer what it does, and what its steps take.
+// Records the consumer's actions and step times.
 #include <string>
 
 #include <loader/pipeline.hpp>

@@ -28,14 +28,17 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kNoSample = ~std::uint64_t{0};
-constexpr std::uint64_t kLongRow = 4096;  // bytes: from which mapping its file is cheaper than copying it by the kernel
+// bytes of a row from which on a file's mapping is cheaper than a copy by the kernel
+constexpr std::uint64_t kLongRow = 4096;
 constexpr int kValuesTried = 16;
-constexpr std::chrono::seconds kLongestTimeout{1'000'000'000};  // 31 years; any time of the clock and it add up
+// 31 years: small enough to be added to any time of the clock
+constexpr std::chrono::seconds kLongestTimeout{1'000'000'000};
 constexpr unsigned kMostWorkers = 1024;
-constexpr unsigned kFewestAuto = 64;      // workers to choose from: those that wait for storage need many
-constexpr unsigned kMostBatches = 65536;  // any few of them and some workers' add up
+// upper limit for automatic scaling, at least: workers that wait for storage need many
+constexpr unsigned kFewestAuto = 64;
+constexpr unsigned kMostBatches = 65536;  // small enough that sums with workers do not overflow
 constexpr int kValuesForItem = 1024;      // many samples may have no box
-constexpr int kBadValuesTried = 1024;     // where bad ones are to be got over
+constexpr int kBadValuesTried = 1024;     // limit if the error policy tolerates invalid values
 
 bool is_unreadable(const LoaderOptions& options, std::string_view key) {
   return std::ranges::binary_search(options.read_options.unreadable, key);
@@ -50,14 +53,14 @@ bool is_sound(const FieldSchema& schema, const FirstBytes& value, const Codec* c
   }
 }
 
-/// The sample in words, where several files have samples.
+/// Returns the sample as text if several files have samples.
 std::string place_of(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
   if (dataset.shard_count() == 1) return {};
   return "sample " + std::string(dataset.key(sample)) + " in " + dataset.shard(dataset.shard_of(sample, field)).name;
 }
 
-/// The first bytes of a long value, where its codec reads the header from them and parts of it later: of clouds of
-/// millions of points nothing more is wanted, and reading them whole would take longer than the first batch.
+/// Returns the first bytes of a long value if its codec reads its header from them and parts of the value later.
+/// Clouds with millions of points need nothing more, and reading them whole would take longer than the first batch.
 std::optional<FirstBytes> sound_prefix(const Dataset& dataset, std::uint32_t field, std::span<const Piece> pieces) {
   constexpr std::uint64_t kLong = std::uint64_t{1} << 20;
   const FieldSchema& schema = dataset.fields()[field];
@@ -76,8 +79,8 @@ std::optional<FirstBytes> sound_prefix(const Dataset& dataset, std::uint32_t fie
   return value;
 }
 
-/// The first of some values of the field whose header can be read; the first of all where none can; none without any.
-/// `key` becomes the name of its sample.
+/// Returns the first value of the field whose header can be read, out of a limited number. Returns the first of all
+/// if no header can be read, and an empty value if there are none. `key` becomes the name of its sample.
 FirstBytes first_sound_value(const Dataset& dataset, const LoaderOptions& options, std::uint32_t field,
                              const Codec* codec, std::string& key) {
   const int most = options.on_error == OnError::raise ? kValuesTried : kBadValuesTried;
@@ -96,7 +99,7 @@ FirstBytes first_sound_value(const Dataset& dataset, const LoaderOptions& option
           prefix->place = place;
           return *std::move(prefix);
         }
-      } catch (const Error&) {  // reading it whole tells the same, or more
+      } catch (const Error&) {  // reading the whole value gives the same error or a better one
       }
     }
     FirstBytes value(read_field(dataset, sample, field));
@@ -112,7 +115,8 @@ FirstBytes first_sound_value(const Dataset& dataset, const LoaderOptions& option
   return first.value_or(FirstBytes());
 }
 
-/// The first of some values of the field that is wanted; none where none is. `key` becomes the name of its sample.
+/// Returns the first value of the field for which `wanted` is true, or an empty value. `key` becomes the name of its
+/// sample.
 FirstBytes first_wanted_value(const Dataset& dataset, const LoaderOptions& options, std::uint32_t field,
                               const std::function<bool(const FirstBytes&)>& wanted, std::string& key) {
   std::vector<Piece> pieces;
@@ -127,14 +131,14 @@ FirstBytes first_wanted_value(const Dataset& dataset, const LoaderOptions& optio
       key = dataset.key(sample);
       if (wanted(value)) return value;
     } catch (const Error& error) {
-      if (!error.is_data_fault()) throw;  // of a broken one it is told when its turn comes
-    } catch (const std::exception&) {     // thrown by a codec of the user's own, likewise
+      if (!error.is_data_fault()) throw;  // the error policy handles an invalid value at its delivery
+    } catch (const std::exception&) {     // the same for an exception of a user's codec
     }
   }
   return {};
 }
 
-// Sorted, for is_unreadable().
+// Sorts the keys for is_unreadable().
 void require_unreadable(const Dataset& dataset, LoaderOptions& options) {
   if (options.read_options.unreadable.empty()) return;
   const ErrorContext here{.dataset = dataset.path().string()};
@@ -160,7 +164,7 @@ void require_unreadable(const Dataset& dataset, LoaderOptions& options) {
 }
 
 Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, const LoaderOptions& options) {
-  std::string probed;  // the sample that an output's shape was last asked of
+  std::string probed;  // the sample that provided an output's shape last
   const FieldCatalog catalog{dataset.fields(),
                              [&](std::uint32_t field, const Codec* codec) {
                                return first_sound_value(dataset, options, field, codec, probed);

@@ -1,4 +1,5 @@
-// Settles everything before threads start: it checks and resolves options, compiles chains, and makes the plan's terms.
+// Prepares a loader before its threads start: checks and resolves options, compiles chains, and derives the options
+// of order and engine.
 #pragma once
 
 #include <optional>
@@ -15,26 +16,28 @@
 
 namespace penstock {
 
-/// The options with every default decided. Throws Error: invalid_argument, for what does not fit together.
+/// Returns the options with every default resolved. Throws Error: invalid_argument, for options that contradict each
+/// other.
 LoaderOptions resolved(const Dataset& dataset, LoaderOptions options);
 
-/// The chains, compiled against the first value of each field that can be read: a broken first sample is for the error
-/// policy to deal with, not for the constructor. Throws what Program throws.
+/// Compiles the chains against the first readable value of each field. A broken first sample must not fail the
+/// constructor, because the error policy handles it later. Throws what Program throws.
 Program compiled(const Dataset& dataset, const LoaderOptions& options);
 
-/// What the workers run, and what the reader gets. They differ where the last steps are a device's.
+/// The chains that the workers run, and those that the reader's batches have. They differ if a device runs the last
+/// steps.
 struct Programs {
   Program workers;
-  std::optional<Program> whole;  ///< nothing: the workers do it all
+  std::optional<Program> whole;  ///< empty: the workers run all steps
   std::vector<DeviceOutput> outputs;
 };
-/// Throws what compiled() throws; Error: invalid_argument, where all that FinishOn::device asks for is nothing.
+/// Throws what compiled() throws; Error: invalid_argument, if FinishOn::device leaves nothing for the device to do.
 Programs programs_of(const Dataset& dataset, const LoaderOptions& options);
 
-/// What the options say of reading; with a program, also what its chains mean to the engine.
+/// Returns the options for reading. With a program, they also contain what its chains require of the engine.
 EngineOptions engine_options(const LoaderOptions& options);
 EngineOptions engine_options(const LoaderOptions& options, const Program& program);
-/// What the options say of the order.
+/// Returns the options of the order.
 OrderOptions order_options(const LoaderOptions& options);
 std::vector<FailureShare> failure_shares(const Selection& selection);
 

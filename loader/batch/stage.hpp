@@ -43,40 +43,41 @@ class Stage {
   virtual ~Stage() = default;
   Stage(Stage&&) = delete;
 
-  /// For the consumer, in whose hands the batch then is: the next batch. Nothing after `timeout` (0 waits for ever), or
-  /// once closed. Throws what fail() was told, each time, once no batch is left.
+  /// For the consumer: returns the next batch and passes it to the consumer. Returns nothing after `timeout` (0 waits
+  /// without a limit) or once closed. After fail(), it throws that failure on every call once no batch is left.
   virtual std::optional<BatchResult> take(std::chrono::milliseconds timeout) = 0;
-  /// For the stage behind this one: the next batch of that generation, which stays in the loader's hands; nothing once
-  /// it has passed, or closed.
+  /// For the next stage: returns the next batch of that generation, which the loader keeps. Returns nothing once the
+  /// generation has passed or the stage is closed.
   virtual std::optional<BatchResult> take_of(std::uint64_t generation) = 0;
-  /// Does with the batch what the stage does with each, in the calling thread: for a batch that is built again.
+  /// Processes a batch in the calling thread as the stage processes every batch. Used for a batch that is rebuilt.
   virtual Batch apply(Batch batch) { return batch; }
 
-  /// Discards what is ready and what is still coming. Batches come from `position` on, and are of that generation. The
-  /// stages are told in the order of the line.
+  /// Discards ready batches and those still to come. Later batches begin at `position` and belong to `generation`.
+  /// The pipeline calls its stages in their order.
   virtual void go_to(const Position& position, std::uint64_t generation) = 0;
-  /// Ends the stage: take() returns the batches that are ready and then throws this failure.
+  /// Wakes all waiting threads permanently and discards ready batches.
   virtual void close() = 0;
-  /// No batch comes any more: take() throws that failure behind the batches that are ready.
+  /// Ends the stage: take() returns the batches that are ready and then throws this failure.
   virtual void fail(const std::exception_ptr& failure) noexcept = 0;
 
-  /// Begins the threads of the stage, which hold `keeps_alive`. Throws Error: resource, where one cannot be started;
-  /// join() then joins those that were.
+  /// Starts the threads of the stage, which hold `keeps_alive`. Throws Error: resource, if a thread cannot be
+  /// started; join() then joins those that were.
   virtual void start(const std::shared_ptr<void>& /*keeps_alive*/, const Thread::Failed& /*failed*/) {}
-  /// After close(): waits for the end of the threads. False when one took longer than `grace`, and is left behind.
+  /// After close(): waits for the end of the threads. Returns false if one took longer than `grace`; it is then left
+  /// running.
   virtual bool join(std::chrono::milliseconds /*grace*/) { return true; }
 
   const std::string& name() const { return name_; }
   StageClock& clock() { return clock_; }
-  /// finished batches in its queue
+  /// Sets where the stage records its times. Call it before start(). `trace` must outlive the stage.
   void trace_into(TraceLane& trace) { trace_ = &trace; }
-  virtual std::size_t ready() const = 0;  ///< of the batches that the stage hands on
+  virtual std::size_t ready() const = 0;  ///< finished batches in its queue
   /// Whether its batches may occupy all of the host's slabs while the workers are idle.
   virtual std::string level() const = 0;
-  virtual BatchPool& pool() = 0;  ///< of the batches that it hands on
-  /// Adds the stage's row to the table of times, and its other statistics.
+  virtual BatchPool& pool() = 0;  ///< of the batches that the stage hands on
+  /// Whether its batches may occupy all of the host's slabs while the workers are idle.
   virtual bool keeps_slabs() const { return false; }
-  /// Adds its row to the table of times, and what else there is to tell.
+  /// Adds the stage's row to the table of times, and its other statistics.
   virtual void report(Stats& stats) const { stats.stages.push_back(clock_.row(name_, threads_)); }
   virtual void reset_stats() { clock_.reset(); }
 

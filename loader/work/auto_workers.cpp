@@ -11,18 +11,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Clock::duration kSettle = 300ms, kStretch = 1s, kLongStretch = 4s, kLongSettle = 3s;
-constexpr std::uint64_t kBatches = 8;  // of a stretch, which short ones would make uneven; a long one may have fewer
+constexpr std::uint64_t kBatches = 8;  // of an interval, because short intervals vary; a long interval may have fewer
 
-constexpr double kStarved = 0.02;  // of the consumer's time: more than measuring errs
-constexpr double kAtWork = 0.85;   // of the workers' time, above which they are what is lacking
-constexpr double kHasIdle = 0.66;  // below which some have nothing to do
-constexpr double kFull = 0.75;     // that those are to work who are left
-constexpr double kBrings = 1.02;   // times the rate, of more workers
-constexpr double kCosts = 0.99;    // times the rate, of fewer
-constexpr double kCrowded = 0.1;   // of the workers' time, waiting for a core
+constexpr double kStarved = 0.02;  // share of the consumer's time: larger than the error of measurement
+constexpr double kAtWork = 0.85;   // share of the workers' time from which on workers are the bottleneck
+constexpr double kHasIdle = 0.66;  // share of the workers' time below which some are idle
+constexpr double kFull = 0.75;     // target share of the remaining workers' time
+constexpr double kBrings = 1.02;   // factor by which more workers must raise the rate
+constexpr double kCosts = 0.99;    // factor by which fewer workers may lower the rate
+constexpr double kCrowded = 0.1;   // share of the workers' time that they wait for a core
 constexpr double kMostlyCrowded = 0.5;
-constexpr double kClearly = 0.88;  // fewer than that share would do: not worth it for less
-constexpr double kSpare = 1;       // of workers that are never on a core
+constexpr double kClearly = 0.88;  // the reduced number must be clearly below the present one to be worth a change
+constexpr double kSpare = 1;       // additional workers per worker that is never on a core
 constexpr unsigned kIdleStretches = 4, kCrowdedStretches = 3;
 
 double seconds_of(nanoseconds time) {
@@ -80,7 +80,7 @@ AutoWorkers::Stretch AutoWorkers::stretch(const WorkDone& done, double wall) con
   const double worked = seconds_of(done.worked - from_.worked), on = seconds_of(done.on_cores - from_.on_cores);
   const double awaited = std::clamp(seconds_of(done.awaited_cores - from_.awaited_cores), 0.0, worked);
   const bool told = on > 0 && worked > 0;
-  // Threads that go to sleep wait for cores too. Where most of the time is such waiting, it says little of the work.
+  // Threads that wake up also wait for cores. If most of the time is such waiting, it is a poor measure of the work.
   const bool clear = told && awaited < kMostlyCrowded * worked;
   double alone = told ? (alone_ > 0 ? alone_ : 1) : 0;
   if (clear) alone = std::clamp(on / std::max(worked - awaited, on), 0.001, 1.0);
@@ -92,7 +92,7 @@ AutoWorkers::Stretch AutoWorkers::stretch(const WorkDone& done, double wall) con
           .crowded = worked > 0 ? awaited / worked : 0};
 }
 
-// Whether what was tried is worth it.
+// Decides whether to keep the result of a trial.
 void AutoWorkers::judge(const Stretch& now) {
   Trial& tried = *std::exchange(trying_, nullptr);
   const bool good = &tried == &more_ ? now.rate >= kBrings * before_.rate || now.waited < kStarved
@@ -106,8 +106,9 @@ void AutoWorkers::move(const Stretch& now, std::optional<double> idle) {
   if (more_.hold > 0) --more_.hold;
   if (fewer_.hold > 0) --fewer_.hold;
   const double active = active_;
-  // How many keep the cores busy that there are for them; and those that they have, with what is idle. More than their
-  // number alone says where they wait at times of their own, often several of them at once.
+  // `useful` workers keep busy all cores that this loader may use; `served` workers keep busy those that it has and
+  // the idle ones. Both exceed the number of cores if workers wait for storage, because the waits of several workers
+  // may coincide.
   const double cores = std::max(now.on + idle.value_or(now.on), share_of_cores_);
   const double spare = 1 + kSpare * (1 - now.alone);
   const double useful = now.alone > 0 ? spare * cores / now.alone : 2 * active;

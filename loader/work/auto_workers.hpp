@@ -1,4 +1,4 @@
-// Decides how many workers are at tasks at a time, where that is left to the loader.
+// Decides how many workers run at a time, if the options leave that to the loader.
 #pragma once
 
 #include <cstdint>
@@ -9,56 +9,58 @@
 
 namespace penstock {
 
-/// Sums since the loader was made, or since its figures were set to zero.
+/// Sums since the loader was made, or since its statistics were reset.
 struct WorkDone {
   std::uint64_t samples = 0;
-  nanoseconds waited{};                               ///< by the consumer, inside next()
-  nanoseconds worked{}, on_cores{}, awaited_cores{};  ///< by the workers; the last two zero where nobody tells
+  nanoseconds waited{};  ///< by the consumer, inside next()
+  /// by the workers; the last two are zero if the system does not report them
+  nanoseconds worked{}, on_cores{}, awaited_cores{};
 };
 
-/// Watches stretches of about a second and moves the number of workers at work between 1 and a bound, by few rules:
+/// Observes intervals of about a second and moves the number of active workers between 1 and a limit. There are three
+/// rules:
 ///
-/// - More, where the consumer waits and all workers work: as many as keep the cores busy that this loader has or nobody
-///   uses, given how much of its time a worker is on a core; at most twice as many at once. They stay if they bring
-///   2 %; if not, it is as before, and the next try comes later each time.
-/// - Fewer, where a third of them is idle for long: as many as have work, with something to spare. If the rate falls by
-///   1 % or the consumer waits more, it is as before, and the next try comes later each time.
-/// - Fewer, where they wait for cores that others have, and are more than this loader's share of the cores; but no
-///   fewer than that. So the loaders of a node's ranks, each of which minds its own figures alone, come to their shares
-///   where all have much to do, and else use what the others leave.
+/// - More workers, if the consumer waits and all workers are busy. The new number keeps busy the cores that this loader
+///   has and those that are idle, given how much of its time a worker is on a core. It at most doubles at once. The
+///   increase stays if the rate grows by 2 %; otherwise it is rolled back, and the next trial comes later each time.
+/// - Fewer workers, if a third of them is idle for long. The new number is enough for the work, with a reserve. If the
+///   rate falls by 1 % or the consumer waits more, the change is rolled back, and the next trial comes later each time.
+/// - Fewer workers, if they wait for cores that others use and are more than this loader's share of the cores. The
+///   number never falls below that share. The loaders of a node's ranks, which only see their own statistics, thus
+///   converge to their shares if all are busy, and otherwise use the cores that the others leave idle.
 ///
-/// Source of the second and third rule's asymmetry (slowly up, at once down to the share): Chiu and Jain, Computer
-/// Networks and ISDN Systems 17 (1989).
+/// Source of the asymmetry between the first and the third rule (slowly up, at once down to the share): Chiu and
+/// Jain, Computer Networks and ISDN Systems 17 (1989).
 ///
-/// One thread calls due() and look(); any thread may ask for the rest.
+/// Only one thread may call due() and look(). All other functions are thread-safe.
 class AutoWorkers {
  public:
-  /// Begins with `share`, for its share of `cores`, and uses `most` at most. `ahead`: batches that a loader may have
-  /// ahead of its consumer, in which a change shows late.
+  /// Begins with `share` workers, this loader's part of `cores`, and uses at most `most`. `ahead` is the number of
+  /// batches that a loader may have ahead of its consumer. These delay the effect of a change.
   AutoWorkers(unsigned share, double cores, unsigned most, unsigned ahead);
 
-  /// Called for each batch: whether it is time to look().
+  /// Called for each batch. Returns true if it is time to call look().
   bool due(Clock::time_point now);
-  /// `idle`: cores that nobody uses, of those this process may use; nothing: unknown. Returns active().
+  /// `idle`: idle cores among those that this process may use; nothing: unknown. Returns active().
   unsigned look(const WorkDone& done, std::optional<double> idle, Clock::time_point now);
-  /// No more than those can be had.
+  /// Sets the maximum to `most`, because more threads could not be started.
   void limit(unsigned most, Clock::time_point now);
 
   unsigned active() const;
   double average(Clock::time_point now) const;  ///< of active(), since reset()
-  void reset(Clock::time_point now);            ///< the sums begin at zero
+  void reset(Clock::time_point now);            ///< sets the sums to zero
 
  private:
-  /// A stretch of time.
+  /// Averages over an interval.
   struct Stretch {
     double rate = 0;     ///< samples/s
     double waited = 0;   ///< share of the time that the consumer waited
-    double working = 0;  ///< workers, on average
-    double on = 0;       ///< cores that they had
-    double alone = 0;    ///< share of a worker's time on a core, were there enough of them; 0: unknown
-    double crowded = 0;  ///< share of the workers' time that they waited for one
+    double working = 0;  ///< average number of busy workers
+    double on = 0;       ///< average number of cores that they used
+    double alone = 0;    ///< share of a worker's time on a core if there were enough cores; 0: unknown
+    double crowded = 0;  ///< share of the workers' time that they waited for a core
   };
-  /// A way to try, and when next after it failed.
+  /// A direction to try, and the delay of the next trial after a failure.
   struct Trial {
     unsigned hold = 0, after_failure = kFirstHold;  // stretches
     void failed();
@@ -78,17 +80,17 @@ class AutoWorkers {
   unsigned wanted_;  // from this look on
   Trial more_, fewer_;
   Trial* trying_ = nullptr;  // of these two
-  double alone_ = 0;         // as seen last
+  double alone_ = 0;         // after this look
   Stretch before_;           // it was tried
   unsigned active_before_ = 0;
   unsigned idle_stretches_ = 0, crowded_stretches_ = 0;
-  // When to look:
+  // before the trial
   std::uint64_t batches_ = 0;  // since the last look, or change
   Clock::time_point since_{};
-  bool settling_ = true;  // what was ahead when it changed is not counted
+  bool settling_ = true;  // When to look:
   WorkDone from_;
   // The average:
-  double sum_ = 0;  // seconds of workers, until since_change_
+  double sum_ = 0;  // batches begun before the change are not counted
   Clock::time_point reset_{}, since_change_{};
 };
 

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kMixStream = 0x313c5;  // a transform number of its own for the draws of a batch
+constexpr std::uint32_t kMixStream = 0x313c5;  // a distinct transform number for the draws of a batch
 constexpr std::string_view kVersion = "; mix: ";
 
 bool is_image(const Output& output) {
@@ -72,8 +72,8 @@ void BatchMixer::run(Slab& slab, std::uint64_t seed, std::uint64_t position, std
   }
 }
 
-// From the last row to the first, so that each one's partner is still as it was; but for the first, whose partner is
-// the last.
+// From the last row to the first, so that each row's partner is still unmixed. The first row's partner is the last
+// row, of which `scratch` has a copy.
 void BatchMixer::mix(Slab& slab, std::uint32_t number, const MixDraw& draw, std::span<const std::uint32_t> rows,
                      std::vector<std::byte>& scratch) const {
   const Output& output = outputs_[number];

@@ -35,16 +35,17 @@ class BatchMixer {
   Size image_{};
 };
 
-/// Gives the labels among the outputs the classes that the mixes ask for; makes the fields' own outputs explicit.
-/// Throws Error: invalid_argument.
+/// Sets the number of classes that the mixes need on the labels among the outputs. Makes the default outputs of
+/// fields explicit. Throws Error: invalid_argument.
 void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields);
 
-/// The row whose share 1 - lambda has in `row` of a mixed batch.
+/// Returns the row that has the share 1 - lambda in `row` of a mixed batch.
 std::uint32_t partner_of(std::span<const std::uint8_t> valid, std::uint32_t row);
 
-/// "; mix: mixup(0.2, num_classes=10), cutmix(1, num_classes=10)", as part of a state's transforms; empty without any.
+/// Returns "; mix: mixup(0.2, num_classes=10), cutmix(1, num_classes=10)", which is part of a state's transforms.
+/// Empty without mixes.
 std::string version_of(std::span<const Mix> mixes);
-/// The mixes of a state's transforms.
+/// Returns the mixes in a state's transforms.
 std::vector<Mix> mixes_of(std::string_view version);
 
 }  // namespace penstock

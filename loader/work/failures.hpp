@@ -1,4 +1,4 @@
-// Keeps the list of bad samples, and enforces the limit of how many an epoch may have.
+// Keeps the list of invalid samples and enforces the limit per epoch.
 #pragma once
 
 #include <cstdint>
@@ -11,44 +11,44 @@
 
 namespace penstock {
 
-/// Samples that a limit is of: all that an epoch delivers, or those of one source of a mixture.
+/// The samples that a limit applies to: all samples of an epoch, or those of one source of a mixture.
 struct FailureShare {
   std::string source = {};         ///< its name; empty: all
-  std::uint64_t first_sample = 0;  ///< numbers from here on, until the next one's
-  std::uint64_t samples = 0;       ///< that an epoch has of them, over all ranks
+  std::uint64_t first_sample = 0;  ///< its samples have numbers from this one to the next share's
+  std::uint64_t samples = 0;       ///< in an epoch, over all ranks
 };
 
-/// How many samples of an epoch may be bad.
+/// Limit for invalid samples in an epoch.
 struct FailureLimit {
-  double rate = 1;                          ///< of the samples that the limit is of
-  std::optional<std::uint64_t> count = {};  ///< in place of the rate
+  double rate = 1;                          ///< fraction of the samples that the limit applies to
+  std::optional<std::uint64_t> count = {};  ///< used instead of the rate
 };
 
-/// Counted at delivery, by position in the epoch's order: the batch at which the limit is passed does not depend on
-/// timing, and is the same where batches are delivered again (set_epoch, restore).
+/// Counts at delivery, by position in the epoch's order. The batch that exceeds the limit therefore does not depend
+/// on timing, and is the same when batches are delivered again (set_epoch, restore).
 class Failures {
  public:
-  /// `shares`: at least one, by rising numbers.
+  /// `shares`: at least one, in rising order of numbers.
   Failures(FailureLimit limit, std::vector<FailureShare> shares, std::uint32_t ranks);
 
-  /// Records the bad samples of a batch of `order`'s epoch.
+  /// Records the invalid samples of a batch of `order`'s epoch.
   void record(const Position& order, std::vector<BadSample> bad, std::uint64_t other_failures);
-  /// Bad samples of that epoch below a position, as far as this loader met them.
+  /// Returns how many invalid samples of that epoch this loader has met below a position.
   std::uint64_t before(std::uint64_t position) const;
-  /// Throws Error: corrupt, when of the samples of one share more are bad below a position than this rank's part of it
-  /// may be.
+  /// Throws Error: corrupt, if a share has more invalid samples below a position than this rank's part of the share
+  /// allows.
   void require_within_share(std::uint64_t position) const;
-  /// The same, when `bad` are more than all ranks together may have of all samples.
+  /// Throws likewise if `bad`, the sum over all ranks, exceeds the limit for all samples.
   void require_within_all(std::uint64_t bad) const;
   void report(Stats& stats) const;
-  /// Sets the counts and the list of report() to zero. The limits keep counting the bad samples of the epoch.
+  /// Resets the counts and the list of report(). The limits keep counting the invalid samples of the epoch.
   void reset_report();
 
  private:
   struct Counted {
     FailureShare share;
-    std::vector<std::uint64_t> positions;  // in the epoch's order, rising
-    std::string last;                      // cause of the last one
+    std::vector<std::uint64_t> positions;  // in the epoch's order, ascending
+    std::string last;                      // cause of the last failure
     std::uint64_t before(std::uint64_t position) const;
   };
   Counted& counted_of(std::uint64_t sample);
@@ -60,7 +60,7 @@ class Failures {
   std::vector<Counted> counted_;  // of each share
   std::uint64_t total_ = 0, other_ = 0;
   std::vector<BadSample> listed_;
-  std::string last_;  // cause of the last one of all
+  std::string last_;  // cause of the last failure in any share
 };
 
 }  // namespace penstock

@@ -1,12 +1,13 @@
-// Tries a read again where storage failed.
+// Retries a failed read from a disk.
 #pragma once
 
 #include <penstock/error.hpp>
 
 namespace penstock {
 
-/// Calls read(), up to three times where it throws Error: io and is_of_disk() says that this came of a disk; the last
-/// one and any other error passes. Stores were asked again and again by then, until their deadline.
+/// Calls read() up to three times if it throws Error: io and is_of_disk() returns true. The last error and all other
+/// errors are passed on. Reads from stores are not repeated here, because the engine retries them until their
+/// deadline.
 template <typename Read, typename IsOfDisk>
 void insist(const Read& read, const IsOfDisk& is_of_disk) {
   constexpr int kReadAttempts = 3;

@@ -1,4 +1,4 @@
-// Reads in the calling thread, and records how long it took.
+// Reads in the calling thread and records the time.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// The requests have `bytes` bytes together. `record`: null where nobody wants to know.
+/// The requests have `bytes` bytes in total. `record`: null to record nothing.
 inline void read_now(ReadEngine& synchronous, std::span<const ReadRequest> requests, std::uint64_t bytes,
                      ReadRecord* record) {
   if (record == nullptr) return synchronous.submit(requests);

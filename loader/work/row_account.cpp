@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Nothing where the sample lacks the output's field.
+// Returns nothing if the sample lacks the output's field.
 std::optional<OutputOrigin> origin_of(const Dataset& dataset, const Program& program, std::uint32_t output,
                                       const SampleContext& sample) {
   std::vector<Piece> pieces;

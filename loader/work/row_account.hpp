@@ -1,4 +1,4 @@
-// Explains one row of a batch: its sample, where its bytes lie, and what every random draw came to.
+// Explains one row of a batch: its sample, where its bytes are stored, and the result of every random draw.
 #pragma once
 
 #include <penstock/dataset.hpp>
@@ -10,8 +10,8 @@ namespace penstock {
 
 struct Windows;  // order/windows/windows.hpp
 
-/// Reads the sample's fields anew. Throws Error, with dataset, shard, key, field and offset, for what a loader would
-/// raise. `windows`: of the program; null where it has none.
+/// Reads the sample's fields again. Throws Error, with dataset, shard, key, field and offset, in the same cases as a
+/// loader. `windows` belongs to the program; null if it has none.
 RowAccount account_for(const Dataset& dataset, const Program& program, const SampleContext& sample,
                        const Windows* windows = nullptr);
 

@@ -53,7 +53,7 @@ void RowFiller::require_another_try(const SampleContext& sample, const RowTask& 
       std::rethrow_exception(task.failures[index]);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::io && reads_store(task.fetches[index])) throw;
-    } catch (const std::exception&) {  // there may be memory by now
+    } catch (const std::exception&) {  // memory may be available by now
     }
   });
 }
@@ -110,7 +110,7 @@ void RowFiller::fill(const SampleContext& sample, const Fetch& fetch, std::byte*
   for (const std::uint32_t output : program_.order()) fill_from(sample, fetch, buffer, output, slots);
 }
 
-// What the buffer still lacks comes in, and is checked.
+// Adds the bytes that the buffer still lacks, and checks them.
 void RowFiller::check_in(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, const RowTask* ahead) {
   stored_ = fetch.stored_bytes();
   hits_ += fetch.hits();
@@ -128,7 +128,7 @@ void RowFiller::fill_from(const SampleContext& sample, const Fetch& fetch, const
     if (slots.buffered[output] != nullptr) slots.buffered[output]->clear();
     return filler_.leave_empty(output, slots.places[output]);
   }
-  if (field == nullptr)  // in its slot as it is
+  if (field == nullptr)  // the row is the stored bytes, already in its slot
     return keeper_.row(sample.sample, output, fetch.field_of(output), slots.places[output]);
   const FieldBytes read{&dataset_.fields()[field->field],
                         {buffer + field->begin, static_cast<std::size_t>(field->selected)},
@@ -198,7 +198,7 @@ void RowFiller::fill_output(std::uint32_t output, const FieldBytes& bytes, RowSl
   filler_.fill(output, bytes, *slots.buffered[output]);
 }
 
-// Before anything is made of the bytes, or kept of them. `just_read`: by this filler's last read().
+// Called before the bytes are decoded or kept. `just_read`: they come from this filler's last read().
 void RowFiller::check(std::uint64_t sample, const Fetch& fetch, std::byte* buffer, bool just_read) {
   if (fetch.in_slots().empty() && fetch.fields().empty()) return;
   const ReadTime time(log_, read_time_);
@@ -253,11 +253,11 @@ void RowFiller::check_ranges(std::uint64_t sample, const FieldFetch& fetch, std:
   }
 }
 
-// Leaves of what was read what the codec had asked for.
+// Reduces the bytes that were read to the ranges that the codec selected.
 void RowFiller::cut(const FieldFetch& fetch, std::byte* bytes) {
   cut_scratch_.resize(fetch.selected);
   std::uint64_t made = 0, from = 0;
-  auto part = fetch.widened.begin();  // both rise, unless all of the value was read
+  auto part = fetch.widened.begin();  // both lists ascend, unless the whole value was read
   for (const ByteRange& range : fetch.ranges) {
     if (range.begin == range.end) continue;
     for (; part->end < range.end; ++part) from += part->end - part->begin;

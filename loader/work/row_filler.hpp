@@ -1,4 +1,4 @@
-// Fills a row from a sample's number: it plans the reads, brings the bytes, decodes and transforms into the slots.
+// Fills a row from a sample number: plans the reads, fetches the bytes, decodes and transforms into the slots.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,31 @@
 
 namespace penstock {
 
-/// One per worker thread: owns the decoders' state and the scratch memory. Throws Error with shard, key and field.
+/// Each worker thread has one. It owns the decoders' state and the scratch memory. Throws Error with shard, key and
+/// field.
 class RowFiller {
  public:
-  /// `direct` must be synchronous; it serves whatever was not read ahead. `log`: is told when a read is under way;
-  /// `reads`: how long it took. `parallel`: threads that may help with a large row; null: there are none. All must
+  /// `direct` must be synchronous; it performs reads that were not done ahead. `log` records that a read is in
+  /// flight, `reads` how long it took. `parallel`: threads that may help with a large row; null: none. All must
   /// outlive the filler.
   RowFiller(const FetchFrom& from, ReadEngine& direct, BlockCache& blocks, SampleCache& cache, std::uint64_t max_items,
             WorkLog* log = nullptr, ReadRecord* reads = nullptr, Parallel* parallel = nullptr);
 
-  /// Reads the sample here and now, then fills. I/O errors of disks are tried three times.
+  /// Reads the sample in the calling thread, then fills. I/O errors of disks are tried three times.
   void read_and_fill(const SampleContext& sample, RowSlots& slots);
-  /// Of row `index` of a task, which could not be read ahead. Throws why, where a store was asked until its deadline:
-  /// to ask it again would take another one.
+  /// Checks whether row `index` of a task, whose read ahead failed, may be read again. Throws the failure if a store
+  /// was retried until its deadline, because another try would wait for another deadline.
   void require_another_try(const SampleContext& sample, const RowTask& task, std::uint32_t index) const;
-  /// Fills row `index` of a task from what was read ahead.
+  /// Fills row `index` of a task from the bytes that were read ahead.
   void fill_ahead(const SampleContext& sample, const RowTask& task, std::uint32_t index, RowSlots& slots);
 
-  // Of a cell, whose sample fills several places: its bytes are brought once.
-  /// As read_and_fill() and fill_ahead(), but nothing is filled.
+  // For cells, whose sample fills several places: the bytes are fetched once.
+  /// Fetch like read_and_fill() and fill_ahead(), but fill nothing.
   void bring(const SampleContext& sample, RowSlots& slots);
   void bring_ahead(const SampleContext& sample, const RowTask& task, std::uint32_t index);
-  /// Fills the outputs of one window, 0 for those of none, from what was brought last. Throws as the others.
+  /// Fills the outputs of one window (0: those without a window) from the bytes fetched last. Throws like the others.
   void fill_place(const SampleContext& sample, std::uint32_t window, RowSlots& slots);
-  /// The same for another place of the window; what is not drawn is copied from the first.
+  /// Fills another place of the window. Outputs without random draws are copied from the first place.
   void fill_again(const SampleContext& sample, std::uint32_t window, const RowSlots& first, RowSlots& slots);
 
   nanoseconds read_time() const { return read_time_; }
@@ -52,19 +53,20 @@ class RowFiller {
     times.decode += keeper_.decode_time();
     return times;
   }
-  /// By output, without what was kept of samples.
+  /// By output, without the time to keep values in the cache.
   std::span<const FillTimes> output_times() const { return filler_.output_times(); }
-  std::uint64_t asked_bytes() const { return asked_ + specials_.asked_bytes(); }  ///< that this one read itself, so far
-  std::uint64_t stored_bytes() const { return stored_; }                          ///< of the values of the last row
-  std::uint64_t hits() const { return hits_; }                                    ///< values that the cache had, so far
-  std::uint64_t misses() const { return misses_; }                                ///< and those that it had not
+  /// total bytes that this object read itself
+  std::uint64_t asked_bytes() const { return asked_ + specials_.asked_bytes(); }
+  std::uint64_t stored_bytes() const { return stored_; }  ///< of the last row's values
+  std::uint64_t hits() const { return hits_; }            ///< total of values found in the cache
+  std::uint64_t misses() const { return misses_; }        ///< total of values missing there
 
  private:
   template <typename Work>
   void name_sample(const SampleContext& sample, Work work) const;
   void plan_and_read(const SampleContext& sample, RowSlots& slots);
   bool reads_store(const Fetch& fetch) const;
-  // `buffer` holds the bytes that `fetch` planned.
+  // `buffer` contains the bytes that `fetch` planned.
   void fill(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, RowSlots& slots, const RowTask* ahead);
   void check_in(const SampleContext& sample, const Fetch& fetch, std::byte* buffer, const RowTask* ahead);
   void fill_from(const SampleContext& sample, const Fetch& fetch, const std::byte* buffer, std::uint32_t output,
@@ -92,11 +94,11 @@ class RowFiller {
   SampleKeeper keeper_;
   Fetch fetch_;
   Memory buffer_;
-  const Fetch* brought_ = nullptr;  // of the last cell, and its bytes
+  const Fetch* brought_ = nullptr;  // of the last cell, with its bytes
   std::byte* bytes_brought_ = nullptr;
   std::vector<ReadRequest> requests_;
   std::vector<PendingRead> pending_;
-  std::vector<ReadSum> sums_;  // by read of the fetch read last
+  std::vector<ReadSum> sums_;  // one for each read of the fetch that was read last
   std::vector<std::byte> cut_scratch_;
   nanoseconds read_time_{};
   std::uint64_t hits_ = 0, misses_ = 0, asked_ = 0, stored_ = 0;

@@ -12,14 +12,15 @@
 namespace penstock {
 namespace {
 
-// Undone bytes from which on threads are asked to help: 4 ms and more in one thread, at 0.5 to 2 ns for each. A piece
-// is a quarter of that at least.
+// Decompressed bytes from which on other threads help: at 0.5 to 2 ns per byte, one thread needs 2 to 8 ms. A piece
+// has at least a quarter of that.
 constexpr std::uint64_t kSharedBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kPieceBytes = kSharedBytes / 4;
-// Stored bytes that are held at a time for other threads, and one block more: only the worker itself reads.
+// Limit of stored bytes held at a time for other threads, plus one block. Only the worker reads, so it must hold
+// these bytes.
 constexpr std::uint64_t kWaveBytes = std::uint64_t{8} << 20;
 
-/// What filters of a block are undone with: its undone bytes, twice at most.
+/// Buffers to decompress a block: at most twice its decompressed size.
 struct Undoing {
   std::vector<std::byte> filters, tile;
 };
@@ -31,7 +32,7 @@ void fill(const Piece& piece, std::byte* destination) {
   }
   std::uint64_t done = std::min<std::uint64_t>(piece.inline_bytes.size(), piece.length);
   std::memcpy(destination, piece.inline_bytes.data(), done);
-  while (done < piece.length) {  // whole patterns stand there: as many again, until it is full
+  while (done < piece.length) {  // the destination begins with whole patterns: double them until it is full
     const std::uint64_t length = std::min(done, piece.length - done);
     std::memcpy(destination + done, destination, length);
     done += length;
@@ -49,7 +50,7 @@ void copy_slice(const Piece& piece, const std::vector<std::byte>& block, std::by
 void SpecialReader::read(const Fetch& fetch, std::byte* buffer, const RowTask* ahead) {
   const std::span<const Fetch::Special> specials = fetch.specials();
   done_.clear();
-  std::size_t looked = parallel_ == nullptr ? specials.size() : 0;  // up to here it is known what is shared
+  std::size_t looked = parallel_ == nullptr ? specials.size() : 0;  // below this number, shared work is already decided
   for (std::size_t i = 0; i < specials.size(); ++i) {
     const Piece& piece = specials[i].piece;
     std::byte* destination = specials[i].place.in(buffer);
@@ -64,8 +65,9 @@ void SpecialReader::read(const Fetch& fetch, std::byte* buffer, const RowTask* a
   }
 }
 
-// Undoes and copies the blocks that the cache has not, from `from` on, where there is much to do; says how far it
-// looked. What fails is left undone: who goes through all in order meets it again, and throws.
+// Decompresses and copies blocks from `from` on that are not in the cache, if they are enough work for several
+// threads. Returns up to which special it looked. A block that fails is skipped: read() goes through all specials in
+// order, meets it again, and throws.
 std::size_t SpecialReader::undo_together(std::span<const Fetch::Special> specials, std::size_t from, std::byte* buffer,
                                          const RowTask* ahead) {
   wave_.clear();
@@ -77,7 +79,7 @@ std::size_t SpecialReader::undo_together(std::span<const Fetch::Special> special
     if (piece.kind != Piece::Kind::block || std::ranges::any_of(wave_, same) || blocks_.holds(piece.block)) continue;
     if (caught([&] { wave_.push_back({next, dataset_.block(piece.block), {}}); }) != nullptr) break;
     Stored& last = wave_.back();
-    if (last.block.mosaic) {  // has many blocks of its own
+    if (last.block.mosaic) {  // consists of many blocks
       wave_.pop_back();
       continue;
     }
@@ -117,7 +119,7 @@ void SpecialReader::put_together(const Mosaic& mosaic, std::vector<std::byte>& w
   Assembly assembly(mosaic, whole);
   const std::uint64_t tiles = mosaic.tiles();
   Undoing own;
-  std::exception_ptr failure;  // of the tile behind the last one of the wave
+  std::exception_ptr failure;  // of the tile after the last one of the wave
   for (std::uint64_t next = 0; next < tiles && failure == nullptr;) {
     wave_.clear();
     for (std::uint64_t held = 0; next < tiles && held < kWaveBytes && failure == nullptr; ++next) {
@@ -146,7 +148,7 @@ std::uint64_t SpecialReader::decoded_bytes() const {
   return bytes;
 }
 
-// Where one cannot be read, the wave ends before it, and its failure is returned.
+// If a block cannot be read, the wave ends before it, and its failure is returned.
 std::exception_ptr SpecialReader::read_wave() {
   std::size_t read = 0;
   auto failure = caught([&] {
@@ -164,7 +166,7 @@ std::exception_ptr SpecialReader::read_wave() {
   return failure;
 }
 
-// Calls undo(stored) for all of the wave, neighbours in one piece.
+// Calls undo(stored) for the whole wave. A piece has neighbouring blocks.
 template <class Undo>
 void SpecialReader::share_wave(const Undo& undo) {
   starts_.clear();

@@ -1,4 +1,5 @@
-// Brings what of a fetch no plain read does: bytes of the index, fill values, and slices of filtered blocks.
+// Provides the pieces of a fetch that the engine does not read: inline bytes of the index, fill values, and slices of
+// filtered blocks.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +20,28 @@
 
 namespace penstock {
 
-/// One per worker thread, which alone reads; filters of a row with many blocks are undone by others too.
+/// Each worker thread has one, and only that thread reads. Other threads help to decompress a row with many blocks.
 class SpecialReader {
  public:
-  /// `direct` must be synchronous. `reads`: null, or is told how long they took. `parallel`: null, or
-  /// threads that may help. All must outlive the reader.
+  /// `direct` must be synchronous. `reads` records read times; it may be null. `parallel`: threads that may help;
+  /// null: none. All must outlive the reader.
   SpecialReader(const Dataset& dataset, ReadEngine& direct, BlockCache& blocks, ReadRecord* reads, Parallel* parallel)
       : dataset_(dataset), direct_(direct), blocks_(blocks), reads_(reads), parallel_(parallel) {}
 
-  /// Writes all of fetch.specials(); those without a slot go to `buffer`. `ahead`: null, or has some blocks as they are
-  /// stored. I/O errors are tried three times. Throws Error: io, corrupt, unsupported: that of the first piece, in
-  /// order, that cannot be had.
+  /// Writes all of fetch.specials(); those without a slot go to `buffer`. `ahead` may contain some blocks in stored
+  /// form; it may be null. I/O errors are tried three times. Throws Error: io, corrupt, unsupported: the error of the
+  /// first piece, in order, that fails.
   void read(const Fetch& fetch, std::byte* buffer, const RowTask* ahead);
-  std::uint64_t asked_bytes() const { return asked_; }  ///< of blocks that were read here, so far
+  std::uint64_t asked_bytes() const { return asked_; }  ///< total bytes of blocks that were read here
 
  private:
-  /// A block's stored bytes, which others may undo.
+  /// A block's stored bytes. Other threads may decompress it.
   struct Stored {
-    std::uint64_t number;  ///< of the special, or of the tile, that it is
+    std::uint64_t number;  ///< number of the special, or of the tile
     Block block;
-    std::span<const std::byte> bytes;  ///< in the read window, or in stored_; null before they are read
+    std::span<const std::byte> bytes;  ///< in the read window or in stored_; null before they are read
   };
-  using Filters = std::vector<std::byte>;  ///< scratch of filters: a block's undone bytes at most
+  using Filters = std::vector<std::byte>;  ///< scratch of filters, no larger than a decompressed block
 
   std::size_t undo_together(std::span<const Fetch::Special> specials, std::size_t from, std::byte* buffer,
                             const RowTask* ahead);
@@ -57,9 +58,9 @@ class SpecialReader {
   BlockCache& blocks_;
   ReadRecord* const reads_;
   Parallel* const parallel_;
-  std::vector<Stored> wave_;         // blocks that are undone together
-  std::vector<std::size_t> starts_;  // of each piece of the wave, its first block
-  std::vector<std::uint8_t> done_;   // by special: 1 where its bytes are there already
+  std::vector<Stored> wave_;         // blocks that are decompressed together
+  std::vector<std::size_t> starts_;  // of each piece of the wave: its first block
+  std::vector<std::uint8_t> done_;   // by special: 1 if its bytes are already written
   ScratchMemory stored_;
   Filters filters_;
   std::uint64_t asked_ = 0;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kThreadName = "penstock-w";
 constexpr std::uint64_t kReplacements = 16;
-constexpr unsigned kOwner = ~0U;                         // of the pieces of a row: the worker that has the row
-constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a transform number of its own for the draws of replacements
+constexpr unsigned kOwner = ~0U;  // number of the worker that has the row, among those that work on its pieces
+constexpr std::uint32_t kReplacementStream = 0x5eb1ace;  // a distinct transform number for the draws of replacements
 
 }  // namespace
 
@@ -31,7 +31,8 @@ Worker::Worker(WorkerContext& context, const Recorder::OfWorker& records, Parall
       row_outputs_(outputs_.size()),
       spent_(outputs_.size()) {}
 
-// A codec may wait for something on TBB meanwhile, in which this thread may be given a token; it is then for others.
+// A codec may wait for TBB inside a row, and TBB may then run a token on this thread. Such a token is passed on to
+// another worker, because this worker's state is in use.
 void Worker::run_tasks() {
   if (at_work_) return context_.tasks.pass();
   at_work_ = true;
@@ -105,7 +106,7 @@ void Worker::record_outputs() {
   record_->outputs(spent_);
 }
 
-// Of a row that this worker has just filled, or failed to.
+// Records a row that this worker has just filled, or failed to fill.
 void Worker::record_row(const RowTime& before, const SampleContext& sample) {
   const FillTimes fill = filler_.fill_times();
   RowTime row{.begin = before.begin,
@@ -126,7 +127,7 @@ void Worker::record_row(const RowTime& before, const SampleContext& sample) {
   if (traced()) trace_->add(row);
 }
 
-// Of a batch that is finished, its last rows at `began`.
+// Records a finished batch, whose last rows began at `began`.
 void Worker::trace_batch(const BatchBuilder& builder, Clock::time_point began) {
   const Journey& journey = builder.journey;
   TraceSpan span{.kind = TraceSpan::Kind::deliver,
@@ -143,8 +144,8 @@ void Worker::trace_batch(const BatchBuilder& builder, Clock::time_point began) {
   trace_->add(span);
 }
 
-// Times are recorded before others can see what they were spent on: rows before they count as finished, and the batch
-// before it is delivered.
+// Times are recorded before other threads can see the results: rows before they count as finished, and the batch
+// before it is delivered. Otherwise a reader of the stats could see a batch without its times.
 void Worker::run_task(RowTask& task) {
   const ProfilerRange range("rows");
   BatchBuilder& builder = *task.builder;
@@ -171,7 +172,7 @@ void Worker::run_task(RowTask& task) {
   task.blocks.clear();
   TraceSpan span = traced() ? task.traced(TraceSpan::Kind::task, began, began) : TraceSpan{};
   context_.row_tasks.release(
-      &task);  // before the batch can be seen finished: all that is in flight belongs to some batch
+      &task);  // before the batch can be seen as finished: every task in flight belongs to an unfinished batch
   record(false);
   const Clock::time_point filled = watch_.last();
   span.took = filled - began;
@@ -218,7 +219,7 @@ void Worker::finish(BatchBuilder& builder) {
   builder.slab().seal(builder.buffered);
 }
 
-// Where the cache has a sample's whole row, copying it is all there is to do; the others are left in missing_.
+// Copies whole rows that the cache has. Rows to fill in another way are marked in missing_.
 void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t count) {
   const SampleCache& cache = context_.cache;
   missing_.assign(count, cache.rows_alone() ? 0 : 1);
@@ -231,7 +232,7 @@ void Worker::copy_rows(BatchBuilder& builder, std::uint32_t first, std::uint32_t
     cache.copy_rows(cache.row_of(output), samples, rows.data(), rows.size(), missing_);
   }
   for (std::uint32_t row = 0; row < count && !context_.options.read_options.unreadable.empty();
-       ++row)  // of others that share it
+       ++row)  // another process that shares the cache may have kept it
     if (std::ranges::binary_search(context_.options.read_options.unreadable, slab.keys[first + row])) missing_[row] = 1;
   copied_ += std::uint64_t{outputs} * static_cast<std::uint64_t>(std::ranges::count(missing_, 0));
 }
@@ -241,7 +242,7 @@ void Worker::run_unit(BatchBuilder& builder, std::uint32_t unit, RowTask* ahead,
   run_cell(builder, unit, ahead, index);
 }
 
-// Whatever goes wrong, in a replacement too, becomes the row's failure: no exception leaves the worker.
+// Every error becomes the row's failure, also in a replacement: no exception leaves the worker.
 void Worker::run_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
   builder.set_state(row, BatchBuilder::RowState::decoding);
   const FillTimes fill = filler_.fill_times();
@@ -269,7 +270,7 @@ void Worker::fail_row(BatchBuilder& builder, std::uint32_t row, std::exception_p
 }
 
 void Worker::fill_row(BatchBuilder& builder, std::uint32_t row, RowTask* ahead, std::uint32_t index) {
-  if (!builder.cells.empty()) return fill_whole_row(builder, row);  // as a replacement
+  if (!builder.cells.empty()) return fill_whole_row(builder, row);  // used for replacements
   const SampleContext sample = builder.slab().context(row);
   slots_.of(builder, context_.from.program.outputs(), row);
   if (ahead != nullptr && ahead->failures[index] == nullptr) {
@@ -323,8 +324,8 @@ struct WorkerPool::State final : Parallel {
           if (auto failure = caught([&] { all[number]->run_tasks(); })) caught([&] { failed(failure); });
         }) {}
 
-  // A worker that is busy now may become idle meanwhile, so all others are told of it. What comes too late finds
-  // nothing.
+  // Every worker is asked to help, because a busy one may become idle before the loop ends. A token that comes too
+  // late finds no piece.
   void run(std::uint32_t pieces, const std::function<void(std::uint32_t)>& body) override {
     const SharedLoop::Body run_piece = [&](unsigned helper, std::uint64_t piece, const std::stop_token&) {
       const auto failure = caught([&] { body(static_cast<std::uint32_t>(piece)); });
@@ -333,7 +334,7 @@ struct WorkerPool::State final : Parallel {
     };
     const auto loop = std::make_shared<SharedLoop>(pieces, run_piece);
     const ArenaPool::Token help = [this, loop](unsigned number) { all[number]->help(*loop, number); };
-    // From here on nothing throws: who helps uses what lies in this frame.
+    // Nothing throws from here on, because helpers use objects of this frame.
     for (unsigned others = std::min(pieces, tasks->callable()) - 1; others > 0 && pool.enqueue(help);) --others;
     loop->join(kOwner);
     if (auto failure = loop->end()) std::rethrow_exception(failure);
@@ -343,7 +344,7 @@ struct WorkerPool::State final : Parallel {
   Thread::Failed failed;
   TaskQueue* tasks = nullptr;
   std::vector<std::unique_ptr<Worker>> all;
-  ArenaPool pool;  // last: its threads use the others
+  ArenaPool pool;  // last: its threads use the other members
 };
 
 WorkerPool::WorkerPool(unsigned most) : state_(std::make_unique<State>(most)) {}

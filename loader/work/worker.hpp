@@ -1,4 +1,4 @@
-// The worker pool: exactly `workers` threads that decode and transform rows, and read them with the engine in_worker.
+// The worker pool: `workers` threads that decode and transform rows. With the engine in_worker they also read them.
 #pragma once
 
 #include <chrono>
@@ -21,17 +21,17 @@
 
 namespace penstock {
 
-/// One worker: what its thread does with a token.
+/// One worker: the work that its thread does for a token.
 class Worker {
  public:
-  /// `records`: null pointers for a worker that only fills batches. `parallel`: the pool; null: nobody helps.
+  /// `records`: null pointers for a worker that only fills batches. `parallel`: the pool; null: no thread helps.
   explicit Worker(WorkerContext& context, const Recorder::OfWorker& records = {}, Parallel* parallel = nullptr);
-  /// Does row tasks, the oldest first, until there is none. Throws what is no row's failure.
+  /// Runs row tasks, the oldest first, until the queue is empty. Throws failures that belong to no row.
   void run_tasks();
-  /// Does pieces of another worker's row, as thread `number`, until none is left.
+  /// Works on pieces of another worker's row, as thread `number`, until none is left.
   void help(SharedLoop& pieces, unsigned number);
-  void record_help();  ///< one of them is done
-  /// Fills a whole batch in the calling thread. Throws what failed.
+  void record_help();  ///< records one finished piece
+  /// Fills a whole batch in the calling thread. Throws the failure of the batch.
   void fill_batch(BatchBuilder& builder);
 
  private:
@@ -48,13 +48,13 @@ class Worker {
   std::exception_ptr fill_alone(BatchBuilder& builder, const Cell& cell, const CellPlace& place);
   void fail_place(BatchBuilder& builder, const Cell& cell, const CellPlace& place, const std::exception_ptr& failure);
   void fill_whole_row(BatchBuilder& builder, std::uint32_t row);
-  void mend_rows(BatchBuilder& builder);                    ///< once all cells are done
-  void finish(BatchBuilder& builder);                       ///< once its last row is written
-  void take_up(Clock::time_point at, nanoseconds no_room);  ///< it was idle until then
-  nanoseconds unrecorded() const;  ///< in rows, but for what is neither read nor decoded nor transformed
+  void mend_rows(BatchBuilder& builder);                    ///< called once all cells are done
+  void finish(BatchBuilder& builder);                       ///< called once its last row is written
+  void take_up(Clock::time_point at, nanoseconds no_room);  ///< ends an idle time
+  nanoseconds unrecorded() const;  ///< time in rows that is not reading, decoding or transforming
   void record_row(const RowTime& before, const SampleContext& sample);
   void record_outputs();
-  void record(bool goes_on);  ///< what was done since the last look at the clock
+  void record(bool goes_on);  ///< records the work since the last look at the clock
   bool traced() const { return trace_ != nullptr && trace_->on(); }
   void trace_batch(const BatchBuilder& builder, Clock::time_point began);
 
@@ -66,34 +66,34 @@ class Worker {
   RowFiller filler_;
   RowSlots slots_, other_slots_;
   std::vector<std::byte> mixed_row_;              // scratch
-  std::vector<std::uint8_t> missing_;             // scratch: by row, 1 where the cache has it not
+  std::vector<std::uint8_t> missing_;             // scratch, by row: 1 if the cache does not have it
   nanoseconds mixing_{};                          // since last recorded
-  std::vector<FillTimes> outputs_, row_outputs_;  // as last recorded
+  std::vector<FillTimes> outputs_, row_outputs_;  // at the last record
   std::vector<FillTimes> spent_;                  // scratch
-  nanoseconds read_{}, decode_{}, transform_{};   // as last recorded
-  std::uint64_t hits_ = 0, misses_ = 0;           // likewise
-  std::uint64_t copied_ = 0;                      // values, since then
+  nanoseconds read_{}, decode_{}, transform_{};   // at the last record
+  std::uint64_t hits_ = 0, misses_ = 0;           // at the last record
+  std::uint64_t copied_ = 0;                      // values since the last record
   TaskQueue::Idle idle_;
   bool at_work_ = false, observed_ = false;
 };
 
-/// The pool: exactly as many threads as asked for, in an arena of their own. TBB schedules tokens onto those that are
-/// idle: to do row tasks, or to help another with a large row. What runs on TBB within a codec stays on these threads
-/// too.
+/// The pool has exactly as many threads as requested, in a separate arena. TBB schedules tokens onto idle threads. A
+/// token runs row tasks or helps another worker with a large row. If a codec uses TBB, its work stays on these
+/// threads, too.
 class WorkerPool {
  public:
-  explicit WorkerPool(unsigned most);  ///< threads that it has room for
+  explicit WorkerPool(unsigned most);  ///< maximum number of threads
   ~WorkerPool();
-  /// The queue calls workers from now on. Throws Error: resource, when a thread cannot be started; those that were are
-  /// joined in the end, as all are. `failed` is told what a thread ends with, and what ends a token but is no row's.
+  /// Lets the queue call workers from now on. Throws Error: resource, if a thread cannot be started; join_for() joins
+  /// those that were. `failed` receives every exception that ends a thread, or a token, and belongs to no row.
   void start(unsigned workers, const std::shared_ptr<void>& keeps_alive, WorkerContext& context,
              const Thread::Failed& failed);
-  /// From now on the queue calls so many, for whom threads are started where there are too few. Throws as start() does;
-  /// as many as there are then work.
+  /// Lets the queue call `workers` workers from now on and starts missing threads. Throws like start(); the threads
+  /// that exist then continue.
   void use(unsigned workers, const std::shared_ptr<void>& keeps_alive);
-  unsigned started() const;  ///< threads; from the one that calls start() and use()
-  /// Joins the threads; false when one of them did not come back within `grace` and was left behind. The queue is
-  /// closed by then.
+  unsigned started() const;  ///< number of threads; call it from the thread that calls start() and use()
+  /// Joins the threads. Returns false if one did not end within `grace`; it is then left running. Close the queue
+  /// before.
   bool join_for(std::chrono::milliseconds grace);
 
  private:

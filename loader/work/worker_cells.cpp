@@ -1,4 +1,9 @@
-// What a worker does of batches with windows: a sample fills several places, and a row is mended once all are done.
+// The worker's part in batches with windows. A sample fills several places of a batch (a cell), and each row has
+// steps from several samples.
+//
+// Invariants: a failed place is only noted while cells are in work, because other workers may still write other steps
+// of the same row. mend_rows() runs once all cells are done, and marks or replaces each broken row once, as a whole.
+// Its first broken place decides the reported error, so that the result does not depend on timing.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -34,18 +39,20 @@ void Worker::run_cell(BatchBuilder& builder, std::uint32_t number, RowTask* ahea
   if (record_ != nullptr) record_row(before, sample);
 }
 
-// `failure`: of bringing the bytes. What is drawn is filled for each place, the rest once for each window.
+// `failure` is that of fetching the bytes. Outputs with random draws are filled for each place, other outputs once
+// for each window and then copied.
 void Worker::fill_cell(BatchBuilder& builder, const Cell& cell, std::exception_ptr failure) {
   const std::span<const Output> outputs = context_.from.program.outputs();
   const std::span<const CellPlace> places = builder.places_of(cell);
   const bool brought = failure == nullptr;
-  if (!brought && places.front().window != places.back().window) {  // what one of them lacks, others need not have
+  // the missing field may belong to only one of the windows: try each place separately
+  if (!brought && places.front().window != places.back().window) {
     for (const CellPlace& place : places) {
       if (auto own = fill_alone(builder, cell, place)) fail_place(builder, cell, place, own);
     }
     return;
   }
-  bool others = false;  // the filler has since brought something else
+  bool others = false;  // the filler has fetched another place's bytes since
   const CellPlace* first = nullptr;
   for (const CellPlace& place : places) {
     const bool begins = first == nullptr || first->window != place.window;
@@ -67,7 +74,7 @@ void Worker::fill_cell(BatchBuilder& builder, const Cell& cell, std::exception_p
       }
     } else if (brought && std::ranges::any_of(outputs, [&](const Output& output) {
                  return output.window == place.window && output.drawn;
-               })) {  // of a broken image, a part may be sound
+               })) {  // one crop of a broken image may be valid although another failed
       others = true;
       if (auto own = fill_alone(builder, cell, place)) fail_place(builder, cell, place, own);
       continue;
@@ -112,7 +119,7 @@ void Worker::fill_whole_row(BatchBuilder& builder, std::uint32_t row) {
   }
 }
 
-// Rows with a bad step are marked or replaced as a whole.
+// Marks or replaces rows with an invalid step as a whole.
 void Worker::mend_rows(BatchBuilder& builder) {
   for (const BrokenRow& broken : builder.take_broken()) {
     const std::uint32_t row = broken.place.row;
