@@ -12,11 +12,12 @@
 namespace penstock {
 namespace {
 
-constexpr double kSeen = 0.5;   // of the time of reads that must go with the bytes under way, to be bandwidth's
-constexpr double kWaits = 0.2;  // of the workers' time off cores, below which it is what a machine takes now and then
+// share of the reads' time that must correlate with the bytes in flight to count as bandwidth
+constexpr double kSeen = 0.5;
+constexpr double kWaits = 0.2;  // share of the workers' time off cores below which it counts as ordinary noise
 constexpr double kRounding = 1e-9;
-constexpr double kQueued = 1.5;  // times that a request takes: a read that takes longer has waited for its turn
-constexpr double kReads = 0.1;   // of the workers' time in reads, below which that is part of their other work
+constexpr double kQueued = 1.5;  // a read that takes more than this times a request has waited for its turn
+constexpr double kReads = 0.1;   // share of the workers' time in reads below which it counts as other work
 
 bool of_loader(std::string_view stage) {
   static constexpr std::array<std::string_view, 5> kStages{"plan", "read", "decode", "transform", "deliver"};
@@ -47,13 +48,13 @@ double mean_took(const std::vector<ReadSpan>& reads) {
   return took;
 }
 
-// A store's requests are timed by themselves: what reads waited for beside that was their turn, where it is much. How
-// the time of requests goes with their bytes says what the store gives.
+// A store's requests are timed separately. If reads took much longer than their requests, the difference is waiting
+// for a turn. The dependence of the time on the size of requests gives latency and bandwidth.
 StorageDemand of_store(const StorageDemand& by_reads, const Stats& stats) {
   const StoreRates rates = store_rates(stats);
   if (rates.latency <= 0 || stats.samples == 0 || stats.last_reads.empty()) return by_reads;
   StorageDemand storage = by_reads;
-  if (!has_disk_cache(stats))  // which has some of the rows
+  if (!has_disk_cache(stats))  // a disk cache serves some of the rows
     storage.rows = std::max(1.0, static_cast<double>(stats.samples) / static_cast<double>(stats.reads.store.requests));
   const auto by_size = trend_of(stats.reads.store.answers);
   if (!by_size) return storage;
@@ -115,7 +116,7 @@ Demands Demands::cached(const CacheDemand& cache, std::uint64_t cache_bytes) con
   const double share = all > 0 ? std::min(1.0, static_cast<double>(cache_bytes) / all) : 1;
   Demands made = *this;
   double hits = 0;
-  for (RowDemand& row : made.rows) {  // every so-manyth is there
+  for (RowDemand& row : made.rows) {  // spreads the hits evenly over the rows
     const double before = hits;
     hits += share;
     if (std::floor(hits + kRounding) <= std::floor(before + kRounding)) continue;
@@ -136,7 +137,7 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   demands.fullness = std::clamp(samples / (batches * batch_size), 1.0 / batch_size, 1.0);
   if (stats.slabs > 0) demands.row_bytes = static_cast<double>(stats.slab_bytes / stats.slabs) / batch_size;
 
-  double reading = 0, filling = 0, besides = 0;  // by the workers: reads, decode and transform, all else
+  double reading = 0, filling = 0, besides = 0;  // of the workers: reads; decode and transform; everything else
   for (const StageStats& stage : stats.stages) {
     if (stage.name == "plan") demands.plan = seconds_of(stage.busy) / samples;
     if (stage.name == "decode" || stage.name == "transform") filling += seconds_of(stage.busy);
@@ -148,7 +149,7 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   demands.reads_ahead = reads_ahead(stats.engine);
   demands.from_store = stats.engine == EngineKind::store;
 
-  // The workers' time is on cores, waiting for one, waiting for storage, or for something else.
+  // The workers' time is on cores, waiting for a core, waiting for storage, or waiting for something else.
   const double work = reading + filling + besides;
   const double most = std::min(work, wall * std::min(static_cast<double>(stats.workers), machine.cores));
   const bool told = stats.workers_on_cores.count() > 0;
@@ -156,7 +157,8 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   const double awaited = told ? std::min(work - on, seconds_of(stats.workers_await_cores)) : work - most;
   double waited = std::max(0.0, work - on - awaited);
   if (waited < kWaits * work) on += std::exchange(waited, 0.0);
-  const double stored = reading >= kReads * work ? std::min(reading, waited) : 0;  // of `waited`, for storage
+  // the part of `waited` that is for storage
+  const double stored = reading >= kReads * work ? std::min(reading, waited) : 0;
   if (demands.reads_ahead || stored > 0) demands.storage = storage_of(stats);
   demands.store_timed = demands.from_store && stats.reads.store.answers.count > 0;
   if (demands.from_store) demands.storage = of_store(demands.storage, stats);
@@ -165,7 +167,7 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   const double scale_reads = reading > 0 ? stored / reading : 0;
   const double rest = work - stored;
   const double on_share = rest > 0 ? on / rest : 0, wait_share = rest > 0 ? (waited - stored) / rest : 0;
-  const double more = besides / samples;  // for each row
+  const double more = besides / samples;  // per row
   for (const RowSpan& row : stats.last_rows) {
     const double reads = seconds_of(row.read) * scale_reads;
     const double bringing = seconds_of(row.read) - reads, filling_row = seconds_of(row.decode + row.transform);
@@ -177,7 +179,7 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
                             .bringing = busy > 0 ? bringing / busy : 0,
                             .filling = busy > 0 ? filling_row / busy : 0});
   }
-  // Rows are the last ones; their mean is that of all.
+  // The records cover the last rows. Scales them so that their mean is that of all rows.
   double recorded = 0;
   for (const RowSpan& row : stats.last_rows) recorded += seconds_of(row.read + row.decode + row.transform);
   const double scale =

@@ -1,4 +1,4 @@
-// What samples ask of cores, storage and the consumer, as a loader recorded it.
+// The demand of samples on cores, storage and the consumer, as a loader recorded it.
 #pragma once
 
 #include <cstdint>
@@ -9,82 +9,82 @@
 
 namespace penstock {
 
-/// Of a kind that was chosen: whether it brings bytes before a worker takes the row.
+/// Returns true if an engine of this kind, which was chosen, reads bytes before a worker takes the row.
 bool reads_ahead(EngineKind engine);
 
 /// The machine that a loader runs on.
 struct MachineModel {
-  double cores = 1;  ///< that its threads may use
-  /// How fast a core is while all of them compute, beside one that computes alone: below 1 where they share caches,
-  /// memory or, as hyperthreads do, more than that.
+  double cores = 1;  ///< number of cores that its threads may use
+  /// Speed of a core while all of them compute, relative to one that computes alone. Below 1 if cores share caches,
+  /// memory or, with hyperthreads, more than that.
   double full_speed = 1;
 
-  /// How fast each of `threads` that compute at a time is, beside one alone on an idle machine.
+  /// Speed of each of `threads` that compute at a time, relative to a single one on an idle machine.
   double speed(double threads) const;
 };
 
-/// What one row takes of a worker, in seconds.
+/// A worker's work for one row, in seconds.
 struct RowDemand {
-  double reads = 0;     ///< waiting for storage, where the worker reads itself
-  double waits = 0;     ///< otherwise not on a core
-  double computes = 0;  ///< on a core that computes alone
-  double bytes = 0;     ///< stored; 0: nothing is read
-  /// Shares of `computes` and `waits`: to bring the bytes; codecs and transforms. The rest is around them.
+  double reads = 0;     ///< waiting for storage, if the worker reads
+  double waits = 0;     ///< other time off the cores
+  double computes = 0;  ///< on a core, if no other core computes
+  double bytes = 0;     ///< stored bytes; 0: nothing is read
+  /// Shares of `computes` and `waits` for fetching bytes, and for codecs and transforms. The rest is overhead.
   double bringing = 0, filling = 0;
 };
 
-/// What rows would take if the samples were kept in another way, beside what they take as they are.
+/// Demand of rows if the samples were stored in another form, relative to the present form.
 struct Keeping {
-  double filling = 1;  ///< time of codecs and transforms
-  double bytes = 1;    ///< that are stored
+  double filling = 1;  ///< ratio of the times of codecs and transforms
+  double bytes = 1;    ///< ratio of the stored bytes
 };
 
-/// What a cache would keep of a sample, and spare.
+/// The memory that a cache needs per sample, and the work that it saves.
 struct CacheDemand {
-  double bytes = 0;    ///< kept of a sample
-  double filling = 1;  ///< time of codecs and transforms with it, beside that without
+  double bytes = 0;    ///< kept per sample
+  double filling = 1;  ///< time of codecs and transforms with the cache, relative to that without
 };
 
-/// Storage as its answers show it: after `latency`, which any number may wait out together, bytes come at
-/// `bytes_per_s`, one request after the other.
+/// Storage as its response times show it. Each request waits for `latency`, in parallel with others. Then bytes
+/// arrive at `bytes_per_s`, one request after the other.
 struct StorageDemand {
   double latency = 0;       ///< seconds
   double bytes_per_s = 0;   ///< 0: no limit was seen
-  double at_once = 0;       ///< requests that it takes at a time, of a store that was seen to let others wait; 0: any
-  double rows = 1;          ///< that one request brings, where neighbours of a batch are joined
-  bool sizes_tell = false;  ///< requests of a store were of many sizes, so that those of joined rows can be told
+  double at_once = 0;       ///< parallel requests that a store accepts, if it made others wait; 0: no limit
+  double rows = 1;          ///< rows per request, if neighbours in a batch are merged
+  bool sizes_tell = false;  ///< a store's requests had many sizes, so that the time of merged ones can be predicted
 };
 
 struct Demands {
-  std::vector<RowDemand> rows;  ///< of recorded samples; empty: too little was recorded to tell anything
+  std::vector<RowDemand> rows;  ///< of recorded samples; empty: not enough was recorded
   bool reads_ahead = false;     ///< an engine reads ahead of the workers
-  bool from_store = false;      ///< and has its bytes from a store
-  bool store_timed = false;     ///< of which requests were timed
+  bool from_store = false;      ///< that engine reads from a store
+  bool store_timed = false;     ///< the store's requests were timed
   StorageDemand storage;
-  BlockOffer blocks;           ///< what a block shuffle would join
-  double plan = 0;             ///< seconds of the scheduler's thread for a row
-  std::vector<double> line;    ///< seconds a batch of each stage behind the workers: the custom transform, the copy
-  double step = 0;             ///< seconds of the consumer for a batch
-  bool step_computes = false;  ///< on one of the cores, rather than on a device
-  double row_bytes = 0;        ///< of a batch's memory, for each row
-  double fullness = 1;       ///< rows of a batch, on average, as a share of batch_size: an epoch ends with what is left
-  double samples_per_s = 0;  ///< that were measured
-  std::uint64_t samples = 0;          ///< of the dataset; 0: not known
-  std::optional<CacheDemand> pixels;  ///< of a cache of decoded images, where that was tried (tryout.hpp)
+  BlockOffer blocks;           ///< the merge that a block shuffle would allow
+  double plan = 0;             ///< seconds of the scheduler's thread per row
+  std::vector<double> line;    ///< seconds per batch of each stage after the workers: the custom transform, the copy
+  double step = 0;             ///< seconds of the consumer per batch
+  bool step_computes = false;  ///< the step runs on one of the cores, not on a device
+  double row_bytes = 0;        ///< memory of a batch per row
+  double fullness = 1;         ///< average rows of a batch divided by batch_size: an epoch's last batch may be smaller
+  double samples_per_s = 0;    ///< as measured
+  std::uint64_t samples = 0;   ///< in the dataset; 0: unknown
+  std::optional<CacheDemand> pixels;  ///< for a cache of decoded images, if that was tried (tryout.hpp)
 
-  void scale(double slower);  ///< all but the consumer's step
-  /// The same samples, kept in another way.
+  void scale(double slower);  ///< scales everything except the consumer's step
+  /// Returns the demands of the same samples stored in another form.
   Demands kept(const Keeping& keeping) const;
-  /// The same with what a cache of so many bytes holds of them in memory.
+  /// Returns the demands if a cache of `cache_bytes` keeps samples in memory.
   Demands cached(const CacheDemand& cache, std::uint64_t cache_bytes) const;
-  /// The same with the block shuffle that is offered: fewer requests, each for more rows.
+  /// Returns the demands with the offered block shuffle: fewer requests, each for more rows.
   Demands joined() const;
-  double mean_bytes() const;  ///< of the rows
+  double mean_bytes() const;  ///< average over the rows
 };
 
-/// `stats` of one loader, or sums of several with the same options, that ran for a second or so on `machine`.
-/// `batch_size`: theirs. What the system does not tell of time on cores is taken to be all of it, as far as there are
-/// cores.
+/// Derives demands from `stats` of one loader, or from sums over several loaders with the same options, that ran for
+/// about a second or longer on `machine`. `batch_size` is theirs. If the system does not report time on cores, all
+/// time counts as such, up to the number of cores.
 Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_t batch_size);
 
 }  // namespace penstock

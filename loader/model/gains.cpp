@@ -12,11 +12,11 @@ namespace penstock {
 namespace {
 
 constexpr const char* kTheConsumer = "the consumer";
-constexpr double kWorth = 0.03;  // of the rate, from which on a gain is one
-constexpr double kFit = 0.005;   // of the rate that was measured, to which demands are fitted
-constexpr double kMostOff = 4;   // times, that they may have to be
+constexpr double kWorth = 0.03;  // share of the rate from which on a change counts as a gain
+constexpr double kFit = 0.005;   // tolerance, as a share of the measured rate, of the fit of demands
+constexpr double kMostOff = 4;   // limit for the factor of the fit
 constexpr unsigned kFits = 4;
-constexpr double kClose = 0.02;  // of the best, within which the cheaper value is taken
+constexpr double kClose = 0.02;  // tolerance, as a share of the best rate, for a cheaper value
 constexpr std::array<unsigned, 13> kWorkers{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128};
 constexpr std::array<unsigned, 6> kPrefetch{1, 2, 4, 8, 16, 32};
 
@@ -25,7 +25,8 @@ constexpr std::array<unsigned, 6> kPrefetch{1, 2, 4, 8, 16, 32};
 Forecast::Forecast(Demands demands, const MachineModel& machine, LoaderOptions options)
     : demands_(std::move(demands)), machine_(machine), options_(std::move(options)) {
   base_ = simulated(demands_, machine_, options_).samples_per_s;
-  // What the model leaves out is taken to be part of every demand but the consumer's.
+  // Costs that the model omits are attributed to all demands except the consumer's, by scaling them until the
+  // simulated rate matches the measured one.
   for (unsigned i = 0; i < kFits && known() && demands_.samples_per_s > 0; ++i) {
     const double slower = std::clamp(base_ / demands_.samples_per_s, 1 / kMostOff, kMostOff);
     if (std::abs(slower - 1) < kFit) break;
@@ -43,7 +44,7 @@ double Forecast::rate_of(const Demands& demands, const MachineModel& machine, co
   return demands_.samples_per_s * simulated(demands, machine, wanted).samples_per_s / base_;
 }
 
-// With reads by the engine that is wanted, and values from memory where it is a cache.
+// Returns the demands with the engine in `wanted`, and with values from memory if `wanted` has a cache.
 Demands Forecast::demands_for(const LoaderOptions& wanted) const {
   if (wanted.cache.kind != options_.cache.kind && wanted.cache.kind != CacheKind::none) {
     const bool pixels = wanted.cache.kind == CacheKind::decoded && demands_.pixels;
@@ -94,7 +95,7 @@ Outlook Forecast::outlook_of(const Demands& demands, const MachineModel& machine
   wider.workers *= 8;
   if (simulated(demands, machine, wider).samples_per_s > now.samples_per_s * (1 + kWorth)) {
     freed("the workers", demands, machine, wider);
-  } else {  // more of them would only share the cores
+  } else {  // with more workers only the same cores would be shared
     MachineModel more = machine;
     more.cores *= 16, more.full_speed = 1;
     freed(machine.cores == 1 ? "the core" : text_of("the %.0f cores", machine.cores), demands, more, wider);
@@ -112,7 +113,8 @@ class Search {
     const LoaderOptions workers = best_of(kWorkers, &LoaderOptions::workers, forecast_.options());
     const LoaderOptions prefetch = best_of(kPrefetch, &LoaderOptions::prefetch, forecast_.options());
     const LoaderOptions both = best_of(kPrefetch, &LoaderOptions::prefetch, workers);
-    const bool own_choice = forecast_.options().max_workers <= forecast_.options().workers;  // not the loader's
+    // the user chose the number of workers
+    const bool own_choice = forecast_.options().max_workers <= forecast_.options().workers;
     if (own_choice) offer("workers", std::to_string(workers.workers), workers);
     offer("prefetch", std::to_string(prefetch.prefetch), prefetch);
     const double alone = std::max(forecast_.rate(workers), forecast_.rate(prefetch));
@@ -127,7 +129,7 @@ class Search {
     offer_blocks(demands.blocks);
     if (demands.storage.latency > 0) offer_cache(CacheKind::encoded, demands.mean_bytes());
     if (demands.pixels) offer_cache(CacheKind::decoded, demands.pixels->bytes);
-    if (forecast_.outlook(forecast_.options()).limit != kTheConsumer) {  // whose step grows with its batch
+    if (forecast_.outlook(forecast_.options()).limit != kTheConsumer) {  // a consumer's step would grow with its batch
       LoaderOptions larger = forecast_.options();
       larger.batch_size *= 2;
       offer("batch_size", std::to_string(larger.batch_size), larger);
@@ -137,7 +139,7 @@ class Search {
   }
 
  private:
-  // The cheapest value within kClose of the best.
+  // Returns the options with the cheapest value within kClose of the best.
   template <std::size_t count>
   LoaderOptions best_of(const std::array<unsigned, count>& values, unsigned LoaderOptions::*knob,
                         LoaderOptions options) const {
@@ -164,7 +166,7 @@ class Search {
                    : "");
   }
 
-  // Neighbours of a store's objects in one request.
+  // Offers to merge neighbouring samples of a store into one request.
   void offer_blocks(const BlockOffer& blocks) {
     const Demands& demands = forecast_.demands();
     const bool reads = demands.reads_ahead && demands.storage.latency > 0 && demands.storage.sizes_tell;

@@ -1,4 +1,4 @@
-// Says what other options, or another machine, would bring.
+// Predicts the effect of other options or of another machine.
 #pragma once
 
 #include <string>
@@ -11,17 +11,18 @@
 
 namespace penstock {
 
-/// What a loader would give, and what would bind it.
+/// The predicted rate of a loader, and its bottleneck.
 struct Outlook {
   double samples_per_s = 0;
-  std::string limit;  ///< "the consumer", "the cores", "storage bandwidth at 1.10 GB/s"; empty: nothing alone
+  std::string limit;  ///< "the consumer", "the cores", "storage bandwidth at 1.10 GB/s"; empty: no single one
 };
 
-/// `measured` times what the simulation of `wanted` on `there` gives beside that of `options` on `machine`, so that
-/// what the model leaves out counts for both. Nothing is known where there are no demands: all zero.
+/// Predicts the rate with `wanted` on `there`: the measured rate times the ratio of two simulations, of `wanted` on
+/// `there` and of `options` on `machine`. Effects that the model omits thus count in both. Without demands nothing is
+/// known and all values are zero.
 class Forecast {
  public:
-  /// Of `demands`, which were recorded with `options` on `machine`.
+  /// `demands` were recorded with `options` on `machine`.
   Forecast(Demands demands, const MachineModel& machine, LoaderOptions options);
 
   bool known() const { return base_ > 0; }
@@ -29,7 +30,7 @@ class Forecast {
   /// Samples/s with other options.
   double rate(const LoaderOptions& wanted) const { return rate_of(demands_for(wanted), machine_, wanted); }
   Outlook outlook(const LoaderOptions& wanted) const { return outlook_of(demands_for(wanted), machine_, wanted); }
-  /// On another machine, with other storage or another consumer: those of `there` in place of the recorded ones.
+  /// The outlook on another machine, with other storage or another consumer: `there` replaces the recorded demands.
   Outlook elsewhere(const Demands& there, const MachineModel& machine, const LoaderOptions& wanted) const {
     return outlook_of(there, machine, wanted);
   }
@@ -44,11 +45,11 @@ class Forecast {
   Demands demands_;
   MachineModel machine_;
   LoaderOptions options_;
-  double base_ = 0;  // simulated samples/s, with `options_` on `machine_`
+  double base_ = 0;  // simulated samples/s with `options_` on `machine_`
 };
 
-/// What is worth turning, the most worth first: each knob's cheapest value within 2 % of its best, where that brings
-/// 3 % and more. Empty: nothing is, or nothing is known. Takes tens of milliseconds.
+/// Returns the options worth changing, the best first. For each option, it selects the cheapest value within 2 % of
+/// the best if the gain is at least 3 %. Empty if there is none, or if nothing is known. Takes tens of milliseconds.
 std::vector<Gain> gains_of(const Forecast& forecast);
 
 }  // namespace penstock

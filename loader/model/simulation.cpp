@@ -15,14 +15,18 @@ namespace penstock {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kHair = 1e-9;                      // of a row, by which sums may be off
-constexpr std::size_t kRows = 4000, kBatches = 48;  // measured at least
+constexpr double kHair = 1e-9;                      // of a row: tolerance for rounding errors of sums
+constexpr std::size_t kRows = 4000, kBatches = 48;  // minimum numbers to measure
 constexpr std::uint32_t kScheduler = 0, kConsumer = 1, kFirstTask = 2;
 
-/// Jobs that share something equally, however fast that is with so many of them.
+/// Jobs that share a resource equally. The speed of each depends on their number.
+///
+/// Source: Parekh and Gallager, IEEE/ACM ToN 1(3), 1993. `done_` is the virtual time: the work that each present job
+/// has received since the start. A job ends when `done_` reaches the value at its arrival plus its demand. That value
+/// never changes, so a priority queue suffices although the speeds change with every arrival.
 class Shared {
  public:
-  using Speed = std::function<double(std::size_t)>;  ///< of each of so many jobs
+  using Speed = std::function<double(std::size_t)>;  ///< speed of each job, given their number
 
   explicit Shared(Speed speed) : speed_(std::move(speed)) {}
 
@@ -39,13 +43,13 @@ class Shared {
     jobs_.pop();
     return job;
   }
-  double used(double now) {  ///< work done by now, of all
+  double used(double now) {  ///< total work done until now
     advance(now);
     return used_;
   }
 
  private:
-  using Job = std::pair<double, std::uint32_t>;  // `done_` when it ends
+  using Job = std::pair<double, std::uint32_t>;  // value of `done_` at its end, and the job
 
   void advance(double now) {
     const double each = jobs_.empty() ? 0 : (now - at_) * speed_(jobs_.size());
@@ -56,19 +60,19 @@ class Shared {
 
   const Speed speed_;
   std::priority_queue<Job, std::vector<Job>, std::greater<>> jobs_;
-  double at_ = 0, done_ = 0, used_ = 0;  // done_: by a job that was there from the start
+  double at_ = 0, done_ = 0, used_ = 0;  // done_: work received by a job that exists since the start
 };
 
 struct Task {
-  std::size_t batch = 0, rows = 0, read_rows = 0;  // read_rows: of which something is read
+  std::size_t batch = 0, rows = 0, read_rows = 0;  // read_rows: rows for which something is read
   RowDemand sum;
-  std::size_t reads_left = 0;  // of those ahead
-  double taken = 0;            // by a worker, when
+  std::size_t reads_left = 0;  // reads ahead that have not ended
+  double taken = 0;            // when a worker took it
 };
 
-/// One read, of some rows.
+/// One read, for some rows.
 struct Request {
-  std::vector<std::uint32_t> tasks = {};  // that wait for it
+  std::vector<std::uint32_t> tasks = {};  // tasks that wait for it
   double bytes = 0;
 };
 
@@ -108,17 +112,17 @@ class Simulation {
 
  private:
   static constexpr std::size_t kPreadThreads = 16;
-  static constexpr double kTaskBytes = 128 << 10;  // as the scheduler has it
+  static constexpr double kTaskBytes = 128 << 10;  // same value as in scheduler.cpp
   enum class Event : std::uint8_t { answered, read, waited, stage, consumed };
   struct Timed {
     double at;
-    std::uint64_t order;  // events of one time happen as they were planned
+    std::uint64_t order;  // events at the same time happen in the order of planning
     Event event;
     std::uint32_t number;
     bool operator>(const Timed& other) const { return std::pair(at, order) > std::pair(other.at, other.order); }
   };
 
-  // How many reads may be under way.
+  // Maximum number of reads in flight.
   static std::size_t reads_at_once(const Demands& demands, const LoaderOptions& options) {
     if (demands.from_store)
       return demands.storage.at_once > 0 ? static_cast<std::size_t>(std::max(1.0, std::round(demands.storage.at_once)))
@@ -135,7 +139,7 @@ class Simulation {
     }
     return rows;
   }
-  // The consumer's own are kept for it.
+  // Without the slabs that are reserved for the consumer.
   static std::size_t slabs_ahead(const Demands& demands, const LoaderOptions& options) {
     const unsigned slabs = slab_count(options, static_cast<std::uint64_t>(demands.row_bytes),
                                       demands.from_store    ? ReadsAhead::of_store
@@ -145,7 +149,7 @@ class Simulation {
   }
   void at(double time, Event event, std::uint32_t number) { timed_.push({time, order_++, event, number}); }
 
-  // The next thing that happens; false where nothing does any more.
+  // Processes the next event. Returns false if there is none.
   bool step() {
     const double timed = timed_.empty() ? kNever : timed_.top().at;
     const double computed = cores_.next_end();
@@ -245,7 +249,7 @@ class Simulation {
 
   // ---- Reads -----------------------------------------------------------------------------------------------------
 
-  // A row of the task is read by the request that is being put together, if that has room, else by a new one.
+  // Adds a row of the task to the open request, or begins a new request if the open one is full.
   void want(std::uint32_t task, double bytes) {
     if (open_.tasks.empty() || open_.tasks.back() != task) {
       open_.tasks.push_back(task);
@@ -257,7 +261,7 @@ class Simulation {
     open_rows_ -= demands_.storage.rows;
     send();
   }
-  // What is planned next has requests of its own.
+  // Sends the open request, because rows planned later are not merged with earlier ones.
   void close() {
     open_rows_ = 0;
     if (!open_.tasks.empty()) send();
@@ -266,7 +270,7 @@ class Simulation {
     wanted_.push_back(std::exchange(open_, {}));
     ask();
   }
-  // As many of those whose reads come ahead as the engine takes.
+  // Starts waiting reads up to the engine's limit.
   void ask() {
     while (free_reads_ > 0 && !wanted_.empty()) {
       begin_read(std::move(wanted_.front()), 1);
@@ -370,7 +374,7 @@ class Simulation {
 
   struct BatchState {
     std::size_t tasks = 0, done = 0;
-    bool whole = false;  // all its tasks are handed out
+    bool whole = false;  // all its tasks have been issued
   };
 
   const Demands& demands_;
@@ -380,19 +384,19 @@ class Simulation {
   const std::size_t rows_of_batch_;
   std::size_t next_row_ = 0, rows_left_ = 0, batch_ = 0;
   std::size_t free_slabs_, idle_workers_, free_reads_;
-  std::vector<double> free_at_;  // of each stage behind
+  std::vector<double> free_at_;  // by later stage: when it is free
   Shared cores_;
-  double storage_free_ = 0;  // when it is done with what it was asked for
+  double storage_free_ = 0;  // when it has served all requests so far
   std::priority_queue<Timed, std::vector<Timed>, std::greater<>> timed_;
   std::uint64_t order_ = 0;
   double now_ = 0, waited_ = 0, asked_ = 0, worked_ = 0, read_ = 0, in_window_ = 0;
   bool scheduling_ = false, consuming_ = false;
-  bool no_room_ = false;  // in the read window, for the task that is planned
+  bool no_room_ = false;  // the read window has no room for the planned task
   std::uint32_t planned_ = 0;
   std::vector<Task> tasks_;
   std::vector<std::uint32_t> free_tasks_, free_numbers_;
-  Request open_;          // that rows still join
-  double open_rows_ = 0;  // of it, and the part of a row that the one before brings too much
+  Request open_;          // the request that rows still join
+  double open_rows_ = 0;  // its rows, and the fraction of a row by which the previous request was too large
   std::vector<Request> requests_;
   std::deque<Request> wanted_;
   std::deque<std::uint32_t> waiting_, ready_;

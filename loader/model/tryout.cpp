@@ -15,8 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kLengths = 64;                                   // samples whose lengths stand for all
-constexpr std::uint64_t kSlab = std::uint64_t{64} << 20, kPlaces = 256;  // bytes and rows that are written in turn
+constexpr std::uint64_t kLengths = 64;  // samples whose mean length is used for all
+// bytes and rows of the ring that is written to
+constexpr std::uint64_t kSlab = std::uint64_t{64} << 20, kPlaces = 256;
 
 double since(Clock::time_point begin) {
   return seconds_of(Clock::now() - begin);
@@ -26,7 +27,7 @@ void check(const HeldLimits& limits) {
   if (limits.keep_going && !limits.keep_going()) throw Error::resource("interrupted");
 }
 
-// What `run` returns, or nothing where it meets a bad value.
+// Returns true if `run` succeeds, and false if it meets an invalid value.
 template <typename Run>
 bool is_good(Run run) {
   try {
@@ -38,7 +39,7 @@ bool is_good(Run run) {
   }
 }
 
-// The first field of an output that the sample has.
+// Returns the output's first field that the sample has.
 std::optional<std::uint32_t> source_of(const Dataset& dataset, const Output& output, std::uint64_t sample) {
   std::vector<Piece> pieces;
   for (const std::uint32_t field : output.sources)
@@ -57,7 +58,7 @@ double mean_length(const Dataset& dataset, const Output& output) {
   return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
-/// Rows of one output, one at a time, into memory that is as cold as a batch's.
+/// Times rows of one output. It writes them into a ring, so that the memory is as cold as that of a batch.
 class RowClock {
  public:
   RowClock(const Program& program, std::uint32_t output, std::uint64_t seed)
@@ -84,7 +85,7 @@ class RowClock {
   std::uint64_t next_ = 0;
 };
 
-/// Images as a cache keeps them: raw values of pixels.
+/// Images in a cache's form: raw pixels.
 struct KeptPixels {
   std::vector<std::vector<std::byte>> memory;
   std::deque<FieldSchema> schemas;  // fields point to them
@@ -101,7 +102,7 @@ struct KeptPixels {
   }
 };
 
-// Of the first values, as many as fit; values that are no images, or bad, are taken out of `values`.
+// Decodes the first values, as many as fit. Removes values that are not images, or invalid, from `values`.
 KeptPixels decoded(const Output& output, std::vector<HeldValue>& values, const HeldLimits& limits) {
   KeptPixels kept;
   Decoders decoders({.pixels = output.pixels, .upright = output.upright});
@@ -166,7 +167,7 @@ std::vector<double> raced(const Program& program, std::uint32_t output, std::uin
   };
   const auto begin = Clock::now();
   for (std::uint64_t epoch = 0; since(begin) < limits.seconds && !values.empty(); ++epoch) {
-    if (epoch == 0) is_good([&] { run(0, 0, false); });  // cold code is nobody's time
+    if (epoch == 0) is_good([&] { run(0, 0, false); });  // the first run is not timed, because its code is cold
     for (std::size_t i = 0; i < values.size() && since(begin) < limits.seconds; ++i) {
       check(limits);
       is_good([&] { run(i, epoch, true); });

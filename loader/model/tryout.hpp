@@ -1,4 +1,4 @@
-// Tries on a few samples, in memory, what chains take of values that are kept in another way.
+// Measures, on a few samples in memory, how long chains take for values in another form.
 #pragma once
 
 #include <cstddef>
@@ -29,33 +29,35 @@ struct HeldValue {
 struct HeldLimits {
   std::size_t samples = 256;
   std::uint64_t bytes = std::uint64_t{64} << 20;
-  double seconds = 2;                     ///< to read them, and again to run them
-  std::function<bool()> keep_going = {};  ///< asked between samples; false ends with Error: resource, "interrupted"
+  double seconds = 2;                     ///< limit for reading them, and the same limit for running them
+  std::function<bool()> keep_going = {};  ///< called between samples; false ends with Error: resource, "interrupted"
 };
 
-/// Values of an output's fields, of samples drawn from the dataset, which must outlive them; those that have none are
-/// left out, and so are those that cannot be read.
+/// Returns values of an output's fields, of samples drawn at random. The dataset must outlive them. Samples without a
+/// value, and those that cannot be read, are skipped.
 std::vector<HeldValue> held_values(const Dataset& dataset, const Output& output, std::uint64_t seed,
                                    const HeldLimits& limits);
 
-/// Whether rows of the output can be timed alone: it follows no other, and they have one length.
+/// Returns true if rows of the output can be timed separately: it is not paired with another output, and all rows
+/// have one length.
 bool runs_alone(const Program& program, std::uint32_t output);
 
-/// Runs the output's chain over all values as they are stored and, right behind each, as each of `ways` has it: as many
-/// of the first values as it is long. Returns for each way the time of codecs and transforms beside that of the same
-/// values as stored. The output must run alone. Throws what codecs and transforms throw, but for bad values.
+/// Runs the output's chain over all values as stored and, directly after each, over the forms of that value in
+/// `ways`. A way may contain only the first values. Returns, for each way, the time of codecs and transforms relative
+/// to that of the same values as stored. The output must satisfy runs_alone(). Skips invalid values; throws other
+/// errors of codecs and transforms.
 std::vector<double> raced(const Program& program, std::uint32_t output, std::uint64_t seed,
                           const std::vector<HeldValue>& values, const std::vector<std::vector<FieldBytes>>& ways,
                           const HeldLimits& limits);
 
-/// What `cache="decoded"` would keep of each sample, and the time of codecs and transforms with it. From rows of
-/// outputs whose images or rows it keeps, weighed by `outputs`, which a loader with these options recorded. Nothing
-/// where it keeps nothing of the kind. Takes `limits.seconds` at most, for each output.
+/// Returns the bytes that `cache="decoded"` would keep of each sample, and the time of codecs and transforms with it.
+/// Measures outputs whose images or rows such a cache keeps, and weights them by `outputs`, which a loader with these
+/// options recorded. Returns nothing if it keeps none of them. Takes at most `limits.seconds` per output.
 std::optional<CacheDemand> tried_pixels(const Dataset& dataset, const Program& program,
                                         std::span<const OutputStats> outputs, std::uint64_t seed,
                                         const HeldLimits& limits);
 
-/// By output, the share of `outputs` in the time of codecs and transforms; equal where nothing was recorded.
+/// Returns each output's share of the time of codecs and transforms; equal shares if nothing was recorded.
 std::vector<double> weights_of(std::span<const OutputStats> outputs);
 
 }  // namespace penstock

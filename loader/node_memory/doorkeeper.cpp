@@ -19,14 +19,14 @@
 namespace penstock {
 namespace {
 
-constexpr int kPauseMs = 100;  // where the system has no descriptor for who asks
+constexpr int kPauseMs = 100;  // pause after the system could not provide a descriptor for a newcomer
 
-/// What the thread owns.
+/// The objects that the thread owns.
 struct OpenDoor {
   UnforkedDescriptor place, wake;
   int handed_on;
 
-  // False where the system has no more descriptors.
+  // Returns false if the system has no more descriptors.
   bool answer() const {
     const UnforkedDescriptor guest(
         [&] { return ::accept4(place.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });

@@ -1,4 +1,4 @@
-// A member's thread that hands the memory's descriptor to newcomers.
+// A member's thread that sends the memory's descriptor to newcomers.
 #pragma once
 
 #include <base/thread.hpp>
@@ -10,7 +10,7 @@ namespace penstock {
 class Doorkeeper {
  public:
   Doorkeeper() = default;
-  /// `handed_on` must outlive it. Throws Error: resource.
+  /// `handed_on` must outlive this object. Throws Error: resource.
   Doorkeeper(UnforkedDescriptor place, int handed_on);
 
  private:

@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kBacklog = 512;  // that ask at once
+constexpr int kBacklog = 512;  // simultaneous requests
 constexpr std::chrono::milliseconds kAskAgain{1};
 
 struct SocketName {
@@ -28,7 +28,7 @@ struct SocketName {
   socklen_t length = 0;
 };
 
-// Abstract: the name begins with a zero.
+// In the abstract namespace: the name begins with a zero byte.
 SocketName socket_name(const std::string& name) {
   SocketName made;
   made.address.sun_family = AF_UNIX;
@@ -38,7 +38,7 @@ SocketName socket_name(const std::string& name) {
   return made;
 }
 
-// Of SOCK_SEQPACKET, so that a message is all there or not at all.
+// SOCK_SEQPACKET delivers a message whole or not at all.
 template <typename Use>
 UnforkedDescriptor socket_with(const Use& use) {
   return UnforkedDescriptor([&] {
@@ -79,7 +79,8 @@ int wait_for(std::span<pollfd> any, std::chrono::milliseconds longest) {
 struct Asked {
   std::vector<UnforkedDescriptor> sockets;
 
-  // The first answer; none where there is none by then. Those that ended without one are struck off.
+  // Returns the first answer, or nothing after `longest`. Members that ended the connection without an answer are
+  // removed.
   UnforkedDescriptor answer(std::chrono::milliseconds longest) {
     std::vector<pollfd> events;
     for (const UnforkedDescriptor& socket : sockets)
@@ -106,7 +107,8 @@ bool is_of_this_user(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &length) == 0 && other.uid == ::geteuid();
 }
 
-// Whoever has it listens, so that others see whose it is, and when it is given back: their connections end.
+// The holder of the turn listens at the name's socket. Others can then check its user, and their connections end when
+// the turn is released.
 UnforkedDescriptor Meeting::turn() const {
   const Deadline deadline(patience_);
   do {
@@ -115,7 +117,7 @@ UnforkedDescriptor Meeting::turn() const {
     const UnforkedDescriptor other = connected(turn_name());
     if (!other) {
       if (errno != ECONNREFUSED && errno != EAGAIN) throw refused("cannot connect to a socket");
-      wait_for({}, kAskAgain);  // it is gone by now, or does not listen yet
+      wait_for({}, kAskAgain);  // the holder is gone, or does not listen yet
       continue;
     }
     if (!is_of_this_user(other.get())) throw Error::resource("another user's process has the socket's name");
@@ -125,12 +127,12 @@ UnforkedDescriptor Meeting::turn() const {
   throw Error::resource("a process that came before does not get on");
 }
 
-// Places of other users' are passed over: whoever wants to keep us apart has to take all of them.
+// Skips places of other users. To keep this user's processes apart, another user would have to take all places.
 UnforkedDescriptor Meeting::ask() const {
   const Deadline deadline(patience_);
   for (;;) {
     Asked asked;
-    bool busy = false;  // more ask there than it can note
+    bool busy = false;  // more processes ask a member than its backlog holds
     for (unsigned number = 0; number < kPlaces; ++number) {
       UnforkedDescriptor member = connected(place_name(number));
       if (!member && errno == EAGAIN) busy = true;

@@ -1,8 +1,8 @@
-// Where processes of one user on a node find each other: names of sockets, which end with the processes.
+// Lets processes of one user on a node find each other by names of sockets. The names end with the processes.
 //
-// The names are abstract (unix(7)): they take no place in any file system, are known to the processes of one network
-// namespace, and are free again the moment their process is gone, killed or not. Anybody may take a name before us,
-// so each side asks the system whose the other is (SO_PEERCRED) and talks to its own user alone.
+// The names are abstract (unix(7)). They occupy no file system, are visible in one network namespace, and are
+// released as soon as their process ends, even if it is killed. Any user may take a name first. Each side therefore
+// asks the system for the other's user (SO_PEERCRED) and talks only to its own user.
 #pragma once
 
 #include <chrono>
@@ -12,23 +12,25 @@
 
 namespace penstock {
 
-/// Those who know the same name. Each member has a place of its own, a socket at which it answers newcomers, so that
-/// any one that lives is enough. Any number of threads may use it.
+/// A group of processes with a common name. Each member has a place, which is a socket that answers newcomers. One
+/// living member is therefore enough to join. Thread-safe.
 class Meeting {
  public:
   static constexpr unsigned kPlaces = 256;  ///< members at a time
 
-  /// `patience`: for how long turn() and ask() wait for others at most.
+  /// `patience`: the maximum time that turn() and ask() wait for other processes.
   explicit Meeting(std::string name, std::chrono::milliseconds patience = std::chrono::seconds(10))
       : name_(std::move(name)), patience_(patience) {}
 
-  /// While the caller holds it, nobody else of this name has one: who comes at the same time comes one by one. Throws
-  /// Error: resource, when another user has the name, or nobody gives it back in time.
+  /// Acquires a lock between processes with this name, so that they join one after the other. The lock is held as
+  /// long as the descriptor is open. Throws Error: resource, if another user has the name or the holder does not
+  /// release it in time.
   UnforkedDescriptor turn() const;
-  /// The descriptor that the members hand out; none where there is no member. Throws Error: resource, when there are
-  /// members and none answers in time.
+  /// Returns the descriptor that the members send, or nothing if there is no member. Throws Error: resource, if there
+  /// are members and none answers in time.
   UnforkedDescriptor ask() const;
-  /// The socket of that place, at which others may ask; none where its name is taken. Throws Error: resource.
+  /// Returns the socket of that place, at which newcomers ask, or nothing if its name is taken. Throws Error:
+  /// resource.
   UnforkedDescriptor place(unsigned number) const;
 
  private:
@@ -39,7 +41,7 @@ class Meeting {
   std::chrono::milliseconds patience_;
 };
 
-/// The other end of a socket is a process of this user.
+/// Returns true if the process at the other end of the socket belongs to this user.
 bool is_of_this_user(int socket);
 
 }  // namespace penstock

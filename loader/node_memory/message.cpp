@@ -10,9 +10,9 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kHandedOn = 0x316d656d746e6570;  // "pentmem1"; another message has another number
+constexpr std::uint64_t kHandedOn = 0x316d656d746e6570;  // "pentmem1"; other message formats have other numbers
 
-/// A word, and room for one descriptor beside it. Points into itself. Source: cmsg(3).
+/// A word, with room for an accompanying descriptor. Contains pointers to itself. Source: cmsg(3).
 struct Envelope {
   explicit Envelope(std::uint64_t of_word) : word(of_word) {
     message.msg_iov = &part;

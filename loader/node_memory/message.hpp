@@ -1,13 +1,13 @@
-// The one message between members: a word that names its version, and a descriptor.
+// The only message between members: a word that identifies its version, and a descriptor.
 #pragma once
 
 #include <base/unforked.hpp>
 
 namespace penstock {
 
-/// False when it could not be sent at once.
+/// Returns false if the message could not be sent at once.
 bool send_descriptor(int socket, int descriptor);
-/// None for what is no such message: the end of the other process, too.
+/// Returns nothing if the bytes are not such a message, or if the other process has ended.
 UnforkedDescriptor receive_descriptor(int socket);
 
 }  // namespace penstock

@@ -17,15 +17,16 @@
 
 namespace penstock {
 
-/// The first page of the memory. A new layout has another version, which is part of the sockets' names.
+/// The first page of the memory. A change of the layout requires a new version, which is part of the sockets' names.
 struct NodeMemory::Header {
   std::uint64_t magic;
   MemoryKey key;
   std::uint64_t bytes, values_at;
-  std::atomic<std::uint64_t> last_turn;  // of numbers
+  std::atomic<std::uint64_t> last_turn;  // counts the numbers given to members
   alignas(64) std::atomic<std::uint64_t> used;
-  std::atomic<std::uint64_t> count, provided;  // provided: bytes of the whole memory; it only grows
-  alignas(64) std::array<std::atomic<std::uint64_t>, Meeting::kPlaces> members;  // numbers by place; 0: nobody
+  std::atomic<std::uint64_t> count, provided;  // provided: bytes of the whole memory; only grows
+  // by place: the member's number; 0: none
+  alignas(64) std::array<std::atomic<std::uint64_t>, Meeting::kPlaces> members;
 };
 
 namespace {
@@ -34,7 +35,7 @@ constexpr std::uint64_t kMemoryMagic = 0x79726F6D656D6E70;  // "pnmemory"
 constexpr std::uint64_t kMemoryVersion = 1;
 constexpr std::uint64_t kMemoryPage = 4096;
 constexpr std::uint64_t kProvidedAtOnce = std::uint64_t{4} << 20;
-constexpr unsigned kNoExecution = 8;  // MFD_NOEXEC_SEAL, which headers before Linux 6.3 do not have
+constexpr unsigned kNoExecution = 8;  // MFD_NOEXEC_SEAL, which kernel headers before Linux 6.3 lack
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes cannot share a lock");
@@ -43,7 +44,7 @@ std::string reason(int number) {
   return std::generic_category().message(number);
 }
 
-// Some systems refuse files in memory that might be executed, older ones do not know how to say so.
+// Some systems refuse memory files without MFD_NOEXEC_SEAL. Older ones do not know the flag and return EINVAL.
 UnforkedDescriptor made_in_memory() {
   return UnforkedDescriptor([] {
     const int sealed = ::memfd_create("penstock-cache", MFD_CLOEXEC | MFD_ALLOW_SEALING | kNoExecution);
@@ -51,7 +52,8 @@ UnforkedDescriptor made_in_memory() {
   });
 }
 
-// What was handed on shares its locks with who did; what is opened here has its own.
+// Opens the file again. A received descriptor shares the sender's open file description and thus its locks; a
+// description opened here has separate locks.
 UnforkedDescriptor opened_here(const UnforkedDescriptor& file) {
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   UnforkedDescriptor own([&] { return ::open(path.c_str(), O_RDWR | O_CLOEXEC); });
@@ -59,7 +61,8 @@ UnforkedDescriptor opened_here(const UnforkedDescriptor& file) {
   return own;
 }
 
-// 0, or an errno. Memory of files grows page by page as it is touched, and a page that is refused then is a SIGBUS.
+// Returns 0 or an errno. Without fallocate(), pages are allocated on first access, and a page that the system refuses
+// then raises SIGBUS.
 int provide_file(int file, std::uint64_t begin, std::uint64_t end) {
   if (const auto hook = before_memory_is_provided.load(std::memory_order_relaxed))
     if (const int refusal = hook(begin, end); refusal != 0) return refusal;
@@ -95,7 +98,7 @@ std::string NodeMemory::meeting_name(const MemoryKey& key) {
 }
 
 void NodeMemory::join(const Meeting& meeting, const MemoryKey& key) {
-  const UnforkedDescriptor turn = meeting.turn();  // so that two who come first do not make two memories
+  const UnforkedDescriptor turn = meeting.turn();  // so that two processes that start together do not make two memories
   if (const UnforkedDescriptor handed = meeting.ask()) {
     file_ = opened_here(handed);
     map_handed(key);
@@ -112,7 +115,7 @@ NodeMemory::~NodeMemory() {
   header().members[number_ % Meeting::kPlaces].compare_exchange_strong(mine, 0, std::memory_order_relaxed);
 }
 
-// A longer file than this process may write would end it (SIGXFSZ).
+// Checks RLIMIT_FSIZE first, because exceeding it ends the process with SIGXFSZ.
 void NodeMemory::make(const MemoryKey& key) {
   rlimit longest{};
   if (::getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur != RLIM_INFINITY && longest.rlim_cur < bytes_)
@@ -134,7 +137,7 @@ void NodeMemory::make(const MemoryKey& key) {
   made_header.provided = values_at_;
 }
 
-// What cannot be cut short, has the length that it should, and says that it is what was asked for.
+// Validates the received memory: its seals forbid truncation, and its size and header match the key.
 void NodeMemory::map_handed(const MemoryKey& key) {
   struct stat status {};
   const int seals = ::fcntl(file_.get(), F_GET_SEALS);
@@ -149,9 +152,10 @@ void NodeMemory::map_handed(const MemoryKey& key) {
     throw Error::resource("the memory that was handed on is damaged");
 }
 
-// The lock of a place tells who lives: the system takes it from who is killed.
+// Takes a free place and locks its byte. The lock shows that the member lives, because the system releases it when
+// the process ends, even if it is killed.
 void NodeMemory::take_place(const Meeting& meeting) {
-  members();  // strikes off those who are gone: what they had claimed may be claimed again
+  members();  // removes dead members, so that others may claim their entries
   for (unsigned place = 0; place < Meeting::kPlaces; ++place) {
     struct flock lock = byte_lock(place);
     if (::fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) {
@@ -159,7 +163,7 @@ void NodeMemory::take_place(const Meeting& meeting) {
       continue;
     }
     UnforkedDescriptor socket = meeting.place(place);
-    if (!socket) {  // somebody else has its name
+    if (!socket) {  // another process has the socket's name
       lock.l_type = F_UNLCK;
       ::fcntl(file_.get(), F_OFD_SETLK, &lock);
       continue;
@@ -232,7 +236,7 @@ unsigned NodeMemory::members() const {
     if (number == 0) continue;
     if (number == number_ || lives(place)) {
       ++living;
-    } else {  // unless it is somebody else's by now
+    } else {  // unless another member has taken the place
       header().members[place].compare_exchange_strong(number, 0, std::memory_order_relaxed);
     }
   }

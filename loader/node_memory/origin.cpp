@@ -16,7 +16,7 @@ void Origin::add(std::uint64_t number) {
   key_.second = mix64((key_.second ^ number) * 0x9E3779B97F4A7C15);
 }
 
-// The length goes with it, so that two texts are told from one.
+// Adds the length, too, so that two texts differ from their concatenation.
 void Origin::add(std::string_view text) {
   add(text.size());
   add(fnv1a(text));
@@ -25,7 +25,8 @@ void Origin::add(std::string_view text) {
 
 namespace {
 
-// Two ways to one folder are one dataset; what is no folder here goes by its address.
+// Resolves links, so that two paths to one folder are one dataset. A path that is not a local folder is used as it
+// is.
 std::string true_path(const std::filesystem::path& path) {
   std::error_code failed;
   const std::filesystem::path found = std::filesystem::canonical(path, failed);
@@ -36,7 +37,7 @@ void add_pieces(const Dataset& dataset, std::uint64_t sample, std::uint32_t fiel
                 Origin& origin) {
   try {
     if (!dataset.locate(sample, field, pieces)) pieces.clear();
-  } catch (const Error&) {  // whoever reads the sample finds that, too
+  } catch (const Error&) {  // reading the sample throws the same error
     pieces.clear();
   }
   origin.add(pieces.size());
@@ -50,7 +51,8 @@ void add_pieces(const Dataset& dataset, std::uint64_t sample, std::uint32_t fiel
   }
 }
 
-// What no folder or file holds as it is: samples that were chosen or put together, blocks that were computed.
+// Returns true if the dataset is not stored as such: its samples were selected or combined, or its blocks were
+// computed.
 bool is_made_here(const Dataset& dataset) {
   bool made = dataset.is_view();
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) made |= dataset.shard(shard).borrowed != 0;
@@ -59,8 +61,9 @@ bool is_made_here(const Dataset& dataset) {
 
 }  // namespace
 
-// The marks of files change when they are written to: two loaders may have opened the dataset before and after. A
-// loader that compares no checksums may keep bytes that others would refuse.
+// The marks of files change when they are written to, so loaders that opened the dataset before and after a change do
+// not share. Whether checksums are compared is included, because a loader that compares none may keep bytes that
+// others would refuse.
 Origin origin_of(const Dataset& dataset, const Program& program, Checksums checksums) {
   Origin origin;
   origin.add(dataset.size());

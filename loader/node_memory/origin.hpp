@@ -1,4 +1,5 @@
-// Says what the values of a cache are made of, so that only loaders share one that would keep the same.
+// Identifies what the values of a cache are derived from, so that only loaders that would keep the same values share
+// a cache.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace penstock {
 
-/// Two hashes of what is added, in that order.
+/// Two hashes of everything added, which depend on the order.
 class Origin {
  public:
   void add(std::uint64_t number);
@@ -22,7 +23,7 @@ class Origin {
   MemoryKey key_{0x70656E73746F636B, 0xCBF29CE484222325};
 };
 
-/// Of the samples of a dataset, the files that they lie in as these are now, and a program.
+/// Returns the origin for the samples of a dataset, the present state of its files, and a program.
 Origin origin_of(const Dataset& dataset, const Program& program, Checksums checksums);
 
 }  // namespace penstock

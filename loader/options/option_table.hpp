@@ -1,5 +1,5 @@
-// The table of a loader's options. Python's keywords with their types, defaults, checks and help, the flags of the
-// command, and docs/reference/options.md are made from it.
+// The table of a loader's options. It generates Python's keywords with their types, defaults, checks and help, the
+// flags of the command, and docs/reference/options.md.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,31 @@
 
 namespace penstock {
 
-/// Which APIs have an option.
+/// The APIs that have an option.
 enum class Door : std::uint8_t { both, cpp, python };
 
-/// One option. Its name is the path of the member of LoaderOptions, and of Python's keyword: "batch_size", or
-/// "read_options.engine" for a member of a nested struct, which Python has as an object.
+/// One option. Its name is the path of the member of LoaderOptions, and also Python's keyword: "batch_size". A member
+/// of a nested struct has a name such as "read_options.engine"; in Python, the struct is an object.
 struct LoaderOption : OptionEntry<LoaderOptions> {
-  std::string_view change;  ///< when to give another value than the default
+  std::string_view change;  ///< when to change the default
   Door door = Door::both;
 };
 
-/// The options that Python has in one object, in their order; "" stands for Loader itself.
+/// Returns the options that Python has in one object, in their order. "" is Loader itself.
 std::vector<const LoaderOption*> options_of_python(std::string_view object);
 
-/// In the order in which people meet them.
+/// Returns the options in the order in which users meet them.
 std::span<const LoaderOption> loader_options();
-const LoaderOption& loader_option(std::string_view name);  ///< of those that exist
+const LoaderOption& loader_option(std::string_view name);  ///< must exist
 
 PythonValue python_value(const LoaderOption& option);
 
-/// The flag of the command that sets an option: "--engine" of "read_options.engine". The first option of a cache has
-/// the cache's name, and the others begin with it: "--cache", "--cache-limit", "--disk-cache".
+/// Returns the command's flag for an option: "--engine" for "read_options.engine". The flag of a cache's first option
+/// is the cache's name, and the other flags begin with it: "--cache", "--cache-limit", "--disk-cache".
 std::string flag_of(const LoaderOption& option);
 
-/// Help for Python: an entry for each option, "batch_size: ...", in lines of at most 92 characters. Loader's options
-/// are under headings, each with the first sentence of its meaning.
+/// Returns help for Python: an entry for each option, "batch_size: ...", in lines of at most 92 characters. Loader's
+/// options are grouped under headings, each with the first sentence of its meaning.
 std::string options_for_python(std::string_view object);
 
 }  // namespace penstock

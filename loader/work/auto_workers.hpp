@@ -62,7 +62,7 @@ class AutoWorkers {
   };
   /// A direction to try, and the delay of the next trial after a failure.
   struct Trial {
-    unsigned hold = 0, after_failure = kFirstHold;  // stretches
+    unsigned hold = 0, after_failure = kFirstHold;  // in intervals
     void failed();
     void worked() { hold = 0, after_failure = kFirstHold; }
   };
@@ -77,20 +77,20 @@ class AutoWorkers {
   const double share_of_cores_;
   mutable std::mutex mutex_;  // guards all below
   unsigned most_, active_;
-  unsigned wanted_;  // from this look on
+  unsigned wanted_;  // after this look
   Trial more_, fewer_;
-  Trial* trying_ = nullptr;  // of these two
-  double alone_ = 0;         // after this look
-  Stretch before_;           // it was tried
+  Trial* trying_ = nullptr;  // points to more_ or fewer_
+  double alone_ = 0;         // last known value
+  Stretch before_;           // before the trial
   unsigned active_before_ = 0;
   unsigned idle_stretches_ = 0, crowded_stretches_ = 0;
-  // before the trial
-  std::uint64_t batches_ = 0;  // since the last look, or change
+  // When to look:
+  std::uint64_t batches_ = 0;  // since the last look or change
   Clock::time_point since_{};
-  bool settling_ = true;  // When to look:
+  bool settling_ = true;  // batches begun before the change are not counted
   WorkDone from_;
   // The average:
-  double sum_ = 0;  // batches begun before the change are not counted
+  double sum_ = 0;  // worker seconds until since_change_
   Clock::time_point reset_{}, since_change_{};
 };
 

@@ -15,15 +15,16 @@ namespace penstock {
 
 struct LoaderOptions;
 
-/// Immutable; shared by all workers. Rows that count are mixed with the one of them before; padding and rows marked bad
-/// stay as they are. Whatever is drawn is a function of seed, epoch and the position of the batch's first row.
+/// Immutable; shared by all workers. Each valid row is mixed with the previous valid row. Padding and invalid rows
+/// are left unchanged. All draws are functions of seed, epoch and the position of the batch's first row.
 class BatchMixer {
  public:
-  /// Throws Error: invalid_argument, for mixes of different classes and for outputs that cannot be mixed: none that is
-  /// an image or a label, boxes or masks that follow an image, uint8 images for mixup, images of two sizes for cutmix.
+  /// Throws Error: invalid_argument, for mixes with different numbers of classes, and for outputs that cannot be
+  /// mixed. There are four such cases: no output is an image or a label, boxes or masks follow an image, an image for
+  /// mixup is uint8, or images for cutmix have different sizes.
   BatchMixer(std::vector<Mix> mixes, std::span<const Output> outputs);
   bool empty() const { return mixes_.empty(); }
-  /// After the last row was written; `scratch` is the worker's. Sets slab.mix.
+  /// Called after the last row was written. `scratch` belongs to the worker. Sets slab.mix.
   void run(Slab& slab, std::uint64_t seed, std::uint64_t position, std::vector<std::byte>& scratch) const;
 
  private:
