@@ -18,24 +18,23 @@
 namespace penstock {
 namespace {
 
-// kMagic, kRecordVersion, then a dataset:
+// The format of a record: kMagic, kRecordVersion, then a dataset:
 //
 //   dataset   0 opened | 1 opened choice | 2 name format classes groups choice
 //   opened    path options shards fingerprint
-//   options   count, then the name and value of each that was given (version 1: none)
-//   groups    count, then each: 0 opened | 1 dataset (of documents) length options fingerprint; and of each shard: 0,
-//   or
+//   options   count, then the name and value of each given option (version 1: none)
+//   groups    count, then each: 0 opened | 1 dataset (of documents) length options fingerprint; for each shard: 0, or
 //             1 and the names of its fields
-//   choice    lists of samples, the first one of keys; of each field the number of its list; about; among
-//   list      samples, then runs: how far the first one is from the end of the last run (zigzag), how many they are
+//   choice    lists of samples, the first one of keys; for each field the number of its list; about; among
+//   list      samples, then runs: distance of the first sample from the end of the last run (zigzag), and length
 //
-// Numbers are LEB128, texts their length and bytes. Shards of one dataset that follow each other are a group.
+// Numbers are LEB128. Texts are their length and bytes. Consecutive shards of one dataset form a group.
 constexpr std::string_view kMagic = "penstock dataset\n";
 constexpr std::uint64_t kRecordVersion = 2, kWithoutOptions = 1;
 constexpr std::uint64_t kWhole = 0, kChoice = 1, kSeveral = 2;
 constexpr std::uint64_t kOpened = 0, kBlocks = 1;
-constexpr int kDeepest = 32;                 // datasets of documents in one another
-constexpr std::uint64_t kRunsAsSuch = 1000;  // more become bits or a table
+constexpr int kDeepest = 32;                 // nesting of datasets of documents
+constexpr std::uint64_t kRunsAsSuch = 1000;  // longer lists become bits or a table
 
 [[noreturn]] void refuse_record(const std::string& cause) {
   throw Error::corrupt("the record of a dataset " + cause);
@@ -136,14 +135,15 @@ class RecordWriter {
     }
   }
 
-  // Where groups begin, and where the last one ends. Blocks of tokens stand behind the shards that they borrow of,
-  // whatever datasets these are of.
+  // Returns the group boundaries and the end of the last group. Blocks of tokens follow the shards that they borrow
+  // from, and those may belong to several datasets.
   static std::vector<std::size_t> bounds_of_groups(const Dataset& dataset) {
     const std::size_t shards = dataset.shard_count();
-    std::vector<std::size_t> end_of_blocks(shards, 0);  // where the shards begin that they borrow of; 0: none do
+    // for the first borrowed shard: the end of the blocks; 0: not borrowed
+    std::vector<std::size_t> end_of_blocks(shards, 0);
     for (std::size_t shard = 0; shard < shards; ++shard) {
       if (dataset.shard(shard).index.made() != nullptr)
-        end_of_blocks[shard - dataset.shard(shard).borrowed] = shard + 1;  // the last one is made of all of them
+        end_of_blocks[shard - dataset.shard(shard).borrowed] = shard + 1;  // the last shard borrows from all of them
     }
     std::vector<std::size_t> bounds{0};
     while (bounds.back() < shards) {
@@ -206,7 +206,7 @@ class RecordReader {
  public:
   RecordReader(std::string_view bytes, const OpenRecorded& open) : bytes_(bytes), open_(open) {}
 
-  // Once, before anything else.
+  // Called once, before all other functions.
   void version() {
     version_ = number();
     if (version_ < kWithoutOptions || version_ > kRecordVersion)
@@ -225,7 +225,8 @@ class RecordReader {
     }
     refuse_record("has a number that is too large");
   }
-  // Of things that take a byte each at least.
+  // Reads the number of things that need at least one byte each. The limit protects against huge allocations from a
+  // damaged record.
   std::uint64_t count() {
     const std::uint64_t value = number();
     if (value > bytes_.size()) refuse_record("ends too early");
@@ -315,11 +316,11 @@ class RecordReader {
       if (number() == 0) continue;
       shards[shard].fields = texts();
       if (shards[shard].fields.size() != shards[shard].index.fields().size())
-        refuse_keys(shards[shard].dataset);  // its keys are the same, but its fields are others
+        refuse_keys(shards[shard].dataset);  // the keys are the same, but its fields differ
     }
   }
 
-  // A dataset that was opened several times may follow itself.
+  // The group may contain the same dataset several times in sequence.
   void add_opened(std::vector<Dataset::Shard>& shards) {
     const std::filesystem::path path = text();
     const OpenOptions how = open_options();
@@ -387,7 +388,7 @@ class RecordReader {
     return Dataset(whole, std::move(choice));
   }
 
-  // Of numbers below `samples`.
+  // Reads a list of numbers below `samples`.
   SampleList list(std::uint64_t samples) {
     const std::uint64_t size = number();
     SampleList runs;

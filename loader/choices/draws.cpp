@@ -29,21 +29,21 @@ std::string name_of(Draws::Kind kind, std::string_view column) {
   return name_of(kind) + "=" + double_quoted(column);
 }
 
-// Calls take(sample, values) with what the column says of each.
+// Calls take(sample, values) with the column's values of each sample.
 template <typename Take>
 void for_each_value(const Dataset& dataset, const Column& column, const std::function<void()>& tick, const Take& take) {
   const std::uint32_t field = column.field();
   for_each_sample(dataset, {&field, 1}, take, tick);
 }
 
-// The number that the text is; none: the largest one.
+// Parses the text as a number; returns the largest one if it is not a number.
 std::uint64_t class_number(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   return failure == std::errc{} && end == text.data() + text.size() ? number : ~std::uint64_t{0};
 }
 
-// By the text of the column; of classes also by their names.
+// Returns numbers by the column's texts. If the column contains classes, their names are accepted, too.
 std::unordered_map<std::string, double> numbers_by_text(const Dataset& dataset, const Column& column,
                                                         const std::map<std::string, double>& given,
                                                         const std::string& about) {
@@ -68,7 +68,7 @@ std::unordered_map<std::string, double> numbers_by_text(const Dataset& dataset, 
   return numbers;
 }
 
-// work(); an error names the option.
+// Calls work() and adds the option to an error.
 template <typename Work>
 auto naming(const std::string& about, const Work& work) {
   try {
@@ -78,7 +78,7 @@ auto naming(const std::string& about, const Work& work) {
   }
 }
 
-// As the user calls it: a class by its name.
+// Returns the user's name for a value: for a class, its name.
 std::string value_named(const Dataset& dataset, const Column& column, const std::string& text) {
   const auto classes = dataset.classes();
   const std::uint64_t number = class_number(text);
@@ -122,7 +122,7 @@ Draws balanced_by(const Dataset& dataset, std::string_view column, std::uint64_t
                   const std::function<void()>& tick) {
   const std::string about = "balanced(" + double_quoted(column) + ")";
   const Column read = naming(about, [&] { return Column(dataset, column); });
-  std::unordered_map<std::string, std::uint32_t> met;  // in the order of their first samples
+  std::unordered_map<std::string, std::uint32_t> met;  // numbered in the order of their first samples
   std::vector<std::string> texts;
   NumberTable as_met(dataset.size(), dataset.size());
   for_each_value(dataset, read, tick, [&](const SampleValues& sample) {

@@ -35,7 +35,7 @@ std::string range_text(Number least, Number most) {
               : (least == 0 ? "at most " : std::to_string(least) + " to ") + std::to_string(most);
 }
 
-// Narrows a view step by step.
+// Narrows a view by one condition after the other.
 class Narrowing {
  public:
   Narrowing(const Dataset& dataset, std::function<void()> tick) : view_(dataset), tick_(std::move(tick)) {}
@@ -174,7 +174,7 @@ std::vector<std::string> keys_in(const std::filesystem::path& file) {
 
 SampleList with_sides(const Dataset& dataset, std::uint32_t field, const Sides& sides,
                       const std::function<void()>& tick) {
-  static_assert(kScannedAtOnce % 64 == 0);  // bits; each thread has words of its own
+  static_assert(kScannedAtOnce % 64 == 0);  // of bits: no two threads write to the same word
   std::vector<std::uint64_t> chosen((dataset.size() + 63) / 64);
   for_each_layout(
       dataset, field,

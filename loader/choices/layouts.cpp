@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::uint64_t kPrefixOfValue = 64 << 10;
 
-// What one thread looks at values with.
+// The buffers and decoders that one thread reads layouts with.
 class Looker {
  public:
   Looker(const Dataset& dataset, std::uint32_t field) : dataset_(dataset), field_(field), reader_(dataset) {}
 
-  // Nothing where the sample has no value.
+  // Returns nothing if the sample has no value.
   std::optional<Layout> layout(std::uint64_t sample) {
     if (!dataset_.locate(sample, field_, pieces_)) return std::nullopt;
     const bool long_extent = pieces_.size() == 1 && pieces_.front().kind == Piece::Kind::extent &&
@@ -29,7 +29,7 @@ class Looker {
       try {
         return peeked(reader_.beginning(pieces_.front().extent, kPrefixOfValue));
       } catch (const Error& error) {
-        if (!error.is_data_fault()) throw;  // the header is longer, or the value broken: the whole of it tells
+        if (!error.is_data_fault()) throw;  // the header is longer or the value is invalid: read the whole value
       }
     }
     return peeked(read_field(dataset_, sample, field_));

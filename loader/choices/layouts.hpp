@@ -1,4 +1,4 @@
-// Reads the headers of all samples' values of a field, on all cores.
+// Reads the headers of a field's values in all samples, on all cores.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,12 @@
 
 namespace penstock {
 
-/// Calls `take` for each sample that has the field, from several threads at once, in no order. Reads the first 64 KiB
-/// of each value, and the whole of those that these do not tell of. `tick` is called now and then, and ends it by
-/// throwing. Throws Error: corrupt, unsupported, naming the first sample by number whose value, or whose layout to
-/// `take`, is none; io; what `tick` throws.
+/// Calls `take` for each sample that has the field, from several threads, in any order. Reads the first 64 KiB of
+/// each value, or all of it if that does not contain the header. Calls `tick` regularly; an exception from it ends
+/// the pass.
+///
+/// Throws Error: corrupt, unsupported, for the first sample by number whose value is invalid or whose layout `take`
+/// rejects; io; what `tick` throws.
 void for_each_layout(const Dataset& dataset, std::uint32_t field,
                      const std::function<void(std::uint64_t sample, const Layout& layout)>& take,
                      const std::function<void()>& tick = {});

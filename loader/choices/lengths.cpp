@@ -42,7 +42,7 @@ void require_length(double length, const ErrorContext& where, const std::string&
                                 where);
 }
 
-// Of the index; `unit` bytes count as one.
+// Reads lengths from the index; `unit` bytes count as one.
 void measure_stored(const Dataset& dataset, std::uint32_t field, std::uint64_t unit, LengthTable& lengths,
                     const std::function<void()>& tick) {
   const bool all = dataset.complete(field);
@@ -112,7 +112,7 @@ void measure_numbers(const Dataset& dataset, std::string_view column, LengthTabl
       tick);
 }
 
-// What "pixels:jpg" asks for, and of which field.
+// Parses a text such as "pixels:jpg" into the measure and the field.
 std::optional<std::pair<Measure, std::string_view>> measure_in(const Dataset& dataset, std::string_view by) {
   const std::size_t colon = by.find(':');
   if (colon == std::string_view::npos || dataset.field(by)) return std::nullopt;

@@ -48,12 +48,12 @@ std::vector<double> weights_in(const nlohmann::json& json, const std::vector<Mix
   return weights;
 }
 
-// Addresses of stores stand as they are.
+// Leaves addresses of stores unchanged and resolves other paths relative to the folder.
 std::filesystem::path place_of(const std::filesystem::path& folder, const std::string& path) {
   return path.find("://") != std::string::npos && address_of(path) ? std::filesystem::path(path) : folder / path;
 }
 
-// {"path": ..., "format": "tar", "split_names": false}
+// Reads the options of a source: {"path": ..., "format": "tar", "split_names": false}
 OpenOptions open_options_in(const nlohmann::json& json, const std::string& source) {
   OpenOptions options;
   for (const auto& [name, value] : json.items()) {

@@ -11,7 +11,7 @@ namespace penstock {
 void scan_samples(std::uint64_t samples, unsigned workers,
                   const std::function<void(unsigned worker, std::uint64_t sample)>& look,
                   const std::function<void()>& tick) {
-  std::mutex mutex;  // guards the two below
+  std::mutex mutex;  // guards first_bad and fault
   std::uint64_t first_bad = samples;
   std::optional<Error> fault;
   parallel_for((samples + kScannedAtOnce - 1) / kScannedAtOnce, workers,

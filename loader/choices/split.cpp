@@ -28,7 +28,7 @@ std::string share_text(double share) {
   return text;
 }
 
-// Where the parts end, of 1.
+// Returns the upper end of each part, as a fraction of 1.
 std::vector<double> ends_of(const std::vector<SplitPart>& parts) {
   if (parts.empty()) throw Error::invalid_argument("a split needs parts and their shares, as train 0.9, val 0.1");
   std::set<std::string> names;
@@ -62,7 +62,7 @@ std::uint32_t part_of_hash(const std::vector<double>& ends, std::uint64_t hash) 
   return part_at(ends, static_cast<double>(hash >> 11) * 0x1p-53);
 }
 
-// Calls `take` with each sample's hash and the text that it is stratified by.
+// Calls `take` with each sample's hash and its value of the stratifying column.
 template <typename Take>
 void for_each_hash(const Dataset& dataset, const SplitOptions& options, const std::function<void()>& tick,
                    const Take& take) {
@@ -84,7 +84,7 @@ void for_each_hash(const Dataset& dataset, const SplitOptions& options, const st
       tick);
 }
 
-// The parts of all groups, by hash, where each value gets its shares.
+// Assigns groups to parts by hash, so that each value gets its shares.
 class Strata {
  public:
   void add(std::uint64_t hash, const std::string& text) {
@@ -115,11 +115,11 @@ class Strata {
 
  private:
   struct Group {
-    std::uint32_t stratum;  // the most frequent one of its samples
+    std::uint32_t stratum;  // the most frequent among its samples
     std::uint64_t hash, samples;
   };
 
-  // Strata are numbered in the order of their texts, so that of equally frequent ones the first is the least.
+  // Numbers the strata in the order of their texts, so that the first one wins between equally frequent ones.
   std::vector<Group> groups() const {
     std::vector<std::uint32_t> ordered(numbers_.size());
     std::uint32_t next = 0;

@@ -20,10 +20,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kFirstBytes = 256;  // of a value: holds most headers of .npy
+constexpr std::uint64_t kFirstBytes = 256;  // of a value: enough for most .npy headers
 constexpr std::uint64_t kLongestNpyHeader = std::uint64_t{1} << 20;
 
-/// Reads the headers of .npy values. One thread at a time.
+/// Reads the headers of .npy values. Not thread-safe.
 class NpyHeaders {
  public:
   NpyHeaders(const Dataset& dataset, std::uint32_t field) : dataset_(dataset), field_(field), reader_(dataset) {}
@@ -38,7 +38,7 @@ class NpyHeaders {
   }
 
  private:
-  // What the first bytes say that all of the header takes.
+  // Returns the length of the whole header, which its first bytes contain.
   static std::uint64_t header_bytes(std::span<const std::byte> first) {
     const auto at = [&](std::size_t i) { return std::to_integer<std::uint64_t>(first[i]); };
     if (first.size() < 12) return first.size();
@@ -77,7 +77,7 @@ class NpyHeaders {
   ExtentReader reader_;
 };
 
-/// The header of a document, which must be a list of tokens.
+/// Returns the header of a document and checks that it is a list of tokens.
 NpyHeader document_header(const Dataset& dataset, std::uint32_t field, NpyHeaders& headers, std::uint64_t sample) {
   const NpyHeader header = headers.of(sample);
   if (header.shape.size() != 1)
@@ -93,7 +93,8 @@ NpyHeader document_header(const Dataset& dataset, std::uint32_t field, NpyHeader
   return header;
 }
 
-// All have one dtype; where they begin is kept only where that differs.
+// Returns where the tokens begin in each document's value. All documents have one dtype. The positions are stored per
+// document only if they differ.
 TokenBegins token_begins(const Dataset& dataset, std::uint32_t field, const std::function<void()>& tick) {
   const auto context = [&](std::uint64_t sample) {
     return ErrorContext{.dataset = dataset.path().string(),

@@ -33,7 +33,7 @@ void DeviceCopy::start(const std::shared_ptr<void>& keeps_alive, const Thread::F
 }
 
 bool DeviceCopy::join(std::chrono::milliseconds grace) {
-  if (thread_ == nullptr) in_flight_.close();  // for settle(), where run() was never called
+  if (thread_ == nullptr) in_flight_.close();  // ends settle() if run() was never called
   bool ended = QueuedStage::join(grace);
   ended &= settle_thread_ == nullptr || settle_thread_->join_for(grace);
   const Deadline deadline(grace);
@@ -66,17 +66,17 @@ void DeviceCopy::copy(BatchResult& result, DeviceSlab* slab, std::uint64_t gener
     copy.ended = event();
     copy.ended->record(stream_->handle());
   } catch (...) {
-    pool_->device().drain(stream_->handle());  // what was enqueued uses the memory of both sides
+    pool_->device().drain(stream_->handle());  // enqueued work uses the memory of both sides
     result.failure = std::current_exception();
     result.batch = {};
   }
   if (const auto failure = caught([&] { in_flight_.push(std::move(copy)); })) {
-    await(copy);  // nobody else will, and the host's memory is in use until then
+    await(copy);  // no other thread waits for it, and the copy uses the host's memory
     std::rethrow_exception(failure);
   }
 }
 
-// Where the device finds a bad JPEG, the host's side becomes the same batch, filled by the host alone.
+// If the device finds an invalid JPEG, the batch is filled again, on the host only.
 void DeviceCopy::fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& bad, const Stream& stream,
                       StageClock& clock, const std::function<bool()>& cancelled) {
   const ProfilerRange range("copy");
@@ -95,7 +95,7 @@ void DeviceCopy::fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& 
   try {
     bring();
   } catch (const RefusedJpeg&) {
-    pool_->device().drain(stream.handle());  // what was enqueued uses the memory of both sides
+    pool_->device().drain(stream.handle());  // enqueued work uses the memory of both sides
     BatchResult again = tasks_.filled_by_host(copy.host);
     bad = std::move(again.bad);
     copy.host = std::move(again.batch);
@@ -106,12 +106,12 @@ void DeviceCopy::fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& 
 void DeviceCopy::settle() {
   while (std::optional<InFlight> copy = in_flight_.pop({})) {
     await(*copy);
-    // From now on, the parts of the batch that batch_transform kept belong to the program.
+    // From now on, the program owns the parts of the batch that batch_transform kept.
     if (copy->host.slab().use_count() > 1) host_->hand_over(copy->host.slab().get());
   }
 }
 
-// A copy whose enqueueing failed may have recorded no end; then nothing of it is under way.
+// A copy that failed while it was enqueued may have no end event; then no part of it is in progress.
 void DeviceCopy::await(InFlight& copy) {
   if (copy.ended == nullptr) return;
   try {
@@ -131,7 +131,8 @@ void DeviceCopy::await(InFlight& copy) {
   }
 }
 
-// The device does not tell when: a copy ended just before this thread saw it.
+// The device does not report the absolute time. The trace assumes that a copy ended just before this thread noticed
+// it.
 void DeviceCopy::trace_copy(TraceSpan::Kind kind, const InFlight& copy, Clock::time_point began, nanoseconds took) {
   if (!traced()) return;
   const BatchRecord& batch = *copy.host.slab();

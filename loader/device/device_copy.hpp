@@ -18,25 +18,24 @@
 
 namespace penstock {
 
-/// What a device does of batches itself; null: nothing of the kind.
+/// The device's own work on batches; null: none of that kind.
 struct DeviceTasks {
   DeviceReads* reads = nullptr;
   DeviceJpegs* jpegs = nullptr;
-  /// The same batch, filled by the host alone: where the device finds a bad JPEG. Throws what filling it throws.
+  /// Fills the same batch on the host only. Used if the device finds an invalid JPEG. Throws what filling throws.
   std::function<BatchResult(const Batch&)> filled_by_host = {};
 };
 
-/// One thread enqueues copies on a stream of its own, and hands each batch on as soon as its copy is enqueued (and the
-/// rows that the device reads itself are there): readers wait for it on the device. Another thread waits until copies
-/// are over, and then gives the host's slabs back. Copies that are enqueued are bounded by the device's slabs, and by
-/// the host's.
+/// One thread enqueues copies in a separate stream. It passes a batch on as soon as the copy is enqueued and the rows
+/// that the device reads have arrived. Readers wait for the copy on the device. A second thread waits for the end of
+/// copies and then releases the host's slabs. The slabs of device and host bound the number of enqueued copies.
 class DeviceCopy final : public QueuedStage {
  public:
-  /// Batches of `before` lie in slabs of `host`.
+  /// `host` is the pool of `before`'s batches.
   DeviceCopy(Stage& before, std::shared_ptr<SlabPool> host, std::shared_ptr<DevicePool> pool, unsigned ahead,
              DeviceTasks tasks);
 
-  /// Waits until the copy is over.
+  /// Waits until the copy has ended.
   Batch apply(Batch batch) override;
   void go_to(const Position& position, std::uint64_t generation) override;
   void close() override;
@@ -54,10 +53,10 @@ class DeviceCopy final : public QueuedStage {
     std::unique_ptr<Event> begun = nullptr, copied = nullptr, ended = nullptr;
     std::uint64_t bytes = 0;
   };
-  void run() override;  // what the first thread does, until close()
-  void settle();        // what the second one does, until run() has ended and the last copy is over
+  void run() override;  // the first thread's main function, until close()
+  void settle();        // the second thread's main function, until run() and the last copy have ended
   bool pass(BatchResult& result, std::uint64_t generation) override;
-  /// A copy that failed after its batch was handed on is what the next one fails with.
+  /// Throws the failure of an earlier copy that ended after its batch was passed on.
   void give(BatchResult& result) override;
   void copy(BatchResult& result, DeviceSlab* slab, std::uint64_t generation);
   void fill(DeviceSlab& slab, InFlight& copy, std::vector<BadSample>& bad, const Stream& stream, StageClock& clock,
@@ -71,12 +70,12 @@ class DeviceCopy final : public QueuedStage {
   const DeviceTasks tasks_;
   const std::unique_ptr<Stream> stream_;
   Queue<InFlight> in_flight_;
-  std::mutex mutex_;                            // guards the next two
-  std::vector<std::unique_ptr<Event>> events_;  // not in use
+  std::mutex mutex_;                            // guards events_ and failure_
+  std::vector<std::unique_ptr<Event>> events_;  // free events
   std::exception_ptr failure_;
 
-  TimeSum crossing_;                             // of copies, without what the device does behind them
-  std::atomic<std::uint64_t> crossed_bytes_{0};  // relaxed, as sums are
+  TimeSum crossing_;                             // duration of copies, without the device's work after them
+  std::atomic<std::uint64_t> crossed_bytes_{0};  // relaxed, because a sum orders nothing
   std::unique_ptr<Thread> settle_thread_;
   std::vector<Thread> read_threads_;
 };

@@ -9,8 +9,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kShareStream = 0x6b1e6d;  // a transform number of its own for the draws of the share
-constexpr std::uint64_t kImageAlignment = 256;    // as memory of devices begins
+constexpr std::uint32_t kShareStream = 0x6b1e6d;  // a distinct transform number for the draws of the share
+constexpr std::uint64_t kImageAlignment = 256;    // alignment of a device's allocations
 constexpr std::uint64_t kRowAlignment = 16;
 
 std::uint64_t pitch_of(JpegSize size) {
@@ -40,7 +40,7 @@ DeviceJpegs::~DeviceJpegs() {
   for (const Half& half : halves_) {
     try {
       half.used->wait();
-    } catch (const std::exception&) {  // a device that failed does nothing more
+    } catch (const std::exception&) {  // a failed device does no further work
     }
   }
 }
@@ -87,8 +87,8 @@ void DeviceJpegs::decode(std::span<const Placed> images, Half& half, const std::
     half.decoded->record(stream_->handle());
     device_->wait(stream, *half.decoded);
   } catch (const Error& fault) {
-    device_->drain(stream_->handle());        // some may be under way
-    half.decoded->record(stream_->handle());  // throws in its own words where it is the device that has failed
+    device_->drain(stream_->handle());        // some may be in progress
+    half.decoded->record(stream_->handle());  // throws another error if the device has failed
     if (fault.is_data_fault()) throw RefusedJpeg(fault);
     throw;
   } catch (...) {

@@ -37,7 +37,7 @@ bool DeviceOffload::take_value(std::uint32_t output, std::uint32_t row, const Sa
   return !jpegs_[output].empty() && jpeg_.jpegs->take(output, sample, value, filler, jpegs_[output][row]);
 }
 
-// Moves all JPEGs into memory that a device may read, behind their tables.
+// Moves all JPEGs into memory that a device may read, after their tables.
 std::uint64_t DeviceOffload::seal(std::uint32_t rows) {
   const auto each = [&](auto visit) {
     for (std::vector<JpegRow>& column : jpegs_) {

@@ -1,4 +1,4 @@
-// Keeps what workers leave to the device of a batch: extents to read, and JPEGs with the weights of their crops.
+// Stores the device's part of a batch: extents to read, and JPEGs with the weights for their crops.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ namespace penstock {
 
 class DeviceOffload final : public Offload {
  public:
-  /// Both outlive the filling of batches.
+  /// Both must outlive the filling of batches.
   DeviceOffload(const GpuDirect& direct, const GpuJpeg& jpeg, std::uint32_t batch_size, PagePinning& pinning);
-  /// That of a slab; null where nothing is left to a device.
+  /// Returns the offload of a slab; null if no work is left to a device.
   static const DeviceOffload* of(const Slab& slab) { return static_cast<const DeviceOffload*>(slab.offload()); }
 
   void clear_row(std::uint32_t row) noexcept override;
@@ -33,23 +33,25 @@ class DeviceOffload final : public Offload {
   std::uint64_t seal(std::uint32_t rows) override;
   std::uint64_t bytes_to_read(std::uint32_t rows) const override;
 
-  /// By row, of an output that the device reads; of no length: the row is in its slot.
+  /// By row, for an output that the device reads. If the length is 0, the row is in its slot.
   std::span<const Extent> extents(std::uint32_t output) const { return extents_[output]; }
-  /// By row, of an output that the device decodes; without a JPEG in the slab: the row is in its slot. Else empty.
+  /// By row, for an output that the device decodes; empty for other outputs. If a row's JPEG is not in the slab, the
+  /// row is in its slot.
   std::span<const JpegRow> jpegs(std::uint32_t output) const { return jpegs_[output]; }
-  std::span<const std::byte> jpeg_tables() const { return jpeg_memory_.first(tables_bytes_); }  ///< of all of them
+  std::span<const std::byte> jpeg_tables() const { return jpeg_memory_.first(tables_bytes_); }  ///< of all JPEGs
 
  private:
   const GpuDirect& direct_;
   const GpuJpeg& jpeg_;
   PagePinning& pinning_;
   std::vector<std::vector<Extent>> extents_;  // by output
-  std::vector<std::vector<JpegRow>> jpegs_;   // likewise
+  std::vector<std::vector<JpegRow>> jpegs_;   // by output
   PinnedMemory jpeg_memory_;                  // of a batch: tables, then JPEGs
   std::uint64_t tables_bytes_ = 0;
 };
 
-/// For DeviceShare::offload; both must outlive the filling of batches. Empty where a device takes nothing over.
+/// Returns the function for DeviceShare::offload. Both arguments must outlive the filling of batches. Empty if the
+/// device takes over no work.
 std::function<std::unique_ptr<Offload>(std::uint32_t, PagePinning&)> offloads(const GpuDirect& direct,
                                                                               const GpuJpeg& jpeg);
 

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-/// Nothing where a device does not do the step.
+/// Returns nothing if a device cannot do the step.
 std::optional<PointMove> move_of(const Step& step) {
   using Kind = PointMove::Kind;
   const auto move = [](Kind kind, double low = 0, double high = 0) {
@@ -43,7 +43,7 @@ bool makes_points(const Chain& chain) {
                      [](const Step& step) { return is_of_points(step) || is_layout(step); });
 }
 
-/// The chain's last steps that are moves and then layout: from the first of them on.
+/// Returns the index of the first step that a device runs at the chain's end: moves, then layout.
 std::size_t first_of_device(const Chain& chain) {
   std::size_t first = chain.steps.size();
   while (first > 0 && is_layout(chain.steps[first - 1])) --first;
@@ -54,9 +54,9 @@ std::size_t first_of_device(const Chain& chain) {
   return first;
 }
 
-/// The chain as the host runs it: without its last steps that a pass can do, in float32 point by point. Nothing where
-/// no step remains for a device. With FinishOn::automatic also nothing where the result is float16 or bfloat16: on the
-/// host, half of the bytes cross.
+/// Returns the chain that the host runs: without the last steps that a pass can do, and with float32 points as its
+/// result. Returns nothing if no step remains for a device. With FinishOn::automatic, it also returns nothing for
+/// float16 and bfloat16 results, because the host's result has half of the bytes to copy.
 std::optional<Chain> points_before_device(const Chain& chain, FinishOn where) {
   if (!makes_points(chain)) return std::nullopt;
   DType dtype = DType::f32;
@@ -69,15 +69,15 @@ std::optional<Chain> points_before_device(const Chain& chain, FinishOn where) {
   if (!moves && dtype == DType::f32) return std::nullopt;
   Chain before = chain;
   before.steps.erase(before.steps.begin() + static_cast<std::ptrdiff_t>(first), before.steps.end());
-  if (!std::ranges::any_of(before.steps, is_of_points)) {  // then nothing would say that an array is one of points
-    if (!before.steps.empty()) return std::nullopt;        // a codec of the user's own comes first
+  if (!std::ranges::any_of(before.steps, is_of_points)) {  // otherwise no step says that the array contains points
+    if (!before.steps.empty()) return std::nullopt;        // a user's codec comes first
     before.steps.emplace_back(step::CloudDecode{});
   }
   return before;
 }
 
-/// The pass that makes `whole` of `host`, for a chain that points_before_device() cut; without pointers, sizes and key.
-/// Nothing where their shapes do not fit each other.
+/// Returns the pass that makes `whole` of `host`, for a chain cut by points_before_device(). Pointers, sizes and key
+/// are not set. Returns nothing if the shapes do not fit.
 std::optional<PointPass> point_pass(const FieldChain& output, const Output& host, const Output& whole) {
   const auto& [name, chain] = output;
   const bool channels_first = find_step<step::ChannelsFirst>(chain) != nullptr;
@@ -101,13 +101,14 @@ std::optional<PointPass> point_pass(const FieldChain& output, const Output& host
   return pass;
 }
 
-constexpr std::uint32_t kMostRows = 65'535;  // of a pass
+constexpr std::uint32_t kMostRows = 65'535;  // limit of a pass
 
 bool is_layout_or_number(const Step& step) {
   return step.is<step::Normalize>() || step.is<step::Cast>() || step.is<step::ChannelsLast>();
 }
 
-/// Steps before the numbers, where all that follow are numbers and layout, and the result is no uint8.
+/// Returns the number of steps before normalize(), cast() and layout, if only such steps follow and the result is not
+/// uint8.
 std::optional<std::size_t> steps_before_numbers(const Chain& chain) {
   const auto first = std::ranges::find_if(chain.steps, is_layout_or_number);
   if (chain.followed || !chain.misuse.empty() || !std::all_of(first, chain.steps.end(), is_layout_or_number)) return {};
@@ -148,14 +149,14 @@ std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions&
       options.batch_size > kMostRows)
     return {};
   if (options.on_error == OnError::mark) return {};
-  if (!options.mix.empty()) return {};  // rows are mixed as they are delivered
+  if (!options.mix.empty()) return {};  // rows are mixed in the form in which they are delivered
   if (options.device_options.finish_on == FinishOn::automatic && options.batch_transform) return {};
   std::vector<FieldChain> chains = options.transforms;
   bool any = false;
   const std::vector<std::uint32_t> windows = window_numbers(chains);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     Chain& chain = chains[i].second;
-    if (windows[i] != 0) continue;  // a row of several is no image
+    if (windows[i] != 0) continue;  // a row of a window has several images
     if (auto points = points_before_device(chain, options.device_options.finish_on)) {
       chain = std::move(*points);
       any = true;

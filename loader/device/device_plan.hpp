@@ -1,5 +1,5 @@
-// Decides which last steps of chains a device does: images then cross as uint8, and become numbers in their layout
-// there; points cross before they are centered, turned and so on.
+// Decides which last steps of chains a device runs. Images are then copied as uint8, and the device converts their
+// numbers and layout. Points are copied before they are centered, rotated and so on.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,16 @@
 
 namespace penstock {
 
-/// The chains as the host runs them: those whose last steps can be a pass of the device end in uint8 (H, W, C), or in
-/// float32 points, in their place. Nothing where none can, or `where` forbids it.
+/// Returns the chains that the host runs. If the device can run a chain's last steps in one pass, the chain ends
+/// before them, in uint8 (H, W, C) or in float32 points. Returns nothing if there is no such chain or `where` forbids
+/// it.
 ///
-/// Automatic leaves alone what would show: batch_transform sees the batch before the copy, and marked rows are zeroed
-/// on the host.
+/// Automatic avoids visible changes: batch_transform sees the batch before the copy, and marked rows are zeroed on
+/// the host.
 std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions& options);
 
-/// What the reader gets of `host` outputs, which those of `whole` are to be made of. An output whose shapes do not fit
-/// each other (gray images that normalize() makes colour) cannot be made: then nothing.
+/// Returns the reader's outputs, which the device makes of the `host` outputs so that they equal `whole`. Returns
+/// nothing if the shapes of an output do not fit (normalize() turns gray images into color).
 std::optional<std::vector<DeviceOutput>> device_outputs(const LoaderOptions& options, std::span<const Output> host,
                                                         std::span<const Output> whole);
 

@@ -9,9 +9,9 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kFiles = 256;
-constexpr unsigned kThreads = 16;  // reads in flight: it follows the storage, not the cores
+constexpr unsigned kThreads = 16;  // reads in flight, which depend on the storage and not on the cores
 constexpr unsigned kReadAttempts = 3;
-constexpr unsigned kInterruptions = 16;  // in a row, that are no failures
+constexpr unsigned kInterruptions = 16;  // consecutive ones that do not count as failures
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::shared_ptr<const DeviceReads::Opened> DeviceReads::opened(std::uint32_t fil
   auto open = std::make_shared<Opened>();
   open->file = files_.open(file);
   open->device = reads_->open(open->file->fd);
-  std::shared_ptr<const Opened> oldest;  // closed when the lock is gone
+  std::shared_ptr<const Opened> oldest;  // closed after the lock is released
   const std::scoped_lock lock(mutex_);
   oldest = opened_.keep(file, open);
   return open;

@@ -1,4 +1,4 @@
-// Has a device read rows from their files itself: LoaderOptions::device_options.gpu_direct.
+// Lets a device read rows from their files: LoaderOptions::device_options.gpu_direct.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@
 
 namespace penstock {
 
-/// A row, and its place in the device's memory: `at` bytes behind where an allocation begins.
+/// A row and its place in the device's memory: `at` bytes after the start of the allocation `memory`.
 struct DeviceRow {
   Extent extent;
   std::byte* memory;
@@ -34,27 +34,28 @@ class DeviceReads {
  public:
   DeviceReads(const Dataset& dataset, std::shared_ptr<FileReads> reads, unsigned threads);
 
-  /// Whether the device can read an extent: its file can be opened so, and the extent lies inside. What is refused goes
-  /// the ordinary way, where a fault meets the error policy.
+  /// Returns true if the device can read an extent: its file can be opened for the device, and the extent is inside
+  /// the file. Workers read other extents, so that the error policy handles their faults.
   bool takes(const Extent& extent);
-  /// Why bytes of that file pass through the host's memory; empty: they do not. Throws what opening it throws.
+  /// Returns why bytes of that file pass through the host's memory; empty if they do not. Throws if the file cannot
+  /// be opened.
   std::string bounced(std::uint32_t file);
   const std::shared_ptr<FileReads>& reads() const { return reads_; }
 
-  /// Brings all rows, several at a time, and returns when they are there, or once `cancelled`, which is looked at
-  /// before each. Nobody may use their memory. Throws Error: io, after three tries; corrupt, where a file was cut since
-  /// it was opened; resource; of the rows that failed, the first one's.
+  /// Reads all rows, several at a time. Returns when they have arrived, or once `cancelled` returns true; each row
+  /// checks it. No other thread may use their memory. Throws Error: io, after three attempts; corrupt, if a file was
+  /// truncated since it was opened; resource. If several rows fail, it throws the error of the first.
   void bring(std::span<const DeviceRow> rows, const std::function<bool()>& cancelled);
 
-  void run();    ///< what each thread does, until close()
-  void close();  ///< what is being brought then is brought to its end
+  void run();    ///< each thread's main function, until close()
+  void close();  ///< the requests of bring() in progress are completed
   unsigned threads() const { return threads_; }
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  ///< so far; orders nothing
 
  private:
   struct Opened {
     std::shared_ptr<const OpenFile> file;
-    std::unique_ptr<DeviceFile> device;  // ends before its descriptor
+    std::unique_ptr<DeviceFile> device;  // declared last, so that it ends before its descriptor
   };
   struct Job {
     std::span<const DeviceRow> rows;
@@ -72,9 +73,9 @@ class DeviceReads {
   std::atomic<std::uint64_t> bytes_{0};
   FileTable files_;
   std::mutex mutex_;         // guards the rest
-  LruCache<Opened> opened_;  // those that the table has open, or had
+  LruCache<Opened> opened_;  // files that the table has open, or had open
   std::condition_variable arrived_, done_;
-  std::deque<Job*> jobs_;  // with rows that no thread has taken
+  std::deque<Job*> jobs_;  // jobs with rows that no thread has taken
   bool closed_ = false;
 };
 

@@ -9,7 +9,7 @@ namespace penstock {
 
 namespace {
 
-/// Of what a pass makes of `copied` bytes of a ragged output, which are float32.
+/// Size of the pass's result for `copied` bytes of a ragged output, which are float32.
 std::uint64_t made_of(const DeviceOutput& output, std::uint64_t copied) {
   if (output.in_place()) return 0;
   return copied / size_of(DType::f32) * size_of(output.output.dtype);
@@ -25,7 +25,7 @@ std::span<const std::byte> jpeg_tables_of(const Slab& host) {
   return offload != nullptr ? offload->jpeg_tables() : std::span<const std::byte>();
 }
 
-/// Bytes of an item as it is copied; of points: float32.
+/// Size of an item in the copied form; float32 for points.
 std::uint64_t copied_item(const DeviceOutput& output) {
   const bool points = std::holds_alternative<PointPass>(output.pass);
   return points ? element_count(output.output.shape) * size_of(DType::f32) : output.output.row_bytes();
@@ -161,7 +161,8 @@ void DeviceSlab::describe(const Slab& host) {
       field.shapes = shapes_[i];
       made_[i] = SlabLayout::aligned(bytes);
     }
-    shape.resize(made.padding && made.ragged ? 2 : 1);  // the rows, or the items of all; of padded ones, rows and items
+    // rows, or the total number of items; for padded outputs, rows and items
+    shape.resize(made.padding && made.ragged ? 2 : 1);
     shape.insert(shape.end(), made.shape.begin(), made.shape.end());
     field.values = {.data = copied(i), .dtype = made.dtype, .shape = std::move(shape)};
     if (!outputs_[i].in_place()) field.values.data = (made.ragged ? arenas_[i].data() : memory_.data()) + made_[i];
@@ -176,7 +177,7 @@ void DeviceSlab::make_room(std::size_t output, std::uint64_t copied) {
 void DeviceSlab::make_room(DeviceMemory& memory, std::uint64_t bytes) {
   const std::uint64_t before = memory.size();
   if (bytes <= before) return;
-  use_.finish();  // the old one ends here
+  use_.finish();  // the old allocation ends here
   memory = {};
   memory = DeviceMemory(device_, std::max(bytes, before + before / 2));
   bytes_.fetch_add(memory.size() - before, std::memory_order_relaxed);
@@ -231,7 +232,7 @@ DevicePool::DevicePool(DeviceBatches batches, unsigned slabs, unsigned held, uns
 }
 
 void DevicePool::allow_held(unsigned held) {
-  while (held_ < held && more_ != 0) {  // changed by this thread alone
+  while (held_ < held && more_ != 0) {  // only this thread changes it
     auto slab = std::make_unique<DeviceSlab>(batches_);
     {
       const std::scoped_lock lock(mutex_);
@@ -246,7 +247,7 @@ void DevicePool::allow_held(unsigned held) {
 }
 
 void DevicePool::wake() {
-  { const std::scoped_lock lock(mutex_); }  // a waiter has either seen the change or is waiting by now
+  { const std::scoped_lock lock(mutex_); }  // after the lock, a waiter has either seen the change or is waiting
   freed_.notify_all();
 }
 

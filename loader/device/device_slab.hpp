@@ -1,4 +1,4 @@
-// The memory of a batch on a device. Its keys and other records stay on the host.
+// A batch's memory on a device. Its keys and other records stay on the host.
 #pragma once
 
 #include <atomic>
@@ -25,53 +25,56 @@
 
 namespace penstock {
 
-/// An output as the reader gets it, and the pass that makes it of what was copied; without one it is copied as it is.
+/// An output of the reader, and the pass that makes it of the copied values. Without a pass, it is copied unchanged.
 struct DeviceOutput {
   Output output;
-  std::variant<std::monostate, ImagePass, PointPass> pass = {};  ///< without pointers, sizes of the batch, and key
+  /// the pass without pointers, the batch's sizes, and the key
+  std::variant<std::monostate, ImagePass, PointPass> pass = {};
 
-  bool in_place() const;  ///< whether the reader gets the memory that was copied to
+  bool in_place() const;  ///< whether the reader gets the memory of the copy
 };
 
-/// Whether passes look at the rows' samples or at where ragged rows begin.
+/// Returns true if a pass uses the rows' samples or the offsets of ragged rows.
 bool wants_row_table(std::span<const DeviceOutput> outputs);
 
-/// What all batches of a loader on a device have in common. Batches refer to its keys and names.
+/// Properties common to all batches of a loader on a device. Batches refer to its keys and names.
 struct DeviceBatches {
   std::shared_ptr<Device> device;
   Dataset dataset;
-  std::vector<Output> copied;         ///< as slabs of the host hold them
-  std::vector<DeviceOutput> outputs;  ///< as the reader gets them, in the same order
+  std::vector<Output> copied;         ///< in the form of the host's slabs
+  std::vector<DeviceOutput> outputs;  ///< in the reader's form, in the same order
   std::uint32_t batch_size;
   std::uint64_t max_items;
   DeviceShare share;
-  std::shared_ptr<FileReads> files;  ///< of columns that the device reads itself; null without
+  std::shared_ptr<FileReads> files;  ///< for columns that the device reads; null without any
 };
 
-/// Laid out as the host's slab, so that one copy brings all fixed columns; behind them the columns that passes make.
-/// Columns that the device reads itself are an allocation of their own, which storage may write to.
+/// Has the layout of the host's slab, so that one copy brings all fixed columns. After them are the columns that
+/// passes make. Columns that the device reads have a separate allocation, which storage may write to.
 class DeviceSlab {
  public:
-  explicit DeviceSlab(const DeviceBatches& batches);  ///< which outlive it
+  explicit DeviceSlab(const DeviceBatches& batches);  ///< must outlive the slab
 
-  /// Blocks until nobody reads this memory any more: before read(), which is in no stream that could wait for it.
+  /// Blocks until all readers of this memory have finished. Required before read(), which no stream orders.
   void await_readers(StreamHandle stream, Event& begun);
-  /// Brings the rows that are the device's share, and returns when they are there: before fill(). Throws what `reads`
-  /// throws.
+  /// Reads the rows of the device's share and returns when they have arrived. Call it before fill(). Throws what
+  /// `reads` throws.
   void read(const Slab& host, DeviceReads& reads, const std::function<bool()>& cancelled);
-  /// Enqueues everything that makes a batch of `host`, whose memory must stay until the stream has come by; `begun` is
-  /// recorded where the copy may begin, because nobody reads this memory any more, and `copied` behind all copies,
-  /// before decoding and passes. Returns bytes to copy. Throws what `jpegs` throws, and may then be called again.
+  /// Enqueues all work that makes a batch of `host`, whose memory must stay valid until the stream has done it.
+  /// Records `begun` where the copy may begin, after all readers of this memory. Records `copied` after all copies,
+  /// before decoding and passes. Returns the number of bytes to copy. Throws what `jpegs` throws; it may then be
+  /// called again.
   std::uint64_t fill(const Slab& host, DeviceJpegs* jpegs, StreamHandle stream, Event& begun, Event& copied);
 
   const BatchRecord& record() const { return record_; }
   DeviceUse& use() { return use_; }
-  std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  ///< a report's figure, orders nothing
-  bool counted = false;  ///< lent to the consumer; guarded by the pool
+  std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  ///< only for reports: orders nothing
+  bool counted = false;  ///< held by the consumer; guarded by the pool
 
  private:
   void describe(const Slab& host);
-  std::uint64_t copy_rows(const Slab& host, StreamHandle stream);  ///< that read() left out, of the columns it fills
+  /// copies rows that read() left out, in the columns it fills
+  std::uint64_t copy_rows(const Slab& host, StreamHandle stream);
   std::uint64_t copy_jpeg_tables(const Slab& host, StreamHandle stream);
   void decode(const Slab& host, DeviceJpegs& jpegs, StreamHandle stream);
   void make_room(std::size_t output, std::uint64_t copied);
@@ -79,37 +82,37 @@ class DeviceSlab {
   void run_passes(StreamHandle stream);
   void run(ImagePass pass, std::size_t output, StreamHandle stream);
   void run(PointPass pass, std::size_t output, StreamHandle stream);
-  std::byte* copied(std::size_t output) const;  ///< where an output's values are copied to
+  std::byte* copied(std::size_t output) const;  ///< destination of an output's copied values
 
   const std::shared_ptr<Device>& device_;
   const std::span<const Output> copied_;
   const std::span<const DeviceOutput> outputs_;
   const SlabLayout layout_;
-  std::vector<std::uint64_t> made_;  ///< offset of each pass's column
+  std::vector<std::uint64_t> made_;  ///< offset of the column that each pass makes
   DeviceMemory memory_, direct_, jpeg_tables_;
-  FileAttachment attachment_;  // ends before what it attaches
+  FileAttachment attachment_;  // declared after the memory, so that it ends first
   std::vector<DeviceRow> rows_;
-  std::vector<DeviceMemory> arenas_;  ///< by output; of ragged ones, with what passes make of them behind
+  std::vector<DeviceMemory> arenas_;  ///< by output, for ragged outputs; the results of passes follow the copied values
   std::vector<std::vector<std::int64_t>> offsets_;
-  std::vector<std::vector<std::int64_t>> shapes_;  // by output: the sizes of rows that have their own
+  std::vector<std::vector<std::int64_t>> shapes_;  // by output: the shapes of rows that have shapes
   BatchRecord record_;
   std::atomic<std::uint64_t> bytes_{0};
-  DeviceUse use_;  // ends first: it waits for whoever uses the memory
+  DeviceUse use_;  // declared last: its destructor waits for all users of the memory
 };
 
-/// They go round: free, being copied to, ready, held by the consumer, free. Their number is fixed but for those that
-/// allow_held() adds. Held batches keep the pool and the device alive.
+/// Device slabs circulate: free, being copied to, ready, held by the consumer, free. Only allow_held() adds slabs.
+/// Held batches keep the pool and the device alive.
 class DevicePool final : public BatchPool {
  public:
   explicit DevicePool(DeviceBatches batches, unsigned slabs = 1, unsigned held = 0, unsigned more = 0);
 
   Device& device() const { return *batches_.device; }
-  /// Adds up to `more`.
+  /// Adds at most `more` slabs.
   void allow_held(unsigned held) override;
-  /// Another such pool, of one.
+  /// Makes a pool with the same properties and one slab.
   std::shared_ptr<DevicePool> single() const { return std::make_shared<DevicePool>(batches_); }
 
-  /// Waits for a free one; null once `cancelled` is true (looked at on every wake()).
+  /// Waits for a free slab. Returns null once `cancelled` returns true. Each wake() checks `cancelled`.
   template <typename Cancelled>
   DeviceSlab* acquire(Cancelled cancelled) {
     std::unique_lock lock(mutex_);
@@ -121,7 +124,8 @@ class DevicePool final : public BatchPool {
   }
   void wake();
 
-  /// What a batch holds; the memory comes back when the last copy dies. Counts as the consumer's from hand_over() on.
+  /// Lends a slab as the memory of a batch. The slab returns to the pool when the last copy dies. It counts as the
+  /// consumer's after hand_over().
   static std::shared_ptr<const BatchRecord> lend(const std::shared_ptr<DevicePool>& pool, DeviceSlab* slab);
   void hand_over(const BatchRecord* record) override;
   unsigned lent() const override;
@@ -134,12 +138,13 @@ class DevicePool final : public BatchPool {
 
   const DeviceBatches batches_;
   std::vector<std::unique_ptr<DeviceSlab>> slabs_;
-  std::uint64_t slab_bytes_ = 0;  // of one, at first
-  mutable std::mutex mutex_;      // guards slabs_, held_, more_, free_, lent_ and the slabs' counted
+  std::uint64_t slab_bytes_ = 0;  // of one slab, at the start
+  mutable std::mutex mutex_;      // guards slabs_, held_, more_, free_, lent_ and `counted` of the slabs
   unsigned held_, more_;
   std::condition_variable freed_;
-  // The one let go longest ago comes first: copies are in order, and one that waits for the latest reader holds up all.
-  std::vector<DeviceSlab*> free_;  // has room for all slabs: giving one back needs no memory
+  // The slab released first is reused first. Copies are in order, so a slab with a late reader would delay all later
+  // copies.
+  std::vector<DeviceSlab*> free_;  // has capacity for all slabs: returning one never allocates
   unsigned lent_ = 0;
 };
 

@@ -10,10 +10,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kSmallestRow = 4096;  // storage moves pages: less than one is not worth a read of its own
+constexpr std::uint64_t kSmallestRow = 4096;  // storage moves whole pages, so a smaller row is not worth a read
 constexpr std::uint64_t kProbes = 64;
 
-/// The file of a row, where all rows that are looked at are plain extents.
+/// Returns the file of the rows if all probed rows are plain extents.
 std::optional<std::uint32_t> file_of_plain_rows(const Dataset& dataset, const Output& output) {
   if (output.ragged || !output.verbatim || output.window != 0 || output.row_bytes() < kSmallestRow) return std::nullopt;
   std::optional<std::uint32_t> file;

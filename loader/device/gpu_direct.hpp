@@ -1,5 +1,4 @@
-// Decides which outputs a device reads itself, and says why it reads no others:
-// LoaderOptions::device_options.gpu_direct.
+// Decides which outputs a device reads from files, and explains the others: LoaderOptions::device_options.gpu_direct.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +16,17 @@
 namespace penstock {
 
 struct GpuDirect {
-  std::shared_ptr<DeviceReads> reads = {};  ///< null: all bytes go through the host's memory
-  std::vector<std::uint8_t> outputs = {};   ///< 1 for those that the device reads; empty: none
-  std::string said = {};                    ///< for the stats; empty: nobody asked for it
+  std::shared_ptr<DeviceReads> reads = {};  ///< null: all bytes pass through the host's memory
+  std::vector<std::uint8_t> outputs = {};   ///< 1 for outputs that the device reads; empty: none
+  std::string said = {};                    ///< for the stats; empty: the option is off
 };
 
-/// Of `outputs`, those of the workers' program, the ones whose rows are stored as they are, each in one piece of a page
-/// or more. None, and a reason, where there are no such outputs, or the device cannot read files. Throws what the
-/// dataset throws.
+/// Selects outputs of the workers' program whose rows are stored in their final form, each in one piece of a page or
+/// more. If there are none, or if the device cannot read files, returns none and the reason. Throws what the dataset
+/// throws.
 GpuDirect gpu_direct_of(const Dataset& dataset, const LoaderOptions& options, std::span<const Output> outputs);
 
-/// For the stats: the names of the chosen outputs.
+/// Returns the names of the chosen outputs, for the stats.
 std::string names_of(std::span<const Output> outputs, std::span<const std::uint8_t> chosen);
 
 }  // namespace penstock

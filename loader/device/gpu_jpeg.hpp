@@ -1,4 +1,4 @@
-// Decides which outputs' JPEGs a device helps to decode, and says why no others:
+// Decides which outputs' JPEGs a device helps to decode, and explains the others:
 // LoaderOptions::device_options.gpu_jpeg.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-/// Looks at all bytes in the calling thread, and writes pixels in the stream's order.
+/// The decoder of a HostDevice. Checks all bytes in the calling thread and writes pixels in the stream's order.
 class HostJpegDecoder final : public JpegDecoder {
  public:
   explicit HostJpegDecoder(std::shared_ptr<HostDevice> device);
@@ -31,19 +31,19 @@ class HostJpegDecoder final : public JpegDecoder {
  private:
   const std::shared_ptr<HostDevice> device_;
   const FieldSchema schema_;
-  const std::unique_ptr<Decoder> decoder_;  // of decode() alone
+  const std::unique_ptr<Decoder> decoder_;  // only for decode()
   std::mutex mutex_;                        // guards headers_
   const std::unique_ptr<Decoder> headers_;
 };
 
 struct GpuJpeg {
-  std::shared_ptr<DeviceJpegs> jpegs = {};  ///< null: all images are decoded on the host
-  std::vector<std::uint8_t> outputs = {};   ///< 1 for those that the device shares in; empty: none
-  std::string said = {};                    ///< for the stats; empty: nobody asked for it
+  std::shared_ptr<DeviceJpegs> jpegs = {};  ///< null: the host decodes all images
+  std::vector<std::uint8_t> outputs = {};   ///< 1 for outputs of which the device decodes a share; empty: none
+  std::string said = {};                    ///< for the stats; empty: the option is off
 };
 
-/// Of `outputs`, those of the workers' program, the images that cross as pixels and to which chains do no more than the
-/// device can. None, and a reason, where there are no such outputs, or the device has no decoder.
+/// Selects outputs of the workers' program that are images copied as pixels, with chains that the device can run. If
+/// there are none, or if the device has no decoder, returns none and the reason.
 GpuJpeg gpu_jpeg_of(const LoaderOptions& options, std::span<const Output> outputs);
 
 }  // namespace penstock
