@@ -16,8 +16,9 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kPositionsListed = 1000;
-constexpr std::uint64_t kBatchesApart = 2;                  // that ranks which wait for each other may be
-constexpr std::uint64_t kOneAfterAnother = 10'000'000'000;  // ns: what clocks of machines may differ by
+constexpr std::uint64_t kBatchesApart = 2;  // between ranks that synchronise in every step
+// ns: tolerance for differences between the clocks of machines
+constexpr std::uint64_t kOneAfterAnother = 10'000'000'000;
 
 using Turns = std::vector<LedgerTurn>;
 using Share = std::pair<std::uint32_t, std::uint32_t>;  // world, rank
@@ -42,7 +43,7 @@ std::string place_of(const AuditedPositions& positions) {
   return text + (positions.ranges.size() > kShown ? ", ..." : "");
 }
 
-/// The ranges of what counts, in rising order.
+/// Returns the ranges that count, in ascending order.
 std::vector<LedgerRange> ranges_of(const Turns& turns) {
   std::vector<LedgerRange> ranges;
   for (const LedgerTurn& turn : turns) {
@@ -55,7 +56,7 @@ std::vector<LedgerRange> ranges_of(const Turns& turns) {
   return ranges;
 }
 
-/// How far the last turn is on all of its ranks.
+/// Returns the position that all ranks have reached in the last turn.
 std::uint64_t reached_by_all(const LedgerTurn& turn) {
   const LedgerStretch& any = turn.any();
   if (turn.shares.size() < any.world) return any.move.position;
@@ -123,8 +124,8 @@ class LedgerAuditor {
                          " has files of several datasets or orders: one is of " + difference);
   }
 
-  // The epoch of the latest stretch is not over; nor is the one before, where a rank was there still when the latest
-  // one had just begun.
+  // Finds the epochs that may be incomplete. These are the epoch of the latest stretch and, if that has just begun,
+  // the epoch before, as long as a rank was still in it.
   void find_current(const std::vector<const LedgerStretch*>& stretches) {
     if (stretches.empty()) return;
     const LedgerStretch* last = stretches.front();
@@ -180,10 +181,10 @@ class LedgerAuditor {
     return told;
   }
 
-  // What ranges in rising order leave out of [0, ends), and what they have twice.
+  // Compares ascending ranges with [0, ends) and reports missing and repeated positions.
   static void compare(const std::vector<LedgerRange>& ranges, std::uint64_t ends, AuditedEpoch& told,
                       AuditedPositions& lacking) {
-    std::uint64_t reached = 0;  // all before was looked at
+    std::uint64_t reached = 0;  // end of the checked positions
     for (const auto& [first, end] : ranges) {
       if (first > reached && reached < ends) list_range(lacking, reached, std::min(first, ends));
       if (first < reached) list_range(told.twice, first, std::min(end, reached));
@@ -254,7 +255,7 @@ class LedgerAuditor {
     }
   }
 
-  // One that began to deliver as a rank while another went on as the same.
+  // Reports a loader that began to deliver as a rank while another one was still delivering as the same rank.
   void tell_of_two_at_once() {
     std::map<Share, const LedgerContent*> latest_of;
     std::vector<const LedgerContent*> in_order;
@@ -276,10 +277,10 @@ class LedgerAuditor {
   const LedgerFolder& folder_;
   const Dataset* dataset_;
   std::vector<LedgerContent> files_;
-  std::optional<LedgerHeader> header_;  // of the first file that has one
+  std::optional<LedgerHeader> header_;  // of the first file that has a header
   LedgerHistory history_;
-  std::set<std::uint64_t> current_;                   // epochs that need not be over
-  std::map<std::uint64_t, std::uint64_t> delivered_;  // by epoch, what was taken back included
+  std::set<std::uint64_t> current_;                   // epochs that may be incomplete
+  std::map<std::uint64_t, std::uint64_t> delivered_;  // by epoch; includes deliveries that were rolled back
   LedgerAudit audit_;
 };
 

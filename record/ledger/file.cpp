@@ -15,7 +15,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kGuardedFor = 100'000'000;            // ns: others may put a handler of theirs in place
+// ns: how long the handler is assumed to stay in place, because other code may install another one
+constexpr std::uint64_t kGuardedFor = 100'000'000;
 constexpr std::uint64_t kReserved = std::uint64_t{64} << 10;  // bytes: 1,024 records
 
 [[noreturn]] void cannot_write_ledger(int cause, const std::string& path) {
@@ -50,8 +51,8 @@ LedgerFile::LedgerFile(const Descriptor& folder, std::string name, const std::fi
   }
 }
 
-// Written, not only asked for by ftruncate() or fallocate(): a page of a mapping that the disk has no room for would be
-// a SIGBUS, and not every file system knows how to reserve.
+// Writes zeros instead of calling ftruncate() or fallocate(). If the disk had no room for a mapped page, writing to
+// it would raise SIGBUS, and not every file system can reserve space.
 void LedgerFile::reserve(std::uint64_t end) {
   static constexpr std::array<std::byte, 4096> kZeros{};
   while (size_ < end) {
@@ -100,7 +101,7 @@ void LedgerFile::put(const LedgerRecord& record) {
     guard_against_sigbus();
     guarded_ = record.time;
   }
-  // The word with the checksum comes last: whatever moment the process ends in, a record without it is none.
+  // The word with the checksum is written last. If the process ends before that, readers find no record.
   const bool written = guarded_since([&] {
     for (std::size_t i = 1; i < words.size(); ++i) std::atomic_ref(to[i]).store(words[i], std::memory_order_relaxed);
     std::atomic_ref(to[0]).store(words[0], std::memory_order_release);
@@ -120,11 +121,11 @@ void LedgerFile::close() noexcept {
   if (file_.get() < 0) return;
   unmap();
   if (cut_) {
-    // An audit shall find it as it is.
+    // An audit must find the file as it is.
   } else if (records_ == 0) {
     ::unlinkat(folder_.get(), name_.c_str(), 0);
   } else if (::ftruncate(file_.get(), static_cast<off_t>(place(records_))) != 0) {
-    // What remains are zeros, which readers take for the end.
+    // The rest is zeros, which readers take for the end.
   }
   file_ = Descriptor();
 }

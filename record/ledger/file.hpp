@@ -1,5 +1,5 @@
-// The file that a loader appends its records to, through a mapping of its end: a record costs no system call, and what
-// is in the mapping is the kernel's, so it survives the process however that ends.
+// The file that a loader appends its records to. It writes through a mapping of the file's end, so a record needs no
+// system call. The kernel keeps mapped pages, so records survive the process however it ends.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,27 @@
 
 namespace penstock {
 
-/// One thread at a time uses it. In a child of fork() it is nobody's: its mapping is not there.
+/// Not thread-safe: only one thread at a time may use it. A child of fork() cannot use it, because it does not
+/// inherit the mapping.
 class LedgerFile {
  public:
-  /// Makes the file with its header and room for the first records; it appears whole. `shown` is how errors call its
-  /// folder. Throws Error: io.
+  /// Makes the file with its header and room for the first records. It appears under its name only when it is
+  /// complete. Errors call its folder `shown`. Throws Error: io.
   LedgerFile(const Descriptor& folder, std::string name, const std::filesystem::path& shown,
              std::span<const std::byte> header);
   ~LedgerFile() { close(); }
   LedgerFile(LedgerFile&&) = delete;
 
-  /// The next two put() do not need the disk. Throws Error: io, for a full one: the file is then as it was; and once
-  /// put() has failed.
+  /// Makes room for the next two put(), which then need no disk space. Throws Error: io, if the disk is full; the
+  /// file is then unchanged. Also throws Error: io after a put() has failed.
   void make_room();
-  /// Throws Error: io, where the file was cut short meanwhile: the record is then not in it.
+  /// Appends a record. Throws Error: io, if another program has truncated the file; it then does not contain the
+  /// record.
   void put(const LedgerRecord& record);
   std::uint64_t records() const { return records_; }
-  /// What was put survives the machine, too. Throws Error: io.
+  /// Makes all records survive a crash of the machine. Throws Error: io.
   void sync();
-  /// Cuts off what was reserved; removes a file without records. Nothing can be put afterwards.
+  /// Truncates the reserved room and removes a file without records. No record can be appended afterwards.
   void close() noexcept;
   std::string path() const { return (shown_ / name_).string(); }
 
@@ -48,12 +50,12 @@ class LedgerFile {
   const std::uint64_t header_bytes_;
   Descriptor file_;
   std::uint64_t size_ = 0;     // of the file
-  std::uint64_t records_ = 0;  // that were put
-  bool cut_ = false;           // by somebody else
-  bool named_ = false;         // its name survives the machine, too
-  std::uint64_t guarded_ = 0;  // against SIGBUS, by the time of the records
+  std::uint64_t records_ = 0;  // appended so far
+  bool cut_ = false;           // another program truncated it
+  bool named_ = false;         // its name survives a crash of the machine, too
+  std::uint64_t guarded_ = 0;  // when a SIGBUS handler was last installed, as a time of the records
   std::byte* mapping_ = nullptr;
-  std::uint64_t mapped_begin_ = 0, mapped_end_ = 0;  // bytes of the file
+  std::uint64_t mapped_begin_ = 0, mapped_end_ = 0;  // offsets in the file
 };
 
 }  // namespace penstock

@@ -25,7 +25,7 @@ constexpr std::size_t kHeaderAtOnce = 64 << 10;
 LedgerFolder::LedgerFolder(Descriptor folder, const std::filesystem::path& path)
     : folder_(std::move(folder)), path_(path) {
   std::error_code failure;
-  whole_path_ = std::filesystem::absolute(path, failure);  // for when the program has gone to another folder
+  whole_path_ = std::filesystem::absolute(path, failure);  // stays valid if the program changes its working directory
   if (failure) throw Error::io(failure.value(), "cannot open the ledger " + path.string());
 }
 

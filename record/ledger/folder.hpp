@@ -1,4 +1,4 @@
-// The folder of a ledger: a file for each loader that ever delivered into it.
+// The folder of a ledger. It has a file for each loader that ever delivered into it.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace penstock {
 
 class LedgerFolder {
  public:
-  /// Makes it where there is none. Throws Error: io.
+  /// Makes the folder if there is none. Throws Error: io.
   static LedgerFolder made(const std::filesystem::path& path);
-  /// Throws Error: io, where it is not there.
+  /// Throws Error: io, if the folder does not exist.
   static LedgerFolder opened(const std::filesystem::path& path);
 
   const Descriptor& descriptor() const { return folder_; }
-  const std::filesystem::path& path() const { return path_; }  ///< as it was given
-  /// Of the files of loaders, in the order in which these were made. Throws Error: io.
+  const std::filesystem::path& path() const { return path_; }  ///< as given by the caller
+  /// Returns the names of the loaders' files, in the order in which they were made. Throws Error: io.
   std::vector<std::string> names() const;
-  /// Links are not followed. Throws Error: io.
+  /// Opens a file without following links. Throws Error: io.
   Descriptor open(const std::string& name) const;
-  /// Nothing where the file is gone, or its header cannot be read.
+  /// Returns nothing if the file is gone or its header cannot be read.
   std::optional<ReadLedgerHeader> header(const std::string& name) const;
-  /// What the file delivered, and it has not ended.
+  /// Returns true if the file has records and its loader has not ended.
   bool delivers(const std::string& name, std::uint64_t header_bytes) const;
 
  private:
@@ -37,10 +37,10 @@ class LedgerFolder {
   std::filesystem::path path_, whole_path_;
 };
 
-/// "00001795445275123456789-3-of-8-4711.ledger": when it was begun, rank, world, process, and a number where there were
-/// several at that moment. Names sort as files were begun.
+/// Returns "00001795445275123456789-3-of-8-4711.ledger": start time, rank, world, process. If there were several at
+/// that time, a number follows. The order of names is the order of start times.
 std::string ledger_name(const LedgerHeader& header);
-/// When the file of that name was begun; 0: it is no such name.
+/// Returns the start time in that name, or 0 if it is not a ledger's file name.
 std::uint64_t ledger_begun(const std::string& name);
 
 }  // namespace penstock

@@ -28,7 +28,7 @@ std::uint32_t header_checksum(const FixedPart& fixed, std::span<const std::byte>
   return crc32c(text, crc32c(std::as_bytes(std::span(&fixed, 1))));
 }
 
-// Paths and names of hosts need not be UTF-8, which JSON is.
+// Replaces invalid characters, because paths and host names need not be UTF-8, and JSON must be.
 LedgerJson ledger_json(const LedgerHeader& header) {
   const auto& process = header.process;
   return {{"penstock_ledger", kLedgerVersion},

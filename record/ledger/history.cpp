@@ -5,14 +5,14 @@
 namespace penstock {
 namespace {
 
-// The epoch's turns from `position` on.
+// Rolls back the epoch's turns from `position` on.
 void take_back(std::vector<LedgerTurn>& turns, std::uint64_t position) {
   std::erase_if(turns, [&](const LedgerTurn& turn) { return turn.any().move.position >= position; });
   for (LedgerTurn& turn : turns)
     for (auto& [rank, share] : turn.shares) share.limit = std::min(share.limit, position);
 }
 
-// Of later epochs: those of another world, and what this rank had in turns of this one.
+// For later epochs: rolls back turns of other worlds, and this rank's share in turns of its world.
 void take_back_share(std::vector<LedgerTurn>& turns, const LedgerStretch& stretch) {
   std::erase_if(turns, [&](LedgerTurn& turn) {
     const LedgerStretch& other = turn.any();

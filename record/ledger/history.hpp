@@ -1,4 +1,4 @@
-// What of a ledger counts: what no restore took back.
+// Selects the deliveries of a ledger that count: those that no restore rolled back.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,25 @@
 
 namespace penstock {
 
-/// The shares of several ranks of one run of batches, from one beginning on.
+/// The shares of several ranks in one run of batches with a common start.
 struct LedgerTurn {
   struct Share {
     const LedgerStretch* stretch = nullptr;
-    std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();  ///< what lies from there on was taken back
+    std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();  ///< positions from here on were rolled back
   };
   std::map<std::uint32_t, Share> shares;  ///< by rank; at least one
   const LedgerStretch& any() const { return *shares.begin()->second.stretch; }
 };
 
-/// The turns of each epoch, one behind the other.
+/// The turns of each epoch, in order.
 using LedgerHistory = std::map<std::uint64_t, std::vector<LedgerTurn>>;
 
-/// Goes through all stretches in the order of their times. One that begins at a position of an epoch takes back what
-/// lies at or behind that position, in that epoch and in all later ones: what all delivered; but where the epoch's last
-/// turn began there, too, it is another share of that turn, and takes back what its own rank delivered and what other
-/// worlds did. The stretches outlive what is returned.
+/// Goes through all stretches in the order of their times. A stretch that begins at a position of an epoch rolls back
+/// all deliveries at or after that position, in that epoch and in all later ones.
+///
+/// There is one exception. If the epoch's last turn has the same beginning, the stretch is another share of that
+/// turn. It then rolls back only later epochs: the deliveries of its own rank, and those of other worlds. The
+/// stretches must outlive the result.
 LedgerHistory ledger_history(const std::vector<const LedgerStretch*>& stretches);
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kDamageTold = 10;  // records of a file, one by one
+constexpr std::size_t kDamageTold = 10;  // damaged records per file that are listed separately
 
 bool all_zeros(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
@@ -80,12 +80,12 @@ class LedgerFileReader {
 
   LedgerContent& content_;
   const std::size_t file_;
-  bool known_ = false;  // where the batches begin that come now
+  bool known_ = false;  // the start of the following batches is known
   std::uint64_t damage_ = 0;
 };
 
 void read_records(std::span<const std::byte> bytes, LedgerFileReader& reader, LedgerContent& content) {
-  std::size_t used = bytes.size();  // up to the zeros that were reserved
+  std::size_t used = bytes.size();  // without the reserved zeros
   while (used > 0 && bytes[used - 1] == std::byte{0}) --used;
   const std::uint64_t records = (used + kLedgerRecordBytes - 1) / kLedgerRecordBytes;
   for (std::uint64_t number = 0; number < records; ++number) {

@@ -1,4 +1,4 @@
-// Reads a file of a ledger, whatever became of it.
+// Reads a file of a ledger, even if it is damaged.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ struct LedgerRange {
   friend bool operator==(const LedgerRange&, const LedgerRange&) = default;
 };
 
-/// What a loader delivered without a break in the numbers of its batches: a move and the batches behind it.
+/// Deliveries of a loader with consecutive batch numbers: a move and the batches after it.
 struct LedgerStretch {
   std::size_t file = 0;    ///< number of its file
   std::uint64_t time = 0;  ///< of the move
   LedgerMove move = {};
   std::uint32_t world = 1, batch_size = 1, rank = 0;
-  std::vector<LedgerRange> given = {};              ///< in the order of the batches; neighbours are joined
-  std::vector<LedgerRange> failed = {};             ///< next() threw in their place
-  std::map<std::uint64_t, std::uint64_t> bad = {};  ///< first position of a batch -> how many of its samples were bad
-  std::uint64_t batches = 0;                        ///< given and failed
-  std::uint64_t last_batch = 0, reached = 0, ends = 0;  ///< of the last of them
+  std::vector<LedgerRange> given = {};                  ///< in the order of the batches; adjacent ranges are merged
+  std::vector<LedgerRange> failed = {};                 ///< next() threw instead of delivering them
+  std::map<std::uint64_t, std::uint64_t> bad = {};      ///< first position of a batch -> number of its invalid samples
+  std::uint64_t batches = 0;                            ///< given and failed
+  std::uint64_t last_batch = 0, reached = 0, ends = 0;  ///< of the last batch
 
   /// Whether both are shares of one run of batches over all ranks.
   bool same_turn(const LedgerStretch& other) const {
@@ -45,16 +45,16 @@ struct LedgerStretch {
 
 struct LedgerContent {
   std::string name;
-  std::optional<LedgerHeader> header = {};  ///< nothing where it is damaged, or of a later version: `faults` says so
+  std::optional<LedgerHeader> header = {};  ///< nothing if it is damaged or of a later version; `faults` then says so
   std::vector<LedgerStretch> stretches = {};
   std::uint64_t records = 0;
   std::uint64_t first_time = 0, last_time = 0;  ///< of the records; 0 without any
-  bool ended = false;                           ///< its loader was destroyed, and the process went on
-  bool torn = false;                            ///< its last record is not whole: the process ended while writing it
-  std::vector<std::string> faults = {};         ///< what is damaged
+  bool ended = false;                           ///< its loader was destroyed while the process continued
+  bool torn = false;                            ///< its last record is incomplete: the process ended while writing it
+  std::vector<std::string> faults = {};         ///< descriptions of the damage
 };
 
-/// `number` is for LedgerStretch::file. Throws Error: io.
+/// Reads a file. `number` becomes LedgerStretch::file. Throws Error: io.
 LedgerContent read_ledger_file(const LedgerFolder& folder, const std::string& name, std::size_t number);
 
 }  // namespace penstock

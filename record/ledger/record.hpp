@@ -1,11 +1,11 @@
 // One record of a ledger. docs/spec/ledger.md defines it for other programs.
 //
-//    0  u32  CRC-32C of the record's number in its file (u64, from 0) and, behind it, of bytes 4 to 63
+//    0  u32  CRC-32C of the record's number in its file (u64, from 0) followed by bytes 4 to 63
 //    4  u32  kind
 //    8  u64  time, nanoseconds since 1970
-//   16  u64  six numbers: what they mean depends on the kind
+//   16  u64  six numbers, whose meaning depends on the kind
 //
-// All numbers are little-endian. No record is all zeros, as what is reserved for later ones is.
+// All numbers are little-endian. A record is never all zeros, because reserved room for later records is.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ namespace penstock {
 inline constexpr std::size_t kLedgerRecordBytes = 64;
 
 struct LedgerRecord {
-  /// move: the batches behind it begin elsewhere than behind the last one. batch: next() gave it. failed: next() threw
-  /// in its place, and goes on with the one behind it. end: the loader was destroyed. none: from the move on, last=drop
-  /// leaves out all that is left of the epoch.
+  /// move: the following batches do not continue the previous one. batch: next() delivered it. failed: next() threw
+  /// instead; later batches follow it. end: the loader was destroyed. none: from the move on, last=drop omits the
+  /// rest of the epoch.
   enum class Kind : std::uint32_t { move = 1, batch = 2, failed = 3, end = 4, none = 5 };
 
   Kind kind = Kind::end;
@@ -33,8 +33,8 @@ struct LedgerRecord {
 /// The numbers of a `move`.
 struct LedgerMove {
   std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  ///< what all ranks had of the epoch's order before: [0, position)
-  std::uint64_t seed = 0, shuffle_block = 0, start = 0, batch = 0;  ///< as Position has them
+  std::uint64_t position = 0;  ///< positions of the epoch's order that all ranks had before: [0, position)
+  std::uint64_t seed = 0, shuffle_block = 0, start = 0, batch = 0;  ///< same meaning as in Position
 
   LedgerRecord record(std::uint64_t time) const {
     return {LedgerRecord::Kind::move, time, {epoch, position, seed, shuffle_block, start, batch}};
@@ -45,13 +45,13 @@ struct LedgerMove {
   }
 };
 
-/// The numbers of a `batch`, of a `failed` one, and of `none`.
+/// The numbers of `batch`, `failed` and `none`.
 struct LedgerBatch {
   std::uint64_t batch = 0;           ///< of this rank, counted from the move's `start`
-  std::uint64_t first = 0, end = 0;  ///< positions of the epoch's order: [first, end); rows that pad have none
-  std::uint64_t reached = 0;         ///< once every rank has had its batch of this number: [0, reached)
-  std::uint64_t ends = 0;            ///< of the epoch: behind it lies what last=drop leaves out
-  std::uint64_t bad = 0;             ///< of the positions, those whose samples were replaced or marked
+  std::uint64_t first = 0, end = 0;  ///< positions of the epoch's order: [first, end); padding rows have no positions
+  std::uint64_t reached = 0;  ///< positions that are done once every rank has its batch of this number: [0, reached)
+  std::uint64_t ends = 0;     ///< end of the epoch; last=drop omits later positions
+  std::uint64_t bad = 0;      ///< number of the positions whose samples were replaced or marked
 
   LedgerRecord record(LedgerRecord::Kind kind, std::uint64_t time) const {
     return {kind, time, {batch, first, end, reached, ends, bad}};
@@ -64,7 +64,7 @@ struct LedgerBatch {
 
 using LedgerWords = std::array<std::uint64_t, kLedgerRecordBytes / sizeof(std::uint64_t)>;
 LedgerWords words_of(const LedgerRecord& record, std::uint64_t number);
-/// Nothing where the bytes are not record `number`, whole, of a kind that is known here.
+/// Returns nothing unless the bytes are a complete record with number `number` and of a known kind.
 std::optional<LedgerRecord> ledger_record(std::span<const std::byte, kLedgerRecordBytes> bytes, std::uint64_t number);
 
 }  // namespace penstock

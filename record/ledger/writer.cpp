@@ -34,17 +34,17 @@ LedgerWriter::LedgerWriter(const std::filesystem::path& folder, LedgerHeader min
   mine_.begun = now();
   name_ = ledger_name(mine_);
   file_.emplace(folder_.descriptor(), name_, folder, mine_.bytes());
-  require_alike();  // others may have begun at the same moment
+  require_alike();  // again, because other loaders may have begun at the same time
 }
 
-// Clocks of machines differ, and may be set back: a later file is later.
+// Returns a time later than that of all earlier records, because clocks of machines differ and may be set back.
 std::uint64_t LedgerWriter::now() {
   const auto clock = std::chrono::system_clock::now().time_since_epoch();
   const auto told = std::chrono::duration_cast<std::chrono::nanoseconds>(clock).count();
   return time_ = std::max(static_cast<std::uint64_t>(told), time_ + 1);
 }
 
-// One of the others is enough: each was compared when it began.
+// Compares with one other file, which is enough: each was compared when it began.
 void LedgerWriter::require_alike() const {
   for (const std::string& name : folder_.names()) {
     if (name == name_) continue;
@@ -124,7 +124,7 @@ void LedgerWriter::close() noexcept {
 
 LedgerEntry::~LedgerEntry() {
   if (ledger_ == nullptr) return;
-  // What is thrown already says more; where the file is gone, the next batch is refused.
+  // The exception in flight is more informative. If the file is gone, the next batch reports it.
   caught([&] { ledger_->enter(LedgerRecord::Kind::failed, at_, 0); });
 }
 

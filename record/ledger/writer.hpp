@@ -1,4 +1,4 @@
-// Enters into a ledger what a loader delivers.
+// Records a loader's deliveries in a ledger.
 #pragma once
 
 #include <chrono>
@@ -16,27 +16,29 @@
 
 namespace penstock {
 
-/// Which positions of the epoch's order a rank's batch has, and how far all ranks are once each has its batch of that
-/// number. The ledger knows no more than this of how an epoch is divided.
+/// Returns the positions of a rank's batch in the epoch's order, and the position that all ranks reach with their
+/// batches of that number. The ledger needs no other information about the division of an epoch.
 LedgerBatch ledger_batch(const PlanOptions& plan, const Position& at);
 
 /// Used in the consumer's thread.
 class LedgerWriter {
  public:
-  /// `mine` says whose file it is; its `begun` is set here: the time, but behind every file that is there. Throws
-  /// Error: invalid_argument, where the folder holds the ledger of another dataset or order; io.
+  /// `mine` identifies the file's loader. The constructor sets its `begun` to the current time, or later if the
+  /// folder has a later file. Throws Error: invalid_argument, if the folder has the ledger of another dataset or
+  /// order; io.
   LedgerWriter(const std::filesystem::path& folder, LedgerHeader mine, const PlanOptions& plan);
 
-  /// Before a batch is taken, so that none is taken that could not be entered. Throws Error: io, for a full disk;
-  /// invalid_argument, before the first batch, where another loader that still runs on this machine delivers as the
-  /// same rank.
+  /// Makes room in the file. Called before a batch is taken, so that every batch that is taken can be recorded.
+  /// Throws Error: io, if the disk is full. Before the first batch, also throws invalid_argument, if another running
+  /// loader on this machine delivers as the same rank.
   void make_room();
-  /// The batch of that position was given to the consumer, or failed. `bad`: of its samples. Throws Error: io.
+  /// Records that the batch at that position was delivered or failed. `bad` is the number of its invalid samples.
+  /// Throws Error: io.
   void enter(LedgerRecord::Kind outcome, const Position& at, std::uint64_t bad);
-  /// The loader goes from there to the next epoch. Where it was put there, and the epoch has no batch for it, that is
-  /// entered. Throws as the above.
+  /// Records that the loader moves from this position to the next epoch, if it was set to the position and the epoch
+  /// has no batch for it. Throws like make_room() and enter().
   void pass(const Position& at);
-  /// What was entered survives the machine, too; unless that was seen to less than a second ago. Throws Error: io.
+  /// Makes the records survive a crash of the machine, unless that was done less than a second ago. Throws Error: io.
   void sync();
   void close() noexcept;
   std::string path() const { return file_->path(); }
@@ -52,12 +54,12 @@ class LedgerWriter {
   std::string name_;
   std::optional<LedgerFile> file_;
   std::uint64_t time_ = 0;                           // of the last record
-  std::optional<Position> last_;                     // that was entered
-  std::uint64_t synced_ = 0;                         // records that survive the machine
-  std::chrono::steady_clock::time_point sync_at_{};  // not before
+  std::optional<Position> last_;                     // position recorded last
+  std::uint64_t synced_ = 0;                         // number of records that survive a crash of the machine
+  std::chrono::steady_clock::time_point sync_at_{};  // earliest time of the next sync
 };
 
-/// Enters how taking a batch ended: as failed, unless it was given.
+/// Records the outcome of taking a batch: failed, unless given() was called.
 class LedgerEntry {
  public:
   LedgerEntry(LedgerWriter* ledger, const Position& at) : ledger_(ledger), at_(at) {}

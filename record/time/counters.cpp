@@ -16,7 +16,7 @@ constexpr auto& member(auto& owner) {
     return member<Rest...>(owner.*First);
 }
 
-// Path: pointers to members, from Counts to the counter.
+// `Path` contains the pointers to members that lead from Counts to the counter.
 template <auto... Path>
 constexpr Counter counter(std::string_view group, std::string_view name, Counter::Rule rule, std::string_view meaning,
                           std::string_view metric = {}) {

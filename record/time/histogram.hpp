@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// Any thread adds, any thread reads. All accesses are relaxed: for reports only, so that a reader may see a value
-/// counted that is not yet summed.
+/// Thread-safe. All accesses are relaxed, because the values are only for reports: a reader may see a value counted
+/// but not yet summed.
 class Histogram {
  public:
   void add(std::uint64_t value) {

@@ -1,4 +1,4 @@
-// Records when the rows that a batch waited for longest passed from stage to stage.
+// Records when the last rows of a batch passed from stage to stage.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@ namespace penstock {
 
 class WorkLog;
 
-/// Of the group of rows that was finished last. Each point is not before the one above it; one that was not passed is
-/// left out: zero.
+/// Times of the group of rows that was finished last, because a batch is complete when these are. The times do not
+/// decrease. A time is zero if the group skipped that point.
 struct Journey {
-  Clock::time_point begun{};     ///< the batch has a slab
-  Clock::time_point sent{};      ///< the plan is done with it: its reads begin, or it is given to the workers at once
-  Clock::time_point queued{};    ///< its bytes are there, and workers may take it
-  Clock::time_point finished{};  ///< the last row is written, mixed and sealed
+  Clock::time_point begun{};        ///< when the batch got a slab
+  Clock::time_point sent{};         ///< when the plan was done: its reads begin, or workers may take it at once
+  Clock::time_point queued{};       ///< when its bytes arrived and workers may take it
+  Clock::time_point finished{};     ///< when the last row was written, mixed and sealed
   const WorkLog* worker = nullptr;  ///< of the thread that did it
-  /// The batch could be had from each stage behind the first, in their order: who hands it on adds the time.
+  /// By stage after the first: when the stage offered the batch. Each stage adds its time.
   std::vector<Clock::time_point> passed{};
-  std::uint64_t batch = 0;              ///< which no other one of the loader's is; 0: not said
-  std::uint64_t epoch = 0, number = 0;  ///< of it
+  std::uint64_t batch = 0;              ///< unique in the loader; 0: unknown
+  std::uint64_t epoch = 0, number = 0;  ///< of the batch
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Keeps how full queues and slabs were over the last minutes.
+// Keeps the fill levels of queues and slabs over the last minutes.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,15 @@
 
 namespace penstock {
 
-/// From the consumer's thread; any thread reads. Looks are kFirst apart. When there are kMost, every second one is let
-/// go and they are twice as far apart from then on; once that would be more than kLast, the older half is let go.
+/// The consumer's thread adds; any thread may read. Samples are kFirst apart. If there are kMost samples, every
+/// second one is dropped and the distance doubles. If the distance would exceed kLast, the older half is dropped
+/// instead.
 class LevelLog {
  public:
   static constexpr std::size_t kMost = 600;
   static constexpr nanoseconds kFirst = std::chrono::milliseconds(100), kLast = std::chrono::milliseconds(800);
 
-  /// Calls look(), which tells the levels, where it is time.
+  /// Calls look() for the levels if a sample is due.
   template <typename Look>
   void now(Clock::time_point now, Look look) {
     if (now < next_) return;
@@ -31,7 +32,7 @@ class LevelLog {
  private:
   void add(const Levels& levels);
 
-  Clock::time_point next_{};  // consumer's thread alone
+  Clock::time_point next_{};  // only used by the consumer's thread
   mutable std::mutex mutex_;  // guards all below
   nanoseconds apart_ = kFirst;
   std::vector<Levels> levels_;

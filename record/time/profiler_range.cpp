@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 nvtxDomainHandle_t domain() {
-  static const nvtxDomainHandle_t ours = ::nvtxDomainCreateA("penstock");  // as long as the program
+  static const nvtxDomainHandle_t ours = ::nvtxDomainCreateA("penstock");  // never destroyed
   return ours;
 }
 

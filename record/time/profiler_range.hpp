@@ -1,12 +1,12 @@
-// Ranges of the loader's threads, for a profiler that watches the whole program.
+// Marks time ranges of the loader's threads for a profiler of the whole program.
 #pragma once
 
 namespace penstock {
 
-/// Until this ends, the calling thread is in a range of that name, of the domain "penstock". Seen by profilers that
-/// understand NVTX, as Nsight Systems does; they say that they are there by NVTX_INJECTION64_PATH in the environment.
-/// Without one, or where penstock was built without NVTX's headers, it is a look at one variable.
-/// Source: NVTX 3, nvtx3/nvToolsExt.h.
+/// Puts the calling thread into a range of that name, in the domain "penstock", until the object ends. Profilers that
+/// support NVTX, such as Nsight Systems, show the range. They announce themselves by the environment variable
+/// NVTX_INJECTION64_PATH. Without a profiler, or without NVTX's headers at build time, the cost is one read of a
+/// variable. Source: NVTX 3, nvtx3/nvToolsExt.h.
 class ProfilerRange {
  public:
   explicit ProfilerRange(const char* name) noexcept : open_(attached && begin(name)) {}

@@ -8,9 +8,9 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kFewReads = 16;
-constexpr double kVaries = 0.1;  // deviation, as a share of the mean, below which bytes hardly vary
+constexpr double kVaries = 0.1;  // standard deviation, as a share of the mean, below which bytes count as constant
 
-// Of means, the variance of x, and its covariance with y.
+// `x` and `y` are means, `xx` is the variance of x, and `xy` the covariance.
 std::optional<ReadTrend> line_through(double x, double y, double xx, double xy) {
   if (x <= 0 || y <= 0 || std::sqrt(std::max(0.0, xx)) < kVaries * x) return std::nullopt;
   return ReadTrend{xy / xx, std::clamp(xy / xx * x / y, 0.0, 1.0)};

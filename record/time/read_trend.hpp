@@ -1,4 +1,4 @@
-// Tells how the time of reads goes with what they carry, or with what is on its way besides.
+// Determines how the time of reads depends on their bytes, or on other bytes in flight.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,19 @@
 
 namespace penstock {
 
-/// A line of least squares through the times of reads, in seconds, over something in bytes.
+/// A least-squares line of the times of reads, in seconds, over a number of bytes.
 struct ReadTrend {
-  double slope = 0;  ///< seconds a byte
-  double share = 0;  ///< of the mean time that goes with the bytes, 0 to 1
+  double slope = 0;  ///< seconds per byte
+  double share = 0;  ///< share of the mean time that depends on the bytes, 0 to 1
 };
 
 double by_bytes(const ReadSpan& read);
 double by_bytes_under_way(const ReadSpan& read);
 
-/// Nothing for a few reads, or where the bytes hardly vary, so that there is no telling.
+/// Returns nothing if there are few reads, or if the bytes hardly vary, because then no dependence can be measured.
 std::optional<ReadTrend> trend_of(const std::vector<ReadSpan>& reads, double (*bytes_of)(const ReadSpan&));
 
-/// The same of a store's requests: nothing, too, where none has been answered.
+/// The same for a store's requests. Also returns nothing if no request has been answered.
 std::optional<ReadTrend> trend_of(const AnswerSums& answers);
 
 }  // namespace penstock

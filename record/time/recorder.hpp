@@ -1,4 +1,4 @@
-// Records what the threads of a loader and its consumer do, and reports it as figures and as a trace.
+// Records the work of a loader's threads and its consumer, and reports it as statistics and as a trace.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,15 @@
 
 namespace penstock {
 
-/// All records of one loader; it outlives the loader's threads. Each thread adds to its own record. The consumer's
-/// thread calls what is under "the consumer"; any thread may ask for figures.
+/// All records of one loader. It outlives the loader's threads. Each thread adds to its own record. Only the
+/// consumer's thread calls the functions under "The consumer"; any thread may read statistics.
 class Recorder {
  public:
-  /// `outputs`: of the workers. `reads_ahead`: an engine reads ahead of the workers.
+  /// `outputs` is the number of outputs of the workers. `reads_ahead`: an engine reads ahead of the workers.
   Recorder(unsigned workers, std::size_t outputs, bool reads_ahead);
 
-  // ---- The threads --------------------------------------------------------------------------------------------------
+  // ---- The threads
+  // --------------------------------------------------------------------------------------------------
 
   StageClocks& clocks() { return clocks_; }  ///< sums, to which any thread may add
   const StageClocks& clocks() const { return clocks_; }
@@ -56,7 +57,8 @@ class Recorder {
   TraceLane* add_stage(std::string name, bool keeps_slabs);
   StallAttribution& stalls() { return stalls_; }
   const StallAttribution& stalls() const { return stalls_; }
-  /// next() is called. Calls look() for the levels of the queues if it is time, or if a trace wants them.
+  /// Called at the start of next(). Calls look() for the levels of the queues if a sample is due or a trace needs
+  /// them.
   template <typename Look>
   void called(Clock::time_point now, Look look) {
     levels_.now(now, look);
@@ -69,15 +71,16 @@ class Recorder {
   }
   void mark_step();
   bool tracing() const { return file_.has_value(); }
-  /// Throws Error: invalid_argument, for options without sense, and while another trace is recorded; io.
+  /// Throws Error: invalid_argument, for invalid options, and while another trace is recorded; io.
   void begin_trace(const std::filesystem::path& file, const TraceOptions& options);
   /// Ends the trace, also if its file cannot be written. Throws Error: io; invalid_argument, without a trace.
   TraceSummary end_trace(const TraceNames& names);
   void reset();
 
-  // ---- Figures ------------------------------------------------------------------------------------------------------
+  // ---- Statistics
+  // ---------------------------------------------------------------------------------------------------
 
-  /// Everything but the times of stages. `key_of`: the key of a sample.
+  /// Reports everything except the times of stages. `key_of` returns the key of a sample.
   void report(Stats& stats, std::span<const Output> outputs,
               const std::function<std::string_view(std::uint64_t)>& key_of) const;
   WorkerRecord::Cores cores() const;  ///< of all workers, since reset()
@@ -95,7 +98,7 @@ class Recorder {
   ReadRecord reads_{&trace_.requests()};
   StallAttribution stalls_;
   LevelLog levels_;
-  std::optional<TraceFile> file_;  // of the trace; this and the rest: consumer's thread alone
+  std::optional<TraceFile> file_;  // the trace's file; only the consumer's thread uses this and the members below
   std::optional<Schedule> schedule_;
   std::optional<std::uint64_t> traced_step_;
   bool marks_steps_ = false, has_stage_ = false;

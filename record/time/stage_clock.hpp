@@ -1,4 +1,4 @@
-// The clock of a stage: three sums that any thread may add to and any thread may read.
+// The clock of a stage: three sums. Any thread may add to them and read them.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace penstock {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-/// Sums are relaxed atomics: each is a count on its own, read for reports only, and orders nothing.
+/// A relaxed atomic sum: each is independent, only read for reports, and orders nothing.
 class TimeSum {
  public:
   void add(nanoseconds time) { sum_.fetch_add(time.count(), std::memory_order_relaxed); }
@@ -33,16 +33,16 @@ struct StageClock {
     input_wait.reset();
     room_wait.reset();
   }
-  StageStats row(std::string name, unsigned threads) const {  ///< of the table of times
+  StageStats row(std::string name, unsigned threads) const {  ///< in the table of times
     return {std::move(name), threads, busy.get(), input_wait.get(), room_wait.get()};
   }
 };
 
-/// Time between two looks at the clock.
+/// Measures the time between two readings of the clock.
 class Stopwatch {
  public:
   nanoseconds lap() { return lap_at(Clock::now()); }
-  /// Where somebody has just looked.
+  /// For callers that have just read the clock.
   nanoseconds lap_at(Clock::time_point now) { return now - std::exchange(last_, now); }
   Clock::time_point last() const { return last_; }
 
@@ -50,9 +50,9 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
-/// The clocks of what comes before a batch is delivered; behind it each `Stage` has its own.
+/// The clocks of the stages before delivery. Each later `Stage` has its own clock.
 struct StageClocks {
-  static constexpr std::array kNames{"plan", "read", "decode", "transform"};  ///< as everybody reports them
+  static constexpr std::array kNames{"plan", "read", "decode", "transform"};  ///< the names in all reports
   StageClock plan, read, decode, transform;
   std::array<StageClock*, kNames.size()> all() { return {&plan, &read, &decode, &transform}; }
 };

@@ -6,9 +6,10 @@
 namespace penstock {
 namespace {
 
-static_assert(StageClocks::kNames.size() == Activity::deliver);  // the kinds of activity before it, in their order
+// place_of() relies on it: these activities come first, in the order of the stages
+static_assert(StageClocks::kNames.size() == Activity::deliver);
 
-// Adds what was done; tells how much of `time` is left.
+// Adds the work and returns how much of `time` is left.
 nanoseconds add_work(std::vector<nanoseconds>& sum, const ActivityTimes& work, nanoseconds time) {
   for (std::size_t kind = 0; kind < work.size(); ++kind) sum[kind] += work[kind];
   return time - sum_of(work);
@@ -104,7 +105,8 @@ void StallAttribution::split(Times& times, Clock::time_point from, Clock::time_p
   times[Activity::deliver] += to - at;
 }
 
-// The scheduler plans, and of its waits for a slab or for room counts what the workers did, who have what it waits for.
+// The scheduler plans. While it waits for a slab or for room, the workers' activity counts, because they hold what it
+// waits for.
 void StallAttribution::add_plan(Times& times, Clock::time_point from, Clock::time_point to) const {
   nanoseconds left = to - from;
   scheduler_.visit(from, to, [&](Clock::time_point begin, Clock::time_point end, const ActivityTimes& fed) {
@@ -117,13 +119,14 @@ void StallAttribution::add_plan(Times& times, Clock::time_point from, Clock::tim
   times[Activity::plan] += left;
 }
 
-// Who has all slabs, or the whole window, where no worker is at work.
+// Returns the stage that holds all slabs, or the whole window, if no worker is busy.
 std::size_t StallAttribution::nobody_works(Activity::Kind wait) const {
   if (wait == Activity::no_room) return Activity::read;
   return keeps_slabs_;
 }
 
-// Without a batch: what the workers did tells, and where they did nothing, where their work comes from.
+// Without a batch there is no journey. The workers' activity counts; their idle time counts as the stage that their
+// input comes from.
 void StallAttribution::guess(Times& times, Clock::time_point from, Clock::time_point to) const {
   const nanoseconds idle = add_work(times, shared_between(workers_, from, to), to - from);
   times[reads_ahead_ ? Activity::read : Activity::plan] += idle;
@@ -159,7 +162,7 @@ void StallAttribution::report(Stats& stats) const {
     stats.data_wait_by_stage.emplace_back(stages_[stage], waited_for_[place_of(stage)]);
 }
 
-// Of a wait under way, what is left of it counts.
+// A wait in progress counts from now on.
 void StallAttribution::reset(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   waited_ = busy_ = nanoseconds{};

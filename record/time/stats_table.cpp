@@ -1,4 +1,4 @@
-// The table of times, as people read it.
+// The table of times, as text for people.
 #include <ostream>
 
 #include <base/amounts.hpp>
@@ -13,7 +13,7 @@ void print(std::ostream& out, const char* format, Values... values) {
   out << text_of(format, values...);
 }
 
-// What the stage `read` asks: rows of their own, whose times are sums over requests, and over threads.
+// Prints the storage below the stage `read` as separate rows. Their times are sums over requests, and over threads.
 void print_behind_read(std::ostream& out, const Stats& stats) {
   const auto row = [&](const char* name, std::chrono::nanoseconds busy) {
     print(out, "%-11s %7s %10.3f  ", name, "", seconds_of(busy));

@@ -56,7 +56,7 @@ void StepLog::epoch_ends(Clock::time_point now) {
 }
 
 void StepLog::take_back_unmarked() {
-  if (count_ > kMost) return;  // they lie in a ring, of which the sum has more
+  if (count_ > kMost) return;  // older steps are only part of the sum, because the ring has dropped them
   for (std::uint64_t left = std::exchange(unmarked_, 0); left > 0; --left, --count_) {
     current_ += kept_.back();
     kept_.pop_back();

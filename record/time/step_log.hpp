@@ -1,4 +1,4 @@
-// Keeps what the steps of the consumer took.
+// Records the durations of the consumer's steps.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace penstock {
 
-/// Not thread-safe. A point of time before the last one counts as the last one.
+/// Not thread-safe. A time before the previous one counts as the previous one.
 class StepLog {
  public:
-  static constexpr std::size_t kMost = 8192;  ///< kept, the last ones
+  static constexpr std::size_t kMost = 8192;  ///< number of last steps that are kept
 
-  void asks(Clock::time_point now);  ///< next() is called; ends a step where the program does not mark them
-  /// It returns, with a batch or without; it took what `waited` says.
+  void asks(Clock::time_point now);  ///< next() is called; this ends a step if the program does not mark steps
+  /// next() returns, with a batch or without; `waited` contains the parts of the wait.
   void gets(Clock::time_point now, const StepTime& waited, bool batch);
-  void epoch_ends(Clock::time_point now);  ///< next() told so, without a wait
-  /// The step ends; from now on only marks end one. With the first mark, what the epoch's batches so far were taken
-  /// for, a step each, becomes one.
+  void epoch_ends(Clock::time_point now);  ///< next() reported the end of the epoch, without a wait
+  /// Ends a step. From then on only marks end steps. The first mark merges the steps that the epoch's earlier batches
+  /// were counted as into one.
   void mark(Clock::time_point now);
   Steps steps() const;
-  void reset();  ///< a step that is under way goes on from the next call
+  void reset();  ///< a step in progress continues from the next call
 
  private:
   void works(Clock::time_point now);
@@ -33,12 +33,12 @@ class StepLog {
 
   StepTime current_;
   std::optional<Clock::time_point> since_;  // nothing: not begun
-  bool has_batch_ = false;                  // what the program does is of its step
+  bool has_batch_ = false;                  // the program's work belongs to the batch's step
   bool marked_ = false;
   StepTime sum_;
-  std::vector<StepTime> kept_;  // a ring, once there are kMost
+  std::vector<StepTime> kept_;  // a ring once it has kMost steps
   std::uint64_t count_ = 0;
-  std::uint64_t unmarked_ = 0;  // steps that next() ended, the last ones, of this epoch
+  std::uint64_t unmarked_ = 0;  // number of the epoch's last steps that next() ended
 };
 
 }  // namespace penstock

@@ -58,7 +58,7 @@ TraceFile::TraceFile(const fs::path& path) {
   if (fs::exists(status)) {
     if (::access(path_.c_str(), W_OK) != 0) cannot_write(errno, path);
     special_ = !fs::is_regular_file(status);
-    if (!special_) path_ = fs::canonical(path_, failure);  // a link stays one
+    if (!special_) path_ = fs::canonical(path_, failure);  // a symbolic link is preserved
     if (failure) cannot_write(failure.value(), path);
   }
   if (special_) return;
@@ -67,9 +67,9 @@ TraceFile::TraceFile(const fs::path& path) {
   discard(tried);
 }
 
-// Of a name that no other process, and no other trace of this one, gives.
+// Returns a name that no other process, and no other trace of this process, uses.
 fs::path TraceFile::begin() const {
-  static std::atomic<std::uint64_t> number{0};  // relaxed: names differ, which is all
+  static std::atomic<std::uint64_t> number{0};  // relaxed: only the uniqueness matters
   if (special_) return path_;
   fs::path growing = path_;
   growing.replace_filename("." + path_.filename().string() + "." + std::to_string(::getpid()) + "." +

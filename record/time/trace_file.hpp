@@ -1,4 +1,4 @@
-// The file of a trace: checked before anything is recorded, and written whole or not at all.
+// The file of a trace. It is checked before recording begins, and written completely or not at all.
 #pragma once
 
 #include <filesystem>
@@ -7,20 +7,20 @@
 
 namespace penstock {
 
-/// Text that goes to a file in large pieces.
+/// Writes text to a file in large pieces.
 class TextFile {
  public:
-  /// A new file; or one that is there, such as a device. Errors name it `told`. Throws Error: io.
+  /// Opens a new file, or an existing one such as a device. Errors name it `told`. Throws Error: io.
   TextFile(const std::filesystem::path& path, bool is_new, const std::filesystem::path& told);
   ~TextFile();
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
-  std::string& text() { return text_; }  ///< to append to; put() now and then
+  std::string& text() { return text_; }  ///< append here and call put() regularly
   void put() {
     if (text_.size() >= kPiece) write();
   }
-  void close();  ///< throws Error: io, as put() does
+  void close();  ///< throws Error: io, like put()
 
  private:
   static constexpr std::size_t kPiece = 1 << 20;
@@ -33,12 +33,12 @@ class TextFile {
 
 class TraceFile {
  public:
-  /// Throws Error: io, naming the path, where a file cannot be made there.
+  /// Throws Error: io, naming the path, if no file can be made there.
   explicit TraceFile(const std::filesystem::path& path);
   const std::filesystem::path& path() const { return path_; }
 
-  /// Calls write(file), and puts the whole in the place of what was there. Throws Error: io, and what write throws;
-  /// nothing is left behind then.
+  /// Calls write(file) and then replaces the old file with the result. Throws Error: io, and what write() throws; the
+  /// new file is removed in that case.
   template <typename Write>
   void replace(Write write) const {
     const std::filesystem::path growing = begin();
@@ -59,7 +59,7 @@ class TraceFile {
   void discard(const std::filesystem::path& growing) const noexcept;
 
   std::filesystem::path path_;
-  bool special_ = false;  // a device or a pipe, which is written to as it is
+  bool special_ = false;  // a device or a pipe, which is written to directly
 };
 
 }  // namespace penstock

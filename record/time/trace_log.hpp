@@ -1,4 +1,4 @@
-// Records single spans of a loader's time while a trace is wanted.
+// Records individual spans of a loader's time while a trace is active.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-/// A stretch of time that a thread or a batch spent.
+/// A time span of a thread or a batch.
 struct TraceSpan {
   enum class Kind : std::uint8_t {
     plan,     ///< the scheduler plans
@@ -26,36 +26,36 @@ struct TraceSpan {
     request,  ///< one request to an engine that reads ahead
     piece,    ///< a worker helps with another's row
     mix,      ///< a worker mixes the rows of a batch
-    deliver,  ///< a worker, behind the last rows of a batch
-    stage,    ///< a stage behind the workers has a batch
-    copy,     ///< a batch is copied to a device, which works beside all threads
+    deliver,  ///< a worker, after the last rows of a batch
+    stage,    ///< a stage after the workers processes a batch
+    copy,     ///< a batch is copied to a device, which works in parallel with all threads
     filling,  ///< a slot, `lane`, is filled
-    full,     ///< a slot, `lane`, waits for the consumer, and is held by it
+    full,     ///< a slot, `lane`, waits for the consumer, and then the consumer holds it
     next,     ///< the consumer waits
     step,     ///< the consumer works
   };
   Kind kind = Kind::plan;
-  std::uint32_t lane = 0;  ///< of `filling` and `full`: the slot
+  std::uint32_t lane = 0;  ///< for `filling` and `full`: the slot
   Clock::time_point begin{};
   nanoseconds took{};
-  std::uint64_t batch = 0;              ///< Journey::batch; 0: of none
+  std::uint64_t batch = 0;              ///< Journey::batch; 0: none
   std::uint64_t epoch = 0, number = 0;  ///< of the batch
   std::uint64_t bytes = 0;              ///< that are read
-  std::uint32_t first = 0, rows = 0;    ///< of a task: rows of the batch
-  Clock::time_point sent{};             ///< of a task: as Journey has it
+  std::uint32_t first = 0, rows = 0;    ///< for a task: rows of the batch
+  Clock::time_point sent{};             ///< for a task: same meaning as in Journey
 };
 
-/// What is kept of a trace, over all lanes together.
+/// The room for records of a trace, shared by all lanes.
 struct TraceRoom {
-  std::atomic<std::int64_t> left{0};  // relaxed, like the other: counts, order nothing
+  std::atomic<std::int64_t> left{0};  // relaxed, like the other: counts order nothing
   std::atomic<std::uint64_t> dropped{0};
 };
 
-/// Records of one type in the order in which they were added.
+/// Records of one type in the order of their addition.
 template <typename Record>
 class TraceList {
  public:
-  /// False where there is neither room nor memory.
+  /// Returns false if there is neither room nor memory.
   bool add(const Record& record, TraceRoom& room) {
     if (used_ == kChunk || chunks_.empty()) {
       if (!grow(room)) return false;
@@ -89,7 +89,7 @@ class TraceList {
   std::size_t used_ = 0;
 };
 
-/// What one thread, or one kind of threads, did.
+/// The records of one thread, or of one kind of threads.
 class TraceLane {
  public:
   struct Records {
@@ -99,7 +99,7 @@ class TraceLane {
   };
 
   explicit TraceLane(TraceRoom& room) : room_(room) {}
-  /// Whether add() keeps anything: a look that costs nothing.
+  /// Whether add() keeps records. Costs nothing.
   bool on() const { return on_.load(std::memory_order_relaxed); }
   void add(const TraceSpan& span) { add_to(&Records::spans, span); }
   void add(const RowTime& row) { add_to(&Records::rows, row); }
@@ -109,7 +109,7 @@ class TraceLane {
     const std::scoped_lock lock(mutex_);
     on_.store(on, std::memory_order_relaxed);
   }
-  /// Records no more, and gives what there is.
+  /// Stops recording and returns the records.
   Records end();
 
  private:
@@ -121,12 +121,12 @@ class TraceLane {
   }
 
   TraceRoom& room_;
-  std::atomic<bool> on_{false};  // changed under the lock; relaxed: who looks without it looks again with it
+  std::atomic<bool> on_{false};  // changed under the lock; relaxed: add_to() checks it again with the lock
   std::mutex mutex_;             // guards records_
   Records records_;
 };
 
-/// All lanes of a loader. Any thread adds; the consumer's thread begins and ends.
+/// All lanes of a loader. Any thread adds records; the consumer's thread begins and ends a trace.
 class TraceLog {
  public:
   explicit TraceLog(unsigned workers);
@@ -135,14 +135,14 @@ class TraceLog {
   TraceLane& scheduler() { return lanes_[1]; }
   TraceLane& requests() { return lanes_[2]; }
   TraceLane& worker(std::size_t number) { return lanes_[kFirstWorker + number]; }
-  TraceLane& add_stage();  ///< before the first trace, in the order of the line
+  TraceLane& add_stage();  ///< before the first trace, in the order of the stages
 
-  void begin(std::uint64_t max_events);  ///< record() follows
+  void begin(std::uint64_t max_events);  ///< call record() afterwards
   void record(bool on);
   struct Recorded {
     TraceLane::Records consumer, scheduler, requests;
     std::vector<TraceLane::Records> workers, stages;
-    Clock::time_point from{}, until{};  // it was recorded; spans may begin before
+    Clock::time_point from{}, until{};  // time of the recording; spans may begin earlier
     std::uint64_t events = 0, dropped = 0;
   };
   Recorded end();

@@ -16,12 +16,13 @@ namespace {
 
 using Kind = TraceSpan::Kind;
 
-// Numbers of processes that no process of the system has, so that lines of ours stand apart from a program's own.
+// Process numbers that the system does not use, so that our lines are separate from those of the program.
 constexpr std::int64_t kFirstProcess = std::int64_t{1} << 27;
 enum TraceProcess : std::int64_t { loader, reads, slots };
 enum TraceLine : std::uint64_t { consumer = 1, scheduler = 2, first_worker = 10 };
 
-// The system's clock less the loader's: of several looks, the one during which least time passed.
+// Returns the difference between the system's clock and the loader's. The two cannot be read at once, so of several
+// attempts the one with the shortest time between two readings counts.
 nanoseconds unix_offset() {
   nanoseconds best{}, shortest = nanoseconds::max();
   for (int look = 0; look < 16; ++look) {
@@ -41,7 +42,7 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-// Where a slice stands, so that flows can be bound to it.
+// The position of a slice, to which flows can be bound.
 struct SlicePlace {
   std::int64_t process;
   std::uint64_t line;
@@ -138,15 +139,16 @@ class TraceWriter {
   const TraceLog::Recorded& recorded_;
   const TraceNames& names_;
   const nanoseconds offset_ = unix_offset();
-  // Numbers of microseconds since 1970 have too many digits for a double to tell nanoseconds apart.
+  // A JSON reader stores numbers as doubles. Microseconds since 1970 have so many digits that a double cannot
+  // represent nanoseconds.
   const nanoseconds base_ =
       std::chrono::floor<std::chrono::seconds>(Clock::now().time_since_epoch() + offset_) - std::chrono::days(30);
   const std::int64_t process_ = kFirstProcess + 4 * std::int64_t{::getpid()};
-  std::int64_t asynchronous_ = 0;  // ids so far
+  std::int64_t asynchronous_ = 0;  // number of ids used
   bool begun_ = false, first_argument_ = true;
   std::map<TaskName, std::pair<TraceSpan, SlicePlace>> tasks_;
   std::map<TaskName, SlicePlace> readings_;
-  std::map<std::uint64_t, SlicePlace> delivered_;  // by batch: the next() that got it
+  std::map<std::uint64_t, SlicePlace> delivered_;  // by batch: the next() that returned it
   std::vector<SlicePlace> plans_;
 };
 
@@ -190,7 +192,7 @@ void TraceWriter::asynchronous(std::string_view name, std::int64_t process, cons
   end();
 }
 
-// What belongs together, from wherever it was recorded.
+// Finds the slices that belong together, from all lanes.
 void TraceWriter::index() {
   for (std::size_t worker = 0; worker < recorded_.workers.size(); ++worker) {
     recorded_.workers[worker].spans.visit([&](const TraceSpan& span) {
@@ -284,7 +286,7 @@ void TraceWriter::write_stage(std::size_t stage) {
   });
 }
 
-// Each on the first line that is free by then.
+// Places each read on the first free line, so that slices do not overlap.
 void TraceWriter::write_reads() {
   std::vector<TraceSpan> ahead, requests;
   recorded_.requests.spans.visit(
@@ -310,7 +312,7 @@ void TraceWriter::write_reads() {
   for (std::uint64_t line = 1; line <= free_from.size(); ++line) name(reads, line, "read " + std::to_string(line));
 }
 
-// What is full waits for the consumer, until next() gives it; then the program holds it.
+// A full slot is ready until next() returns its batch; after that the program holds it.
 void TraceWriter::write_slots() {
   std::uint64_t used = 0;
   const auto show = [&](const char* what, const TraceSpan& span, Clock::time_point from, Clock::time_point to) {
@@ -346,8 +348,8 @@ void TraceWriter::flow(char phase, std::uint64_t id, const SlicePlace& place, Cl
   end();
 }
 
-// From the read, or where rows are not read ahead of their worker from the plan that sent them, to the worker, and to
-// the next() that gave the batch.
+// Draws flows from the read to the worker and to the next() that returned the batch. If rows were not read ahead, the
+// flow starts at the plan that sent them.
 void TraceWriter::write_flows() {
   std::uint64_t id = 0;
   for (const auto& [task_name, task] : tasks_) {

@@ -1,5 +1,4 @@
-// Writes what a trace recorded as Chrome's JSON, for Perfetto, chrome://tracing and the tools around PyTorch's
-// profiler.
+// Writes a recorded trace as Chrome's JSON, for Perfetto, chrome://tracing and the tools of PyTorch's profiler.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +12,28 @@
 
 namespace penstock {
 
-/// Names of what a trace only numbers.
+/// Names for the numbers in a trace.
 struct TraceNames {
   std::string dataset, engine;
-  std::vector<std::string> stages;  ///< behind the workers, in the order of the line, without the first
+  std::vector<std::string> stages;  ///< after the workers, in order, without the first
   std::vector<std::string> outputs;
   std::function<std::string_view(std::uint64_t)> key_of;  ///< of a sample
 };
 
-/// Source: "Trace Event Format" (Google), the JSON object format. Events are complete ones ("X"), which nest on each
-/// thread; requests and copies, which overlap, are asynchronous ("b", "e"); queues are counters ("C"); flows ("s", "t",
-/// "f") lead from where rows were asked for to their worker and to the next() that got the batch. Times are those of
-/// the system's clock, in microseconds since "baseTimeNanoseconds", as PyTorch's profiler writes them.
+/// Source of the format: "Trace Event Format" (Google), the JSON object format. Most events are complete events
+/// ("X"), which nest on each thread. Requests and copies overlap, so they are asynchronous events ("b", "e"). Queues
+/// are counters ("C"). Flows ("s", "t", "f") lead from the request for rows to their worker and to the next() that
+/// returned the batch. Times are those of the system's clock, in microseconds since "baseTimeNanoseconds", as in
+/// PyTorch's profiler.
 ///
-///   process      threads
-///   penstock     consumer (next, step), scheduler (plan, no slab, no room), workers (rows > sample > read, decode,
-///                transform), a thread for each stage behind them
-///   reads        groups of rows that are read ahead, each on a line that is free; requests, where an engine has them
-///   slots        filling, ready, held
+///   process   threads
+///   penstock  consumer (next, step), scheduler (plan, no slab, no room), workers (rows > sample > read, decode,
+///             transform), a thread for each later stage
+///   reads     groups of rows that are read ahead, each on a free line; requests, if the engine has them
+///   slots     filling, ready, held
+///
+/// Invariant: slices on one line of "reads" and "slots" never overlap, because viewers draw overlapping slices
+/// wrongly.
 void write_trace(TextFile& file, const TraceLog::Recorded& recorded, const TraceNames& names);
 
 }  // namespace penstock

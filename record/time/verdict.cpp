@@ -9,18 +9,18 @@
 namespace penstock {
 namespace {
 
-constexpr double kFed = 0.05;      // of its time that a consumer may wait and still be fed
-constexpr double kMost = 0.5;      // of the waits that one cause must explain
-constexpr double kHalfIdle = 0.5;  // of the workers' time, below which the loader could give twice as much
-constexpr double kIdle = 0.2;      // of the workers' time, above which they are not what is lacking
-constexpr double kReady = 0.9;     // of the batches, from which on they are not what the consumer waits for
-constexpr double kGiant = 8;       // times the median: a sample that may hold up its batch
-constexpr double kComputes = 0.7;  // of its time on a core, above which a stage computes rather than waits
-constexpr double kLocked = 0.1;    // of the custom transform's time, above which a lock holds it up
+constexpr double kFed = 0.05;      // share of its time that a consumer may wait and still count as fed
+constexpr double kMost = 0.5;      // share of the waits that one cause must explain
+constexpr double kHalfIdle = 0.5;  // share of the workers' time below which the loader could deliver twice as much
+constexpr double kIdle = 0.2;      // idle share of the workers' time above which workers are not the bottleneck
+constexpr double kReady = 0.9;     // share of the batches that must be ready for the stages not to be the cause
+constexpr double kGiant = 8;       // times the median: a sample this slow may delay its batch
+constexpr double kComputes = 0.7;  // share of a stage's time on a core above which it computes rather than waits
+constexpr double kLocked = 0.1;    // share of the custom transform's time above which a lock is the cause
 constexpr std::uint64_t kFewBatches = 6;
 constexpr std::size_t kReadsToTell = 16;
 
-/// Looks at the figures once, and says what follows from them.
+/// Derives the diagnosis from the statistics.
 class Judge {
  public:
   explicit Judge(const Stats& stats)
@@ -50,7 +50,7 @@ class Judge {
     verdict_.stage = std::move(stage);
     verdict_.text = std::move(text);
   }
-  /// "the consumer waited 31 % of its time: WHY"
+  /// Returns "the consumer waited 31 % of its time: WHY".
   std::string waits(const std::string& why) const {
     return "the consumer waited " + percent_text(verdict_.data_wait) + " of its time: " + why;
   }
@@ -87,7 +87,7 @@ class Judge {
     say(Binds::unknown, "", waits("no single stage explains half of it"));
   }
 
-  // Nearly every batch lay ready, and taking it took long: the consumer's own thread waited for a core.
+  // Nearly every batch was ready, yet taking it took long: the consumer's own thread waited for a core.
   bool ready_all_the_same(const Distribution& waits_of_next) {
     const double ready = static_cast<double>(stats_.batches_ready) / static_cast<double>(stats_.batches_taken);
     const double usual = static_cast<double>(waits_of_next.quantile(0.5)) * static_cast<double>(waits_of_next.count);
@@ -109,7 +109,7 @@ class Judge {
     say(load < kHalfIdle ? Binds::consumer : Binds::nothing, "", text);
   }
 
-  // Stages behind the first are the program's own, and copies.
+  // Stages after the first are custom transforms and copies.
   bool custom_transform() {
     for (const auto& [stage, time] : stats_.data_wait_by_stage) {
       const bool known = std::ranges::find(kOfLoader, stage) != kOfLoader.end();
@@ -122,7 +122,7 @@ class Judge {
     }
     return false;
   }
-  // Whether it waits for the interpreter's lock, or computes. What else it waits for is not known.
+  // Says whether it waits for the interpreter's lock or computes. Other waits cannot be distinguished.
   std::string of_custom_transform(double busy) const {
     const double lock = busy > 0 ? seconds_of(stats_.custom_transform_awaits_lock) / busy : 0;
     const double on = busy > 0 ? seconds_of(stats_.custom_transform_on_cores) / busy : 0;
@@ -203,7 +203,7 @@ class Judge {
                                opens, samples, time_text(opening / opens).c_str(),
                                percent_text(std::min(1.0, opening / in_reads)).c_str())));
     }
-    // What lies in memory is copied by the workers: their cores, rather than storage, are what is lacking.
+    // Workers copy data from memory, so their cores are the bottleneck rather than storage.
     if (read_by_workers_ >= kMost * reading_ && seconds_of(stats_.workers_on_cores) >= kComputes * worked_)
       return cores("read");
     const auto by_level = trend_of(stats_.last_reads, by_bytes_under_way);
@@ -233,7 +233,8 @@ class Judge {
         waits(took + ", however many bytes were on their way: more of them at a time (" + more +
               "), or larger ones, help" + of_store()));
   }
-  // What helps where reads of a store bind: nothing is chosen here, since a block shuffle is another order.
+  // Suggests remedies if reads of a store are the bottleneck. It does not select one, because a block shuffle changes
+  // the order.
   std::string of_store() const {
     if (!reads_store(stats_)) return {};
     std::string text;
@@ -275,11 +276,11 @@ class Judge {
   const Stats& stats_;
   const double wall_, wait_;
   const unsigned workers_;
-  double worked_ = 0;  // by the workers, with what they read themselves; seconds, as all here
+  double worked_ = 0;  // by the workers, including their own reads; all times here are in seconds
   double read_by_workers_ = 0;
-  double reading_ = 0;       // by whoever reads
-  double no_room_ = 0;       // the scheduler, for the read window
-  double without_room_ = 0;  // workers idle, while the scheduler lacks a slab or room
+  double reading_ = 0;       // by workers and engines
+  double no_room_ = 0;       // of the scheduler, for the read window
+  double without_room_ = 0;  // workers idle while the scheduler waits for a slab or room
   Verdict verdict_;
 };
 

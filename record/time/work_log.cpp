@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// In floating point, because products of two times in nanoseconds do not fit into 64 bits.
+// In floating point, because the product of two times in nanoseconds may overflow 64 bits.
 nanoseconds scaled(nanoseconds time, nanoseconds part, nanoseconds whole) {
   return nanoseconds(static_cast<std::int64_t>(static_cast<double>(time.count()) * static_cast<double>(part.count()) /
                                                static_cast<double>(whole.count())));
@@ -73,7 +73,7 @@ ActivityTimes WorkLog::part_of(const Span& span, Clock::time_point begin, Clock:
   return part;
 }
 
-// With the lock held.
+// Requires the lock.
 std::optional<Clock::time_point> WorkLog::forgotten_before() const {
   if (spans_.size() < capacity_) return std::nullopt;
   return spans_[(newest_ + 1) % capacity_].begin;

@@ -1,4 +1,4 @@
-// Records what a thread of the loader did lately, so that a wait can be compared with it.
+// Records the recent work of a loader's thread, so that a wait can be compared with it.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace penstock {
 
-/// What the scheduler and the workers do with their time. The last two are waits of the scheduler's: for a free slab,
-/// and for room in the read window.
+/// The activities of the scheduler and the workers. The last two are waits of the scheduler: for a free slab, and for
+/// room in the read window.
 struct Activity {
   enum Kind : std::size_t { plan, read, decode, transform, deliver, no_slab, no_room, count };
 };
@@ -24,31 +24,32 @@ using ActivityTimes = std::array<nanoseconds, Activity::count>;
 
 nanoseconds sum_of(const ActivityTimes& times);
 void add_to(ActivityTimes& sum, const ActivityTimes& times);
-/// times * part / whole, rounded down; zeros for a part that is not positive.
+/// Returns times * part / whole, rounded down; zeros if `part` is not positive.
 ActivityTimes scaled(const ActivityTimes& times, nanoseconds part, nanoseconds whole);
 
-/// The last spans of one thread's time. One thread adds, any thread asks.
+/// The last time spans of one thread. That thread adds spans; any thread may read them.
 class WorkLog {
  public:
-  static constexpr nanoseconds kShort{200'000};   ///< spans that touch become one that is no longer than this
-  static constexpr nanoseconds kLong{1'000'000};  ///< a longer one is a single row's: its parts follow each other
+  static constexpr nanoseconds kShort{200'000};  ///< adjacent spans are merged up to this duration
+  /// a longer span belongs to a single row, whose activities follow each other
+  static constexpr nanoseconds kLong{1'000'000};
 
   explicit WorkLog(std::size_t spans = 512) : capacity_(spans) { spans_.reserve(spans); }
 
-  /// The thread works from now on.
+  /// Marks the thread as working from `begin` on.
   void open(Clock::time_point begin);
-  /// What was done from `begin` on, without a gap. `goes_on`: the thread works on.
+  /// Adds the work since `begin`, without a gap. `goes_on`: the thread continues to work.
   void add(Clock::time_point begin, const ActivityTimes& times, bool goes_on = false);
   void add(Clock::time_point begin, Activity::Kind kind, nanoseconds time);
-  /// The thread is inside a read, or no longer.
+  /// Marks that the thread is inside a read, or no longer is.
   void reading(bool now) { reading_.store(now, std::memory_order_relaxed); }
 
-  /// What was done in [from, to); what is missing of that time the thread did nothing. Of a long span the parts are
-  /// laid out in their order, of others each has its share. Work that is not over yet counts as read inside a read,
-  /// else as decode. What lies before the oldest span that is kept counts as what lies behind it.
+  /// Returns the work in [from, to); the thread was idle for the missing time. Activities of a long span are placed
+  /// in their order; those of a short span are scaled. Unfinished work counts as read inside a read, else as decode.
+  /// For the time before the oldest kept span, the work after it is extrapolated.
   ActivityTimes between(Clock::time_point from, Clock::time_point to) const;
 
-  /// Calls visit(begin, end, times) for the part of each span that lies in [from, to), the newest first.
+  /// Calls visit(begin, end, times) for the part of each span in [from, to), the newest first.
   template <typename Visit>
   void visit(Clock::time_point from, Clock::time_point to, Visit visit) const {
     const std::scoped_lock lock(mutex_);
@@ -75,20 +76,21 @@ class WorkLog {
   std::optional<Clock::time_point> forgotten_before() const;
 
   const std::size_t capacity_;
-  std::atomic<bool> reading_{false};  // relaxed: for reports only, orders nothing
+  std::atomic<bool> reading_{false};  // relaxed: only for reports, orders nothing
   mutable std::mutex mutex_;          // guards all below
-  std::vector<Span> spans_;           // a ring once there are as many as it may hold
+  std::vector<Span> spans_;           // a ring once it is full
   std::size_t newest_ = 0;
   std::optional<Clock::time_point> open_;
 };
 
 using WorkLogs = std::vector<std::unique_ptr<WorkLog>>;
 
-/// What the threads did together in [from, to), as parts of that time. Where they worked for longer than it is, each
-/// kind has its share; where for less, they are taken to have worked one after the other, and the rest is missing.
+/// Returns the threads' total work in [from, to) as parts of that time. If the total is longer than the interval,
+/// each activity is scaled down. If it is shorter, the threads are assumed to have worked one after the other, and
+/// the rest is missing.
 ActivityTimes shared_between(const WorkLogs& logs, Clock::time_point from, Clock::time_point to);
 
-/// While this lives, the log's thread is inside a read. The time is added to `sum`, also where the read throws.
+/// Marks the log's thread as inside a read during its lifetime. Adds the time to `sum`, even if the read throws.
 class ReadTime {
  public:
   ReadTime(WorkLog* log, nanoseconds& sum) : log_(log), sum_(sum) {

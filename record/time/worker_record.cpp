@@ -81,7 +81,8 @@ void WorkerRecord::add_slowest(SlowestRows& slowest) const {
   for (const RowTime& row : slowest_.rows()) slowest.add(row);
 }
 
-// The scheduler's figures of a thread: man 5 proc, /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst).
+// Reads the kernel's scheduler statistics of a thread: man 5 proc, /proc/PID/schedstat
+// (Documentation/scheduler/sched-stats.rst).
 WorkerRecord::Cores WorkerRecord::told() const {
   const int thread = thread_.load(std::memory_order_relaxed);
   if (thread == 0) return {};

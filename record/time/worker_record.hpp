@@ -1,4 +1,4 @@
-// Records what a worker did, row by row: the histograms, the slowest samples and the times of outputs are views of it.
+// Records a worker's rows. Histograms, the slowest samples and the times of outputs are derived from them.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@
 
 namespace penstock {
 
-/// One row that a worker filled. Repeats after an error are part of it.
+/// One row that a worker filled, including retries after an error.
 struct RowTime {
   Clock::time_point begin{};
-  nanoseconds read{}, decode{}, transform{};  ///< by this worker: what was read ahead is not in it
+  nanoseconds read{}, decode{}, transform{};  ///< by this worker, without reads ahead
   std::uint64_t sample = 0, epoch = 0;
-  std::uint64_t bytes = 0;   ///< stored, of its fields
-  std::uint32_t output = 0;  ///< the one that took longest to decode and transform
+  std::uint64_t bytes = 0;   ///< stored bytes of its fields
+  std::uint32_t output = 0;  ///< the output that took longest to decode and transform
   nanoseconds work() const { return read + decode + transform; }
 };
 
-/// The longest of many rows, longest first.
+/// The longest rows, longest first.
 class SlowestRows {
  public:
   static constexpr std::size_t kMost = 10;
@@ -39,17 +39,17 @@ class SlowestRows {
   std::size_t count_ = 0;
 };
 
-/// One for each worker, which alone adds; any thread reads.
+/// Each worker has one and is the only thread that adds to it. Any thread may read it.
 class WorkerRecord {
  public:
-  static constexpr std::size_t kRows = 2048;  ///< kept, the last ones
+  static constexpr std::size_t kRows = 2048;  ///< number of last rows that are kept
 
   explicit WorkerRecord(std::size_t outputs);
 
   void row(const RowTime& row);
-  /// What the rows since the last call took, by output.
+  /// Adds the times of the rows since the last call, by output.
   void outputs(std::span<const FillTimes> spent);
-  /// The thread that is this worker: its time on a core can be asked for from now on.
+  /// Sets the calling thread as this worker's, so that its time on a core can be read.
   void runs_here();
   void reset();
 
@@ -59,14 +59,14 @@ class WorkerRecord {
   Distribution work() const { return work_.get(); }
   FillTimes output(std::size_t number) const;
   void add_slowest(SlowestRows& slowest) const;
-  void add_last(std::size_t most, std::vector<RowSpan>& rows) const;  ///< as many, of those that are kept
-  /// Calls visit(row) for each row that is kept, the oldest first. The worker waits meanwhile if it has one to add.
+  void add_last(std::size_t most, std::vector<RowSpan>& rows) const;  ///< at most `most` of the rows that are kept
+  /// Calls visit(row) for each kept row, the oldest first. The worker blocks meanwhile if it adds a row.
   template <typename Visit>
   void visit(Visit visit) const {
     const std::scoped_lock lock(mutex_);
     for (std::size_t i = 0; i < kept_; ++i) visit(rows_[(next_ + kRows - kept_ + i) % kRows]);
   }
-  /// Of the thread, since reset(): on a core, and waiting for one. Zeros where the system does not tell.
+  /// Times of the thread since reset(): on a core, and waiting for a core. Zeros if the system does not report them.
   struct Cores {
     nanoseconds on{}, waited{};
   };
@@ -81,12 +81,12 @@ class WorkerRecord {
 
   Histogram read_, decode_, transform_, work_;
   std::vector<OutputTime> outputs_;
-  std::atomic<int> thread_{0};  // relaxed: of the system, 0 before it runs
+  std::atomic<int> thread_{0};  // relaxed: the system's thread number, 0 before it runs
   mutable std::mutex mutex_;    // guards all below
   std::unique_ptr<RowTime[]> rows_;
   std::size_t next_ = 0, kept_ = 0;
   SlowestRows slowest_;
-  std::int64_t longest_ = 0;  // rows that took no longer are none of the slowest
+  std::int64_t longest_ = 0;  // rows that took no longer are not among the slowest
   Cores before_;
 };
 

@@ -1,4 +1,4 @@
-// The figures of a loader as plain numbers: what others are shown of its Stats.
+// A loader's statistics as plain numbers, for display by other processes.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace penstock {
 
-/// A stage. `custom_transform` stands for every stage that has a name of the program's.
+/// A stage. `custom_transform` represents every stage that the program has named.
 enum class StageKind : std::uint64_t { plan, read, decode, transform, deliver, custom_transform, copy };
 std::string_view name(
-    StageKind kind);  ///< as in StageStats; "custom_transform" for stages with a name of the program's
+    StageKind kind);  ///< as in StageStats; "custom_transform" for every stage that the program has named
 StageKind stage_kind(std::string_view stage);
 
 /// Times are in nanoseconds.
@@ -23,8 +23,8 @@ struct StageFigures {
   friend bool operator==(const StageFigures&, const StageFigures&) = default;
 };
 
-/// Stats without names, keys and texts. All members have 64 bits: they are
-/// the words of a live page, so whoever changes them raises kLiveLayout (live_page.hpp).
+/// Stats without names, keys and texts. All members have 64 bits, because they are the words of a live page. A change
+/// of them requires a higher kLiveLayout (live_page.hpp).
 struct Figures : Counts {
   static constexpr std::size_t kStages = 8;
   static constexpr std::uint64_t kNoStage = ~std::uint64_t{0};
@@ -33,16 +33,16 @@ struct Figures : Counts {
   std::array<StageFigures, kStages> stages{};
   std::uint64_t ready = 0, free_slabs = 0, tasks = 0, reading = 0;  ///< the last of Stats::levels
   std::uint64_t binds = 0;                                          ///< a Binds: Verdict::binds
-  std::uint64_t binds_stage = kNoStage;  ///< a StageKind: Verdict::stage; kNoStage where that is empty
-  std::uint64_t memory() const;          ///< bytes of the host that are reserved, and those that the cache has
-  double data_wait_share() const;        ///< share, 0 to 1, of its time in which the training loop waited
+  std::uint64_t binds_stage = kNoStage;  ///< a StageKind: Verdict::stage; kNoStage if that is empty
+  std::uint64_t memory() const;          ///< bytes reserved on the host, including the cache
+  double data_wait_share() const;        ///< share, 0 to 1, of the training loop's time that it waited
   friend bool operator==(const Figures&, const Figures&) = default;
 };
 
 Figures figures_of(const Stats& stats);
-/// The same for numbers that another process wrote: no more stages than there may be, and of kinds that exist.
+/// Validates numbers that another process wrote: the number of stages is within its limit, and all kinds exist.
 bool make_sense(const Figures& figures);
-/// The verdict's words, of numbers that make sense: "cores: decode", "consumer".
+/// Returns the diagnosis as text: "cores: decode", "consumer". `figures` must be valid.
 std::string binds_text(const Figures& figures);
 
 }  // namespace penstock

@@ -28,8 +28,8 @@ namespace {
 constexpr std::size_t kFileBytes = 4096;
 constexpr std::size_t kFigureWords = sizeof(Figures) / sizeof(std::uint64_t);
 constexpr std::uint64_t kMagic = 0x6b636f7473'6e6570;  // "penstock" in memory
-constexpr int kNumbers = 1 << 20;                      // of loaders in a process, before the search for one ends
-constexpr int kTries = 1000;                           // of reading a page that is written to meanwhile
+constexpr int kNumbers = 1 << 20;  // loaders of a process to try before the search for a free number ends
+constexpr int kTries = 1000;       // attempts to read a page that is being written to
 static_assert(std::is_trivially_copyable_v<Figures> && sizeof(Figures) % sizeof(std::uint64_t) == 0);
 using FigureWords = std::array<std::uint64_t, kFigureWords>;
 
@@ -40,7 +40,7 @@ static_assert(Word::is_always_lock_free && sizeof(Word) == sizeof(std::uint64_t)
   throw Error::io(number, cause);
 }
 
-// The fields of /proc/PID/stat behind the command, which may have blanks and brackets: from the third on.
+// The fields of /proc/PID/stat from the third on. They follow the command, which may contain blanks and parentheses.
 struct ProcessStat {
   char state = 0;
   std::uint64_t threads = 0, start = 0;
@@ -66,7 +66,7 @@ std::uint64_t pid_namespace() {
 
 using BootId = std::array<std::uint64_t, 2>;
 
-// 00000000-0000-0000-0000-000000000000, as two numbers.
+// Parses 00000000-0000-0000-0000-000000000000 into two numbers.
 BootId boot_numbers() {
   std::string digits = boot_id();
   std::erase(digits, '-');
@@ -89,14 +89,15 @@ void remove_dead_pages(const Descriptor& folder, const std::filesystem::path& pa
   };
   try {
     visit_names(folder, path, remove_dead);
-  } catch (const Error&) {  // they are in nobody's way
+  } catch (const Error&) {  // dead pages do no harm
   }
 }
 
 }  // namespace
 
-/// The words of a page, in their order. Those of Figures have one writer. Each of them is released, and acquired by
-/// readers: who sees one of them sees, too, that the sequence was odd before it was written.
+/// The words of a page, in their order. A sequence lock protects those of Figures, which have one writer. Each word
+/// is stored with release and loaded with acquire order. A reader that sees a new word therefore also sees the odd
+/// sequence number that preceded it, and discards its copy.
 struct LivePage::Words {
   Word magic, layout, figure_words, pid, start;
   std::array<Word, 2> boot;
@@ -114,7 +115,7 @@ bool lives(const ProcessIdentity& process) {
   if (process.pid_namespace != pid_namespace()) return true;
   const auto stat = process_stat(std::to_string(process.pid));
   if (!stat) {
-    // A mount of /proc may hide others' processes: signal 0 tells of those.
+    // /proc may be mounted so that it hides processes of other users: signal 0 finds them
     return process.pid == 0 || (::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == EPERM);
   }
   const bool ended = (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
@@ -171,7 +172,7 @@ LivePage::LivePage(const std::filesystem::path& folder) {
     if (file.get() < 0 && (errno != EEXIST || page.number == kNumbers))
       fail(errno, "cannot make a page in " + folder.string());
   }
-  // ftruncate() would give pages that a full /dev/shm does not have: SIGBUS for whoever writes to one.
+  // ftruncate() would provide pages for which a full /dev/shm has no memory. Writing to one would raise SIGBUS.
   int refused = 0;
   while ((refused = ::posix_fallocate(file.get(), 0, kFileBytes)) == EINTR) {
   }
@@ -197,10 +198,10 @@ LivePage::LivePage(const std::filesystem::path& folder) {
   words_->pid.store(page.process.pid, std::memory_order_relaxed);
   words_->start.store(page.process.start, std::memory_order_relaxed);
   for (std::size_t i = 0; i < boot.size(); ++i) words_->boot[i].store(boot[i], std::memory_order_relaxed);
-  words_->magic.store(kMagic, std::memory_order_release);  // the last: readers take a page without it for none yet
+  words_->magic.store(kMagic, std::memory_order_release);  // last, because readers ignore a page without it
 }
 
-// In a fork's child neither the memory nor the file is its own.
+// A child of fork() owns neither the memory nor the file.
 bool LivePage::ours() const noexcept {
   return pid_ == static_cast<std::uint64_t>(::getpid());
 }
@@ -248,7 +249,7 @@ std::optional<LiveView> read_live_page(const Descriptor& folder, const std::stri
   const std::unique_ptr<void, decltype(unmap)> mapped(memory, unmap);
   const Words& words = *static_cast<const Words*>(memory);
 
-  // Whoever owns the file may cut it short at any time.
+  // The file's owner may truncate it at any time.
   guard_against_sigbus();
   std::uint64_t magic = 0, layout = 0, figure_words = 0, pid = 0, start = 0;
   BootId boot{};
@@ -285,7 +286,7 @@ std::optional<LiveView> read_live_page(const Descriptor& folder, const std::stri
       after = words.sequence.load(relaxed);
     });
     if (!had) throw Error::corrupt("it was cut short");
-    if (before == 0) return std::nullopt;  // nothing was shown yet
+    if (before == 0) return std::nullopt;  // no statistics have been written yet
     if (before != after || before % 2 != 0) continue;
     view.figures = std::bit_cast<Figures>(copied);
     constexpr std::uint64_t kMostTime = std::uint64_t{1} << 62;

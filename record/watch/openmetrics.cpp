@@ -43,7 +43,7 @@ std::string seconds_of(std::uint64_t nanoseconds) {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// Families of one name stand together, as the format wants it: so each goes over all loaders.
+// The format requires all samples of a family to be together, so each family visits all loaders.
 class Text {
  public:
   explicit Text(std::span<const LabelledFigures> loaders) : loaders_(loaders) {}

@@ -1,4 +1,4 @@
-// Keeps a loader's live page up to date from inside next(), at a cost that is bounded.
+// Updates a loader's live page from inside next(), at a bounded cost.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,16 @@
 
 namespace penstock {
 
-/// Used in the consumer's thread; any thread may ask for the note. Nothing that fails here reaches the program: there
-/// is no page then, and the note says why.
+/// Used in the consumer's thread; note() is thread-safe. Failures here never reach the program: the loader then has
+/// no page, and the note gives the reason.
 class Publisher {
  public:
-  static constexpr nanoseconds kApart = std::chrono::milliseconds(100);  ///< between two updates, at least
-  static constexpr int kShare = 1000;  ///< and so many times as long as a core gathered the figures
+  static constexpr nanoseconds kApart = std::chrono::milliseconds(100);  ///< minimum time between two updates
+  static constexpr int kShare = 1000;  ///< minimum time between two updates, as a multiple of the CPU time of the last
 
   explicit Publisher(bool on) : on_(on) {}
 
-  /// While this lives, next() runs. figures() gives those of this moment; it is called where it is time.
+  /// Represents a running next(). The constructor calls figures() for the current statistics if an update is due.
   class Inside {
    public:
     template <typename Gather>
@@ -38,8 +38,8 @@ class Publisher {
     Publisher& publisher_;
   };
 
-  void end() noexcept { page_.reset(); }  ///< the loader goes
-  std::string note() const;               ///< why there is no page, where one was wanted
+  void end() noexcept { page_.reset(); }  ///< ends the page with the loader
+  std::string note() const;               ///< why there is no page although the option is on
 
  private:
   template <typename Gather>
@@ -58,7 +58,7 @@ class Publisher {
     }
     page_->waits_since(now);
   }
-  static nanoseconds thread_time();  ///< that this thread was on a core: what others had meanwhile is no cost
+  static nanoseconds thread_time();  ///< time of this thread on a core: time that other threads used is not a cost
   void open();
   void give_up(const std::exception_ptr& failure) noexcept;
 

@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-constexpr double kWaits = 0.05;   // share of its time from which on a rank is not fed
-constexpr double kStandsOut = 2;  // times what half of the ranks wait at most
+constexpr double kWaits = 0.05;   // share of a rank's time from which on it waits for data
+constexpr double kStandsOut = 2;  // factor over the waits of half of the ranks
 
 std::string whole_percent(double share) {
   return std::to_string(std::lround(100 * share)) + " %";
