@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
 
-// CRC-32C of the first `length` bytes; of fewer where the file ends.
+// Returns the CRC-32C of the first `length` bytes, or of all bytes if the file is shorter.
 std::uint32_t crc32c_of(int fd, std::uint64_t length, const fs::path& path, const std::stop_token& stop) {
   std::vector<std::byte> buffer(std::min<std::uint64_t>(length, kReadAtOnce));
   std::uint32_t crc = 0;
@@ -35,7 +35,7 @@ std::uint32_t crc32c_of(int fd, std::uint64_t length, const fs::path& path, cons
   return crc;
 }
 
-// Offset of the first byte in which the files differ; nothing when they are equal.
+// Returns the offset of the first difference between the files, or nothing if they are equal.
 std::optional<std::uint64_t> first_difference(int a, const fs::path& path_of_a, const fs::path& b) {
   const Descriptor other = Descriptor::open(b, O_RDONLY);
   std::vector<std::byte> ours(kReadAtOnce), theirs(kReadAtOnce);
@@ -49,7 +49,7 @@ std::optional<std::uint64_t> first_difference(int a, const fs::path& path_of_a, 
   }
 }
 
-// The first value of a shard that is not what its index tells; nothing when all are.
+// Returns an error for the first value of a shard that does not match its index, or nothing if all match.
 std::optional<Error> first_bad_value(const Dataset& dataset, std::size_t shard) {
   std::vector<Piece> pieces;
   for (std::uint64_t sample = dataset.first_sample(shard); sample < dataset.first_sample(shard + 1); ++sample) {
@@ -72,7 +72,7 @@ std::optional<Error> first_bad_value(const Dataset& dataset, std::size_t shard) 
   return std::nullopt;
 }
 
-/// The copy of one file while it has a temporary name.
+/// The copy of one file under its temporary name.
 class PartialCopy {
  public:
   PartialCopy(StageWork& work, std::uint32_t number, const std::stop_token& stop)
@@ -98,14 +98,14 @@ class PartialCopy {
     if (written_ - checkpoint_ >= work_->options.checkpoint_bytes && !complete()) mark_checkpoint();
   }
 
-  // Asks the system to begin with what sync() will wait for.
+  // Starts the writes that sync() will wait for.
   void begin_sync() const { ::sync_file_range(copy_.get(), 0, 0, SYNC_FILE_RANGE_WRITE); }
 
   void sync() {
     guarded([&] { penstock::sync(copy_.get(), temporary_); });
   }
 
-  /// Once it is synced.
+  /// Call it after sync().
   void check(const std::stop_token& stop) const {
     require_same_source();
     const StageVerify verify = work_->options.verify;
@@ -113,7 +113,8 @@ class PartialCopy {
     if (verify == StageVerify::never) return;
     if (known && *file_->crc32c != crc_) throw of_bad_source();
     if (known && verify != StageVerify::always) return;
-    ::posix_fadvise(copy_.get(), 0, 0, POSIX_FADV_DONTNEED);  // what was synced is read from the disk, not from memory
+    // drops the cached pages, so that the check reads the disk instead of memory
+    ::posix_fadvise(copy_.get(), 0, 0, POSIX_FADV_DONTNEED);
     if (crc32c_of(copy_.get(), file_->size, temporary_, stop) != crc_) {
       throw Error::corrupt("the copy, read again, does not have the bytes that were written", at_destination());
     }
@@ -138,7 +139,7 @@ class PartialCopy {
     try {
       body();
     } catch (const Error& error) {
-      // A write may have taken a part: the file's position tells where it ended.
+      // A write may have been partial: the file's position is where it ended.
       ErrorContext where = at_destination();
       if (const off_t at = copy_.get() < 0 ? -1 : ::lseek(copy_.get(), 0, SEEK_CUR); at > 0)
         where.offset = static_cast<std::uint64_t>(at);
@@ -146,7 +147,7 @@ class PartialCopy {
     }
   }
 
-  // Goes on behind the last checkpoint whose bytes are still right.
+  // Continues after the last checkpoint whose bytes are still correct.
   void open(const std::stop_token& stop) {
     copy_ = Descriptor::open(temporary_, O_RDWR | O_CREAT | O_NOFOLLOW);
     const off_t there = ::lseek(copy_.get(), 0, SEEK_END);
@@ -168,7 +169,8 @@ class PartialCopy {
     try {
       return stream.next(stop);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::corrupt) require_same_source();  // it ends early: that is why
+      // the file ended early: check whether the source has changed
+      if (error.kind() == ErrorKind::corrupt) require_same_source();
       if (error.kind() == ErrorKind::resource) throw;
       throw error.in({.dataset = work_->dataset.path().string(), .shard = file_->name, .offset = written_});
     }
@@ -183,7 +185,7 @@ class PartialCopy {
   }
 
   void require_same_source() const {
-    if (file_->object != nullptr) return;  // every range was asked for in that state
+    if (file_->object != nullptr) return;  // every range was requested for that version of the object
     std::uint64_t size = 0;
     std::int64_t modified = 0;
     stat_file(file_->source, size, modified);
@@ -195,7 +197,7 @@ class PartialCopy {
                                " bytes, and has " + std::to_string(size),
                            where);
     }
-    // Written to, or only touched: its bytes decide.
+    // The modification time differs. Only different bytes are an error.
     where.offset = first_difference(copy_.get(), temporary_, file_->source);
     if (where.offset) throw Error::corrupt("the source changed while it was copied", where);
   }

@@ -1,4 +1,4 @@
-// Copies the files of a dataset that is staged.
+// Copies the files of a dataset that is being staged.
 #pragma once
 
 #include <atomic>
@@ -15,16 +15,16 @@
 
 namespace penstock {
 
-/// What all workers of one run share.
+/// Objects that all workers of one run share.
 struct StageWork {
   const Dataset& dataset;
   const StageList& list;
   const StageOptions& options;
-  std::filesystem::path folder = {};  ///< that the files' names start from, while they grow
+  std::filesystem::path folder = {};  ///< the files' names are relative to it while they grow
   StageJournal* journal = nullptr;
-  bool trusting = false;  ///< another process has just checked what is there
+  bool trusting = false;  ///< another process has just verified the existing files
 
-  // relaxed, all of them: they are only shown
+  // all relaxed: they are only displayed
   std::atomic<std::uint64_t> files{0};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> copied{0};
@@ -32,16 +32,16 @@ struct StageWork {
   std::filesystem::path path_of(const StageFile& file) const { return folder / file.name; }
 };
 
-/// The name of the file at `path` while it grows.
+/// Returns the name that the file at `path` has while it grows.
 std::filesystem::path growing_name(const std::filesystem::path& path);
 
-/// Whether the file is there with the size and the CRC-32C that it must have. Reads it, unless nothing is to be
-/// compared. Throws Error: io; resource, "interrupted".
+/// Returns true if the file exists with the required size and CRC-32C. Reads the file, unless the options skip the
+/// comparison. Throws Error: io; resource, "interrupted".
 bool is_staged(const StageWork& work, const StageFile& file, const std::stop_token& stop);
 
-/// Copies files with these numbers and renames them to their names. All are written before the first is fsynced, so
-/// that one transaction of the file system serves many small files. Throws Error, with the dataset, file and offset: as
-/// stage().
+/// Copies the files with these numbers and renames them to their final names. All are written before the first is
+/// synced, so that one transaction of the file system serves many small files. Throws Error, with dataset, file and
+/// offset, like stage().
 void copy_files(StageWork& work, std::span<const std::uint32_t> files, ReadEngine& engine, ReadStream& stream,
                 const std::stop_token& stop);
 

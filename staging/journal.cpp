@@ -27,7 +27,7 @@ std::string text_of(const Descriptor& file, const fs::path& path) {
   return text;
 }
 
-// Nothing for a line that is broken.
+// Returns nothing for a damaged line.
 std::optional<Json> parsed(std::string_view line) {
   Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) return std::nullopt;
@@ -48,7 +48,7 @@ void for_each_line(std::string_view text, const Visit& visit) {
     if (!json) continue;
     try {
       visit(*json);
-    } catch (const Json::exception&) {  // of no version that we know: what it tells of is copied again
+    } catch (const Json::exception&) {  // of an unknown version: its files are copied again
     }
   }
 }
@@ -94,7 +94,7 @@ void StageJournal::read(const std::string& text) {
 std::optional<StageJournal::Mark> StageJournal::whole(const StageFile& file) const {
   const auto found = entries_.find(file.name);
   if (found == entries_.end()) return std::nullopt;
-  const Entry& last = found->second.back();  // a checkpoint behind it would be of a copy begun anew
+  const Entry& last = found->second.back();  // a checkpoint after it belongs to a copy that was restarted
   if (!last.mark.whole || last.size != file.size || last.modified != file.modified) return std::nullopt;
   return last.mark;
 }
@@ -127,7 +127,7 @@ void StageJournal::add(const StageFile& file, const Mark& mark) {
              .dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// Not fsynced: of what a crash takes away, the files are copied again.
+// Not synced: if a crash loses lines, the files are copied again.
 void StageJournal::append(const std::string& line) {
   const std::string text = line + "\n";
   const std::lock_guard lock(mutex_);

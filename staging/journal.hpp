@@ -1,4 +1,4 @@
-// The journal of a staged copy: it tells which files are complete, so that the next run need not copy them again.
+// The journal of a staged copy. It records which files are complete, so that the next run need not copy them again.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace penstock {
 
-/// A file of lines: where the copy comes from, then a line for each file that is whole and durable, or that is durable
-/// up to a checkpoint. A line that a crash cut short is ignored. Any number of threads may use it.
+/// A file of lines. The first line contains the origin of the copy. Each later line says that a file is complete and
+/// durable, or durable up to a checkpoint. A line that a crash truncated is ignored. Thread-safe.
 class StageJournal {
  public:
   static constexpr std::string_view kFileName = kStageJournal;
@@ -28,21 +28,22 @@ class StageJournal {
     friend bool operator==(const Origin&, const Origin&) = default;
   };
   struct Mark {
-    std::uint64_t bytes;  ///< of the copy that are durable
+    std::uint64_t bytes;  ///< number of durable bytes of the copy
     std::uint32_t crc32c;
-    bool whole;  ///< and in their place
+    bool whole;  ///< the file is complete and has its final name
   };
 
-  /// The origin that a journal tells; nothing when there is none.
+  /// Returns the origin in a journal, or nothing if there is none.
   static std::optional<Origin> origin_in(const std::filesystem::path& journal);
-  /// Goes on with the journal at `path`, or begins one. A different origin is noted, and from then on is the one.
-  /// Throws Error: io.
+  /// Continues the journal at `path`, or starts one. If the origin differs, the new one is recorded and is valid from
+  /// then on. Throws Error: io.
   StageJournal(std::filesystem::path path, const Origin& origin);
 
-  /// The last mark that says `file`, as it is now in the source, is whole; or its checkpoints, in rising order.
+  /// whole() returns the last mark that says the file is complete, in its present state in the source. checkpoints()
+  /// returns its checkpoints in ascending order.
   std::optional<Mark> whole(const StageFile& file) const;
   std::vector<Mark> checkpoints(const StageFile& file) const;
-  /// Names of all files that were ever whole.
+  /// Returns the names of all files that were ever complete.
   std::vector<std::string> names() const;
 
   void add(const StageFile& file, const Mark& mark);
@@ -58,7 +59,7 @@ class StageJournal {
 
   std::filesystem::path path_;
   Descriptor file_;
-  std::unordered_map<std::string, std::vector<Entry>> entries_;  // as read: not changed by add()
+  std::unordered_map<std::string, std::vector<Entry>> entries_;  // as read; add() does not change them
   std::optional<Origin> origin_;
   std::mutex mutex_;  // guards writing to file_
 };

@@ -37,11 +37,11 @@ bool of_pattern(const Dataset& dataset) {
   const std::string& path = dataset.path().native();
   std::error_code ignored;
   if (!is_pattern(path) || fs::exists(dataset.path(), ignored)) return false;
-  // The name of an object, or of a folder in a store, may only look like a pattern.
+  // The name of an object or of a folder in a store may contain a pattern's characters.
   return !dataset.in_store() || !dataset.file(0).path.native().starts_with(path);
 }
 
-// The part of a pattern before its first folder or file that is not plain.
+// Returns the part of a pattern before its first component with wildcards.
 fs::path plain_part(const fs::path& pattern) {
   fs::path plain;
   for (const fs::path& part : pattern) {
@@ -51,7 +51,8 @@ fs::path plain_part(const fs::path& pattern) {
   return plain.empty() ? fs::path(".") : plain;
 }
 
-// Of what was opened by the name of one of its objects, the folder of that.
+// Returns the dataset's folder. If the dataset was opened by the name of one of its objects, that is the object's
+// folder.
 fs::path root_in_store(const Dataset& dataset) {
   const fs::path& path = dataset.path();
   const std::string_view list = format_of(dataset).list_file;
@@ -128,7 +129,7 @@ class Lister {
     return all;
   }
 
-  // The state of an object of the dataset is the one that was opened, where that was told.
+  // For objects of the dataset, uses the version that was opened, if it is known.
   void add_objects() {
     SeenPlaces seen;
     const SeenPlaces::Use use(&seen);
@@ -182,7 +183,8 @@ class Lister {
       folders.insert(above.string());
   }
 
-  // penstock.json's checksum is of all files of a shard, so it tells of the file of a shard that has one.
+  // penstock.json's checksum covers all files of a shard. It is therefore that of a file only if the shard has one
+  // file.
   void take_checksums() {
     const Manifest manifest = Manifest::from_json(dataset_.attributes());
     std::unordered_map<std::string, std::size_t> shard_of;
@@ -223,10 +225,11 @@ void stat_file(const fs::path& path, std::uint64_t& size, std::int64_t& modified
 fs::path shard_path(const Dataset& dataset, std::size_t shard) {
   const std::string& name = dataset.shard(shard).name;
   if (of_pattern(dataset)) return name;
-  // A folder is named as a file in it may be.
+  // A folder may have the same name as a file in it.
   const Format& format = format_of(dataset);
   if (format.loose) return dataset.path();
-  if (!format.list_file.empty()) return dataset.shard(shard).root;  // it may be opened by its list
+  // the dataset may have been opened by the path of its list
+  if (!format.list_file.empty()) return dataset.shard(shard).root;
   const fs::path below = dataset.path() / name;
   if (dataset.in_store()) return dataset.file(0).path == dataset.path() ? dataset.path() : below;
   return !name.empty() && (is_regular(below) || dataset.shard(shard).root == below) ? below : dataset.path();

@@ -14,9 +14,9 @@ struct ObjectEngine::State {
   const std::vector<std::shared_ptr<const StoredObject>> objects;
   const OnRead on_read;
   std::unique_ptr<RangeReader> reader = {};
-  std::mutex mutex = {};                                             // guards what follows
-  std::uint64_t next = 0;                                            // a range's own tag
-  std::map<std::uint64_t, std::vector<std::uint64_t>> waiting = {};  // tags of requests, by their range's
+  std::mutex mutex = {};                                             // guards all below
+  std::uint64_t next = 0;                                            // tag of a range
+  std::map<std::uint64_t, std::vector<std::uint64_t>> waiting = {};  // by tag of a range: the tags of its requests
 
   std::vector<std::uint64_t> taken(std::uint64_t range) {
     const std::scoped_lock lock(mutex);

@@ -10,18 +10,18 @@
 
 namespace penstock {
 
-/// Each in the state in which it was listed; neighbours of one submit() come in one request of kLongestStoreRange at
-/// most. Extents number the objects as `objects` does.
+/// Reads each object in its state when listed. Adjacent extents of one submit() are merged into requests of at most
+/// kLongestStoreRange. Extents number the objects by their index in `objects`.
 class ObjectEngine : public ReadEngine {
  public:
-  /// Throws Error: unsupported, where stores cannot be read here.
+  /// Throws Error: unsupported, if this build or machine cannot read stores.
   ObjectEngine(std::vector<std::shared_ptr<const StoredObject>> objects, OnRead on_read);
   ~ObjectEngine() override;
   bool stop(std::chrono::milliseconds grace) override;
   EngineKind kind() const override { return EngineKind::store; }
   bool synchronous() const override { return false; }
   void submit(std::span<const ReadRequest> requests) override;
-  EngineStats stats() const override { return {}; }  ///< nobody asks for those of staging
+  EngineStats stats() const override { return {}; }  ///< staging reports none
 
  private:
   struct State;

@@ -36,23 +36,23 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned kMostWorkers = 8;
-constexpr std::size_t kStreamBytes = std::size_t{16} << 20;  // read ahead, of each worker
+constexpr std::size_t kStreamBytes = std::size_t{16} << 20;  // bytes that each worker reads ahead
 constexpr std::uint64_t kBatchBytes = std::uint64_t{16} << 20;
 
-// Files that are copied as one: each keeps a descriptor open.
+// Number of files to copy together: each needs an open descriptor.
 std::size_t files_at_once(unsigned workers) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 16;
   return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / 4 / workers, 1, 256));
 }
 
-/// An engine and the streams it fills. Where storage does not answer, their memory stays behind.
+/// An engine and the streams that it fills. If storage does not answer, their memory is leaked.
 class Streams {
  public:
   Streams(const StageWork& work, unsigned workers) {
     for (unsigned worker = 0; worker < workers; ++worker)
       streams_.push_back(std::make_unique<ReadStream>(std::uint64_t{worker} << 32, kStreamBytes));
-    // Raw pointers, for the engine may outlive this object.
+    // Raw pointers, because the engine may outlive this object.
     std::vector<ReadStream*> answered;
     for (const auto& stream : streams_) answered.push_back(stream.get());
     const OnRead on_read = [answered](std::uint64_t tag, std::exception_ptr failure) {
@@ -148,7 +148,7 @@ class Staging {
   }
 
   void find_kept() {
-    std::vector<std::uint8_t> kept(list_.files.size(), 0);  // not bool: threads write neighbours
+    std::vector<std::uint8_t> kept(list_.files.size(), 0);  // not bool: threads write to neighbouring elements
     if (!options_.overwrite) {
       parallel_for(
           list_.files.size(), workers_,
@@ -193,7 +193,7 @@ class Staging {
   void require_room() const {
     std::uint64_t needed = 0;
     for (const std::uint32_t number : missing_) needed += list_.files[number].size;
-    for (const std::uint32_t number : missing_) {  // what checkpoints kept needs no more room
+    for (const std::uint32_t number : missing_) {  // bytes kept by checkpoints need no more room
       std::error_code none;
       const fs::path path = work_.path_of(list_.files[number]);
       const auto there = fs::file_size(growing_name(path), none);
@@ -208,7 +208,7 @@ class Staging {
     }
   }
 
-  // Neighbouring small files together, large ones alone.
+  // Groups neighbouring small files. Large files are separate.
   std::vector<std::span<const std::uint32_t>> in_batches() const {
     const std::size_t most = files_at_once(workers_);
     std::vector<std::span<const std::uint32_t>> batches;
@@ -235,7 +235,7 @@ class Staging {
     target_.commit(options_.overwrite);
   }
 
-  // Files that an earlier run staged, and that the source has no more.
+  // Removes files that an earlier run staged and that the source no longer has.
   void remove_others(const StageJournal& journal) const {
     std::set<std::string_view> names;
     for (const StageFile& file : list_.files) names.insert(file.name);
@@ -246,7 +246,7 @@ class Staging {
     }
   }
 
-  // Of a folder of files, any other file would be a sample.
+  // In a folder of files, any other file would become a sample.
   void require_no_others() const {
     std::set<std::string_view> names;
     for (const StageFile& file : list_.files) names.insert(file.name);
@@ -261,15 +261,15 @@ class Staging {
                                .own_files = true});
   }
 
-  // What was copied is what the indexes tell of.
+  // Checks that the copied files are still the ones that the indexes describe.
   void require_same_source() const {
-    if (dataset_.in_store()) return;  // every range was asked for in that state
-    if (format_.loose) return;        // the copy gets an index of its own, which has to be equal
+    if (dataset_.in_store()) return;  // every range was requested for that version of the object
+    if (format_.loose) return;        // a new index of the copy is made and compared
     for (std::uint32_t file = 0; file < dataset_.file_count(); ++file)
       dataset_.require_unchanged(file, identity_of(dataset_.file(file).path));
   }
 
-  // The dataset's indexes are those of the copy, too.
+  // Writes the dataset's indexes for the copy, too.
   void keep_sidecars() const {
     const Format* format = format_named(dataset_.format());
     if (format == nullptr) return;
@@ -280,7 +280,7 @@ class Staging {
     }
   }
 
-  // "copy/." -> "copy": where the shard is the whole folder
+  // "copy/." -> "copy": used if the shard is the whole folder
   static fs::path without_dot(const fs::path& path) { return path.filename() == "." ? path.parent_path() : path; }
 
   void sync_folders() const {

@@ -32,16 +32,16 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr unsigned kMostUploads = 4;  // each has several parts on their way
+constexpr unsigned kMostUploads = 4;  // each has several parts in flight
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
-constexpr std::uint64_t kJournalEvery = std::uint64_t{64} << 20;  // bytes that another run would send again
+constexpr std::uint64_t kJournalEvery = std::uint64_t{64} << 20;  // bytes that another run might have to send again
 constexpr std::uint64_t kLargestText = std::uint64_t{1} << 30;
 
 std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// What was sent, and of which state of the file.
+/// The sent object, and the state of its file at that time.
 struct Sent {
   std::uint64_t size = 0;
   std::int64_t modified = 0;  // of the source
@@ -65,7 +65,7 @@ class StoreStaging {
       if (single_) folder_ = address_.substr(0, address_.rfind('/'));
     }
     if (!single_) folder_ = address_;
-    // Nobody opens the copy before that is there.
+    // Sent last, because no reader opens the copy before it exists.
     const auto is_manifest = [](const StageFile& file) { return file.name == Manifest::kFileName; };
     if (const auto found = std::ranges::find_if(files_, is_manifest); found != files_.end() && dataset.packed()) {
       manifest_ = *found;
@@ -106,7 +106,7 @@ class StoreStaging {
                             .waiting = false});
   }
 
-  // What is there, and what the journal says of it.
+  // Lists the destination and reads its journal.
   void look() {
     for (const std::string& folder : folders_) {
       for (const ListedObject& one : object_store().list(folder.empty() ? folder_ : at(folder))) {
@@ -131,12 +131,13 @@ class StoreStaging {
                                                      .modified = json.at("modified").get<std::int64_t>(),
                                                      .version = json.at("version").get<std::string>()};
       } catch (const std::exception&) {
-        return;  // what follows a broken line is not trusted
+        return;  // lines after a damaged one are not trusted
       }
     }
   }
 
-  // Whether all of it is there already. What else is there is in the way, unless a run before this one left it.
+  // Returns true if the copy is already complete. Throws if the destination has other objects, unless an earlier run
+  // sent them.
   bool complete() {
     const bool finished = there_.contains(std::string(Manifest::kFileName));
     const bool begun = there_.contains(std::string(kStoreStageJournal));
@@ -207,7 +208,7 @@ class StoreStaging {
         constexpr std::chrono::seconds kPatience{30};
         const Interruptible tidying(when_patience_ends(kPatience));
         save_journal();
-      } catch (const Error&) {  // the failure that led here is what counts
+      } catch (const Error&) {  // the original failure is more important
       }
       throw;
     }
@@ -271,15 +272,16 @@ class StoreStaging {
   const StageOptions& options_;
   const std::function<bool(const StageProgress&)>& tell_;
   std::string folder_, opens_;
-  bool one_file_ = false;  // the dataset is one
-  bool single_ = false;    // and its object is the address itself
+  bool one_file_ = false;  // the dataset is one file
+  bool single_ = false;    // its object has exactly the destination's address
   std::vector<StageFile> files_;
-  std::optional<StageFile> manifest_;  // apart, for it is sent last
-  std::set<std::string> folders_;      // that files lie in
+  std::optional<StageFile> manifest_;  // separate, because it is sent last
+  std::set<std::string> folders_;      // folders of the files
   std::map<std::string, ObjectInfo> there_;
   std::uint64_t total_bytes_ = 0, kept_files_ = 0, kept_bytes_ = 0;
-  std::atomic<std::uint64_t> done_files_{0}, done_bytes_{0}, copied_bytes_{0};  // told to the caller; order nothing
-  std::mutex mutex_;                                                            // guards sent_ and unsaved_
+  // only reported to the caller: order nothing
+  std::atomic<std::uint64_t> done_files_{0}, done_bytes_{0}, copied_bytes_{0};
+  std::mutex mutex_;  // guards sent_ and unsaved_
   std::map<std::string, Sent> sent_;
   std::uint64_t unsaved_ = 0;
 };

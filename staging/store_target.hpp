@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-/// As stage(), where the destination is `address` ("s3://bucket/train"), of files on a disk. Objects that an
-/// interrupted run left whole, by its journal beside them, are kept, and penstock.json is sent last. Each file's bytes
-/// are compared with the checksum that penstock.json has of it before its object appears.
+/// Works like stage() with the destination `address` ("s3://bucket/train"), for files on a disk. Objects that an
+/// interrupted run completed, according to its journal beside them, are kept. penstock.json is sent last. The
+/// checksum in penstock.json, if any, is verified for each file before its object appears.
 StageResult stage_to_store(const Dataset& dataset, const std::string& address, const StageOptions& options,
                            const std::function<bool(const StageProgress&)>& tell);
 

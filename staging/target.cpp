@@ -21,8 +21,8 @@ bool holds_nothing(const fs::path& path) {
   return fs::is_directory(path) ? is_empty_folder(path) : fs::file_size(path) == 0;
 }
 
-// What stood in the place of a copy: settle() has seen that it was one, or a dataset, or empty. A link goes itself, and
-// what it leads to stays.
+// Removes the object that the copy replaced. settle() has checked that it was a copy, a dataset or empty. A symbolic
+// link is removed without its target.
 void remove_replaced(const fs::path& old) {
   const bool ours = fs::is_symlink(old) || holds_nothing(old) || fs::exists(old / StageJournal::kFileName) ||
                     fs::exists(old / Manifest::kFileName);
@@ -121,14 +121,15 @@ void StageTarget::refuse(const fs::path& what, const std::string& why) const {
   throw Error::invalid_argument(what.string() + " " + why);
 }
 
-// The same source, or another with the same samples: a copy may move, and a source may grow.
+// Accepts a copy from the same source, or from another with the same samples: a copy may be moved, and a source may
+// grow.
 void StageTarget::require_of(const StageJournal::Origin& origin, const fs::path& folder) const {
   const auto told = StageJournal::origin_in(folder / journal_name_);
   if (told && told->source != origin.source && told->fingerprint != origin.fingerprint)
     refuse(folder, "is a copy of " + told->source + " (overwrite replaces it)");
 }
 
-// Left empty, and ours.
+// Requires that the partial folder is empty or was made by staging, and empties it.
 void StageTarget::clear_partial() const {
   if (fs::exists(partial_)) {
     if (!holds_nothing(partial_) && !fs::exists(partial_ / StageJournal::kFileName))

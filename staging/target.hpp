@@ -1,4 +1,4 @@
-// The paths of a copy: the folder where it grows, and the destination that it is renamed to.
+// The paths of a copy: the folder where it grows, and the final destination.
 #pragma once
 
 #include <filesystem>
@@ -12,29 +12,30 @@
 
 namespace penstock {
 
-/// A dataset of one file grows beside its place, every other one in "DESTINATION.partial".
+/// A dataset of one file grows beside its destination. All others grow in "DESTINATION.partial".
 class StageTarget {
  public:
-  /// Throws Error: invalid_argument, when the destination is the source, or lies in it.
+  /// Throws Error: invalid_argument, if the destination is the source or is inside it.
   StageTarget(const StageList& list, const std::filesystem::path& destination);
 
   const std::filesystem::path& destination() const { return destination_; }
-  /// The folder that the files' names start from, as things stand.
+  /// The folder that the files' names are currently relative to.
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path journal() const { return folder_ / journal_name_; }
-  bool renamed() const { return renamed_; }  ///< a single file, whose name is not the source's
+  bool renamed() const { return renamed_; }  ///< a single file with another name than the source
 
-  /// Keeps other processes that stage here away, or waits for them while `go_on` returns true. `waited` tells whether
-  /// one was here. Nothing where there are no locks. Makes the folder above the destination.
-  /// Throws Error: io; resource, "interrupted".
+  /// Locks out other processes that stage to the same destination. Waits for them while `go_on` returns true;
+  /// `waited` says whether that happened. Returns nothing if the file system has no locks. Makes the parent folder of
+  /// the destination. Throws Error: io; resource, "interrupted".
   std::optional<FileLock> lock(const std::function<bool()>& go_on, bool& waited) const;
 
-  /// Finds out where to go on: in the destination, where it is a copy that may be complete, else where it grows.
-  /// Throws Error: invalid_argument, when what stands there is no copy of `origin`, and may not be replaced.
+  /// Determines where to continue: in the destination, if that is a copy that may be complete, otherwise where the
+  /// copy grows. Throws Error: invalid_argument, if the destination is not a copy of `origin` and may not be
+  /// replaced.
   void settle(const StageJournal::Origin& origin, bool packed, bool overwrite);
-  /// Something is missing: a complete copy becomes a partial one.
+  /// Files are missing: turns a complete copy into a partial one.
   void reopen();
-  /// The copy is whole and durable: it takes its place.
+  /// The copy is complete and durable: moves it to the destination.
   void commit(bool overwrite) const;
 
  private:
