@@ -94,11 +94,11 @@ class BatchBuilder {
 
  public:
   std::vector<Row> rows;
-  std::vector<Cell> cells;        ///< empty in loaders without windows
-  std::vector<CellPlace> places;  ///< of all cells
+  std::vector<Cell> cells;             ///< empty in loaders without windows
+  std::vector<CellPlace> places;       ///< of all cells
   std::vector<std::uint8_t> buffered;  ///< by output: 1 if ragged rows of this batch are buffered
-  Clock::time_point begun{};  ///< when its slab became free; set by the scheduler
-  Journey journey;            ///< set by the thread that delivers
+  Clock::time_point begun{};           ///< when its slab became free; set by the scheduler
+  Journey journey;                     ///< set by the thread that delivers
 
  private:
   std::uint64_t seed_ = 0, sequence_ = 0;

@@ -26,8 +26,8 @@ struct BatchRecord {
   std::vector<std::uint64_t> samples;
   std::shared_ptr<const Carried> carried;  ///< state of a mixture, with the same meaning as in Position
   BatchLimits composed;                    ///< limits of the epoch's batches, with the same meaning as in Position
-  std::vector<std::uint32_t>
-      occurrences;  ///< of each row: how often the epoch's list of samples contained its sample before
+  /// Of each row: how often the epoch's list of samples contained its sample before.
+  std::vector<std::uint32_t> occurrences;
   std::vector<std::int64_t> sources;  ///< of each row: the number of its source in the mixture; empty without one
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;

@@ -16,8 +16,8 @@ struct RowSlots {
   std::vector<std::span<std::byte>> places;       ///< empty if the output is buffered
   std::vector<std::vector<std::byte>*> buffered;  ///< null if the output has a place
   std::vector<std::span<std::byte>> verbatim;  ///< places of outputs that are stored bytes without decoding; else empty
-  std::vector<std::span<std::int64_t>> shapes =
-      {};  ///< of rows that have shapes: the row's shape; else empty. The list may be empty
+  /// Of rows that have shapes: the row's shape; else empty. The list may be empty.
+  std::vector<std::span<std::int64_t>> shapes = {};
   std::vector<const RowPadding*> padding = {};  ///< of rows padded to one length: the fill value; null: zeros
   Offload* offload = nullptr;                   ///< takes rows of the slab over for a device; null: none
   std::uint32_t row = 0;                        ///< in the slab
@@ -27,8 +27,8 @@ struct RowSlots {
   /// Sets the slots of a cell. For each window, and for the row's own outputs, the first of its places counts.
   void of_places(BatchBuilder& builder, std::span<const Output> outputs, std::span<const CellPlace> places);
   bool leaves_out(std::uint32_t output) const { return !left_out.empty() && left_out[output] != 0; }
-  void clear_row();  ///< Fills every place with zeros (or padding) and drops buffered and offloaded values: the row is
-                     ///< marked invalid
+  /// Fills every place with zeros (or padding) and drops buffered and offloaded values: the row is marked invalid.
+  void clear_row();
 };
 
 }  // namespace penstock

@@ -43,11 +43,11 @@ struct SlabLayout {
 
   DeviceShare share;
   std::vector<std::uint64_t> column;  ///< offset of each fixed output
-  std::vector<std::uint64_t>
-      begins;  ///< with the table: offset of each ragged output's `rows + 1` int64; the samples are at 0
+  /// With the table: offset of each ragged output's `rows + 1` int64; the samples are at 0.
+  std::vector<std::uint64_t> begins;
   std::uint64_t first_column = 0;  ///< after the table
-  std::uint64_t direct_columns =
-      0;  ///< offset of the columns that a device reads: after all others, at a page boundary
+  /// Offset of the columns that a device reads: after all others, at a page boundary.
+  std::uint64_t direct_columns = 0;
   std::uint64_t bytes = 0;
 };
 
