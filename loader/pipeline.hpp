@@ -131,7 +131,7 @@ class Pipeline {
   };
   struct Notes {
     const std::string options;
-    // why there is no cache although the options ask for one; constant once the pipeline is made
+    // Why there is no cache although the options ask for one; constant once the pipeline is made.
     std::string disk_cache = {};
     mutable std::mutex mutex = {};  // guards the rest
     std::string restored = {};      // about the state restored last

@@ -28,13 +28,13 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kNoSample = ~std::uint64_t{0};
-// bytes of a row from which on a file's mapping is cheaper than a copy by the kernel
+// Bytes of a row from which on a file's mapping is cheaper than a copy by the kernel.
 constexpr std::uint64_t kLongRow = 4096;
 constexpr int kValuesTried = 16;
-// 31 years: small enough to be added to any time of the clock
+// 31 years: small enough to be added to any time of the clock.
 constexpr std::chrono::seconds kLongestTimeout{1'000'000'000};
 constexpr unsigned kMostWorkers = 1024;
-// upper limit for automatic scaling, at least: workers that wait for storage need many
+// Least upper limit for automatic scaling: storage may keep many workers waiting.
 constexpr unsigned kFewestAuto = 64;
 constexpr unsigned kMostBatches = 65536;  // small enough that sums with workers do not overflow
 constexpr int kValuesForItem = 1024;      // many samples may have no box

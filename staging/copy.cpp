@@ -113,7 +113,7 @@ class PartialCopy {
     if (verify == StageVerify::never) return;
     if (known && *file_->crc32c != crc_) throw of_bad_source();
     if (known && verify != StageVerify::always) return;
-    // drops the cached pages, so that the check reads the disk instead of memory
+    // Drops the cached pages, so that the check reads the disk instead of memory.
     ::posix_fadvise(copy_.get(), 0, 0, POSIX_FADV_DONTNEED);
     if (crc32c_of(copy_.get(), file_->size, temporary_, stop) != crc_) {
       throw Error::corrupt("the copy, read again, does not have the bytes that were written", at_destination());
@@ -169,7 +169,7 @@ class PartialCopy {
     try {
       return stream.next(stop);
     } catch (const Error& error) {
-      // the file ended early: check whether the source has changed
+      // The file ended early: check whether the source has changed.
       if (error.kind() == ErrorKind::corrupt) require_same_source();
       if (error.kind() == ErrorKind::resource) throw;
       throw error.in({.dataset = work_->dataset.path().string(), .shard = file_->name, .offset = written_});

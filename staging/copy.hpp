@@ -24,7 +24,7 @@ struct StageWork {
   StageJournal* journal = nullptr;
   bool trusting = false;  ///< another process has just verified the existing files
 
-  // all relaxed: they are only displayed
+  // All relaxed: they are only displayed.
   std::atomic<std::uint64_t> files{0};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> copied{0};

@@ -183,7 +183,7 @@ class Lister {
       folders.insert(above.string());
   }
 
-  // penstock.json's checksum covers all files of a shard. It is therefore that of a file only if the shard has one
+  // The checksum in penstock.json covers all files of a shard. It is therefore that of a file only if the shard has one
   // file.
   void take_checksums() {
     const Manifest manifest = Manifest::from_json(dataset_.attributes());
@@ -228,7 +228,7 @@ fs::path shard_path(const Dataset& dataset, std::size_t shard) {
   // A folder may have the same name as a file in it.
   const Format& format = format_of(dataset);
   if (format.loose) return dataset.path();
-  // the dataset may have been opened by the path of its list
+  // The dataset may have been opened by the path of its list.
   if (!format.list_file.empty()) return dataset.shard(shard).root;
   const fs::path below = dataset.path() / name;
   if (dataset.in_store()) return dataset.file(0).path == dataset.path() ? dataset.path() : below;

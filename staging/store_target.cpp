@@ -279,7 +279,7 @@ class StoreStaging {
   std::set<std::string> folders_;      // folders of the files
   std::map<std::string, ObjectInfo> there_;
   std::uint64_t total_bytes_ = 0, kept_files_ = 0, kept_bytes_ = 0;
-  // only reported to the caller: order nothing
+  // Only reported to the caller: order nothing.
   std::atomic<std::uint64_t> done_files_{0}, done_bytes_{0}, copied_bytes_{0};
   std::mutex mutex_;  // guards sent_ and unsaved_
   std::map<std::string, Sent> sent_;

@@ -139,7 +139,7 @@ class RecordWriter {
   // from, and those may belong to several datasets.
   static std::vector<std::size_t> bounds_of_groups(const Dataset& dataset) {
     const std::size_t shards = dataset.shard_count();
-    // for the first borrowed shard: the end of the blocks; 0: not borrowed
+    // For the first borrowed shard: the end of the blocks; 0: not borrowed.
     std::vector<std::size_t> end_of_blocks(shards, 0);
     for (std::size_t shard = 0; shard < shards; ++shard) {
       if (dataset.shard(shard).index.made() != nullptr)

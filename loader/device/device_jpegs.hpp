@@ -71,7 +71,7 @@ class DeviceJpegs {
   const JpegDecoder& decoder() const { return *decoder_; }
   std::uint64_t bytes() const { return 2 * half_bytes_; }                       ///< of the device's memory
   std::uint64_t rows() const { return rows_.load(std::memory_order_relaxed); }  ///< decoded so far; orders nothing
-  /// counts a batch that the host then decoded
+  /// Counts a batch that the host then decoded.
   void count_refused() { refused_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
 

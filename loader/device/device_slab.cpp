@@ -161,7 +161,7 @@ void DeviceSlab::describe(const Slab& host) {
       field.shapes = shapes_[i];
       made_[i] = SlabLayout::aligned(bytes);
     }
-    // rows, or the total number of items; for padded outputs, rows and items
+    // Rows, or the total number of items; for padded outputs, rows and items.
     shape.resize(made.padding && made.ragged ? 2 : 1);
     shape.insert(shape.end(), made.shape.begin(), made.shape.end());
     field.values = {.data = copied(i), .dtype = made.dtype, .shape = std::move(shape)};

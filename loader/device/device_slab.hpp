@@ -28,7 +28,7 @@ namespace penstock {
 /// An output of the reader, and the pass that makes it of the copied values. Without a pass, it is copied unchanged.
 struct DeviceOutput {
   Output output;
-  /// the pass without pointers, the batch's sizes, and the key
+  /// The pass without pointers, the batch's sizes, and the key.
   std::variant<std::monostate, ImagePass, PointPass> pass = {};
 
   bool in_place() const;  ///< whether the reader gets the memory of the copy
@@ -73,7 +73,7 @@ class DeviceSlab {
 
  private:
   void describe(const Slab& host);
-  /// copies rows that read() left out, in the columns it fills
+  /// Copies rows that read() left out, in the columns it fills.
   std::uint64_t copy_rows(const Slab& host, StreamHandle stream);
   std::uint64_t copy_jpeg_tables(const Slab& host, StreamHandle stream);
   void decode(const Slab& host, DeviceJpegs& jpegs, StreamHandle stream);

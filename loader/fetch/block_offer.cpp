@@ -17,7 +17,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kRows = 2048, kBatches = 4;  // sample sizes of the estimate
-// candidates for a block's size, as fractions of a batch's share of a block
+// Candidates for a block's size, as fractions of a batch's share of a block.
 constexpr std::array<std::uint64_t, 4> kParts{1, 2, 3, 4};
 constexpr double kWorth = 1.5;  // at least this many times fewer requests justify the offer
 

@@ -13,7 +13,7 @@ constexpr std::uint32_t kInSlot = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kMissing = kInSlot - 1;  // only with Missing::empty
 constexpr std::uint64_t kFieldAlignment = 64;
 constexpr std::uint64_t kPage = 4096;
-// limit for a sample's values: the size of an address space
+// Limit for a sample's values: the size of an address space.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 constexpr std::size_t kFewRanges = 16;  ///< up to this many ranges are read separately without counting pages
 
@@ -55,7 +55,7 @@ bool Fetch::add_kept(const FetchFrom& from, std::uint32_t output, std::uint32_t 
   const SampleCache::Column column = from.cache->value_of(output, field);
   if (column == SampleCache::kNone) return false;
   auto kept = from.cache->find(sample.sample, column);
-  // shared memory may contain a value of another size
+  // Shared memory may contain a value of another size.
   if (kept && slot.data() != nullptr && kept->bytes.size() != slot.size()) kept.reset();
   ++(kept ? hits_ : misses_);
   if (!kept) return false;

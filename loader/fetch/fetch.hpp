@@ -26,7 +26,7 @@ struct FieldFetch {
   std::uint64_t begin = 0, length = 0;  ///< in the buffer
   std::uint64_t selected = 0;           ///< bytes of the ranges, or of the whole field without ranges
   std::vector<ByteRange> ranges;        ///< empty: the whole field
-  /// wider ranges to read instead of `ranges`, so that checksums cover them; cut afterwards
+  /// Wider ranges to read instead of `ranges`, so that checksums cover them; cut afterwards.
   std::vector<ByteRange> widened = {};
   std::optional<SampleCache::Value> kept = {};  ///< from the cache: nothing is read
   bool pixels = false;                          ///< the cache keeps the decoded image
@@ -64,7 +64,7 @@ class Fetch {
   struct InSlot {
     std::uint32_t field;
     std::span<std::byte> bytes;
-    /// the read that brings all of it, or kSeveral; kOffloaded: a device reads it, and nothing is checked
+    /// The read that brings all of it, or kSeveral; kOffloaded: a device reads it, and nothing is checked.
     std::size_t read;
   };
   static constexpr std::size_t kSeveral = static_cast<std::size_t>(-1), kOffloaded = kSeveral - 1;

@@ -70,7 +70,7 @@ struct RowTask;
 
 /// Connects a request with its row task: ReadRequest::tag is the address of this object.
 struct PendingRead {
-  /// null: the caller waits for it in submit() (synchronous engines), or the read belongs to a block
+  /// Null if the caller waits for the read in submit() (synchronous engines), or if the read belongs to a block.
   RowTask* task = nullptr;
   std::uint32_t row = 0;                 ///< in the task
   BlockRead* block = nullptr;            ///< set if the read belongs to a block

@@ -13,9 +13,9 @@ namespace {
 // States of a table entry. An entry is one of these constants or the offset of the value's header in the memory.
 // kBusy carries the number of the filling member above its 4 bits.
 //
-// Invariants: an entry changes from kAbsent to kBusy by compare-and-swap, so that only one thread fills a value. The
-// offset is stored last, with release order, so that a reader never sees a partial value. A published value never
-// moves and never changes.
+// Invariants: a thread claims an entry by compare-and-swap to kBusy, so that only one thread fills a value. The offset
+// is stored last, with release order, so that a reader never sees a partial value. A stored value is never moved or
+// overwritten; if it is damaged, its entry becomes kGivenUp.
 constexpr std::uint64_t kAbsent = 0, kBusy = 1, kGivenUp = 2;
 constexpr std::uint64_t kAlignment = 16;  // of headers and values, so that no offset equals a state
 constexpr unsigned kNumberShift = 4;
@@ -222,7 +222,7 @@ void SampleCache::copy_rows(Column column, std::span<const std::uint64_t> sample
   constexpr std::uint64_t kLine = 64, kLines = 4;  // of memory; the processor prefetches the lines after these
   std::array<std::uint64_t, kAhead> places;        // of the rows ahead, in a ring
   const auto look_up = [&](std::size_t i) {
-    // pairs with keep()'s release
+    // Pairs with keep()'s release.
     const std::uint64_t at = entry(place(samples[i], column)).load(std::memory_order_acquire);
     places[i % kAhead] = at;
     for (std::uint64_t line = 0; is_place(at) && line < kLines; ++line) __builtin_prefetch(memory_ + at + kLine * line);

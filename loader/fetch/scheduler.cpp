@@ -13,11 +13,11 @@
 namespace penstock {
 namespace {
 
-// stored bytes per task: enough to hide the cost of scheduling, few enough to spread over workers
+// Stored bytes per task: enough to hide the cost of scheduling, few enough to spread over workers.
 constexpr std::uint64_t kTaskBytes = 128 << 10;
 constexpr std::uint64_t kCopiedBytes = 512 << 10;  // bytes per task for rows from the cache and rows copied as stored
 constexpr std::uint64_t kRowAlignment = 64;
-// stored bytes; a worker reads longer blocks itself when it needs them
+// Stored bytes; a worker reads longer blocks itself when it needs them.
 constexpr std::uint64_t kLongestBlock = 16 << 20;
 
 }  // namespace
@@ -304,8 +304,9 @@ void Scheduler::make_room_for(RowTask& task) {
 }
 
 // Makes the task wait for its blocks, including those that another task requested. Cached blocks are not read. If one
-// is evicted before the worker needs it, the worker reads it. The worker also reads the block if the window has no
-// room or memory ran out: waiting here could deadlock, because the task's other blocks hold room in the same window.
+// is evicted before the worker needs it, the worker reads it. The worker also reads the block if the window has no room
+// or memory ran out. Waiting here would hold the room of the task's other blocks, and would never end if they need more
+// than the whole window.
 void Scheduler::bring_block(std::uint32_t number, RowTask& task) {
   const auto same = [number](const auto& read) { return read->block() == number; };
   if (std::any_of(task.blocks.begin(), task.blocks.end(), same) || context_.blocks.holds(number)) return;

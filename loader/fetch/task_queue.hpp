@@ -85,7 +85,7 @@ class TaskQueue {
   mutable std::mutex mutex_;  // guards all below
   RowTask *first_ = nullptr, *last_ = nullptr;
   std::size_t size_ = 0;
-  // workers on their way; workers at tasks; calls stop when their sum reaches `workers_`
+  // Workers on their way; workers at tasks; calls stop when their sum reaches `workers_`.
   std::size_t called_ = 0, working_ = 0;
   bool closed_ = false, scheduler_waits_ = false;
   std::size_t reading_ = 0;

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// share of the reads' time that must correlate with the bytes in flight to count as bandwidth
+// Share of the reads' time that must correlate with the bytes in flight to count as bandwidth.
 constexpr double kSeen = 0.5;
 constexpr double kWaits = 0.2;  // share of the workers' time off cores below which it counts as ordinary noise
 constexpr double kRounding = 1e-9;
@@ -157,7 +157,7 @@ Demands demands_of(const Stats& stats, const MachineModel& machine, std::uint32_
   const double awaited = told ? std::min(work - on, seconds_of(stats.workers_await_cores)) : work - most;
   double waited = std::max(0.0, work - on - awaited);
   if (waited < kWaits * work) on += std::exchange(waited, 0.0);
-  // the part of `waited` that is for storage
+  // The part of `waited` that is for storage.
   const double stored = reading >= kReads * work ? std::min(reading, waited) : 0;
   if (demands.reads_ahead || stored > 0) demands.storage = storage_of(stats);
   demands.store_timed = demands.from_store && stats.reads.store.answers.count > 0;

@@ -113,7 +113,7 @@ class Search {
     const LoaderOptions workers = best_of(kWorkers, &LoaderOptions::workers, forecast_.options());
     const LoaderOptions prefetch = best_of(kPrefetch, &LoaderOptions::prefetch, forecast_.options());
     const LoaderOptions both = best_of(kPrefetch, &LoaderOptions::prefetch, workers);
-    // the user chose the number of workers
+    // The user chose the number of workers.
     const bool own_choice = forecast_.options().max_workers <= forecast_.options().workers;
     if (own_choice) offer("workers", std::to_string(workers.workers), workers);
     offer("prefetch", std::to_string(prefetch.prefetch), prefetch);

@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kLengths = 64;  // samples whose mean length is used for all
-// bytes and rows of the ring that is written to
+// Bytes and rows of the ring that is written to.
 constexpr std::uint64_t kSlab = std::uint64_t{64} << 20, kPlaces = 256;
 
 double since(Clock::time_point begin) {

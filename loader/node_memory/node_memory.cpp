@@ -25,7 +25,7 @@ struct NodeMemory::Header {
   std::atomic<std::uint64_t> last_turn;  // counts the numbers given to members
   alignas(64) std::atomic<std::uint64_t> used;
   std::atomic<std::uint64_t> count, provided;  // provided: bytes of the whole memory; only grows
-  // by place: the member's number; 0: none
+  // By place: the member's number; 0: none.
   alignas(64) std::array<std::atomic<std::uint64_t>, Meeting::kPlaces> members;
 };
 

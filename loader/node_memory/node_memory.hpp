@@ -8,8 +8,8 @@
 // newcomers. A member may be killed at any time without blocking the others, because nothing here is locked for the
 // duration of a change. Others recognise a dead member's claims by its number.
 //
-// Invariants: a member's number is never used twice. `used` and `provided` only grow. Only bytes below `provided` may
-// be touched, because the system may refuse other pages with SIGBUS.
+// Invariants: a member's number is never used twice. `provided` only grows. Only bytes below `provided` may be touched,
+// because the system may refuse other pages with SIGBUS.
 #pragma once
 
 #include <array>

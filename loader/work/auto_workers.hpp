@@ -13,7 +13,7 @@ namespace penstock {
 struct WorkDone {
   std::uint64_t samples = 0;
   nanoseconds waited{};  ///< by the consumer, inside next()
-  /// by the workers; the last two are zero if the system does not report them
+  /// By the workers; the last two are zero if the system does not report them.
   nanoseconds worked{}, on_cores{}, awaited_cores{};
 };
 

@@ -55,7 +55,7 @@ class RowFiller {
   }
   /// By output, without the time to keep values in the cache.
   std::span<const FillTimes> output_times() const { return filler_.output_times(); }
-  /// total bytes that this object read itself
+  /// Total bytes that this object read itself.
   std::uint64_t asked_bytes() const { return asked_ + specials_.asked_bytes(); }
   std::uint64_t stored_bytes() const { return stored_; }  ///< of the last row's values
   std::uint64_t hits() const { return hits_; }            ///< total of values found in the cache

@@ -45,7 +45,7 @@ void Worker::fill_cell(BatchBuilder& builder, const Cell& cell, std::exception_p
   const std::span<const Output> outputs = context_.from.program.outputs();
   const std::span<const CellPlace> places = builder.places_of(cell);
   const bool brought = failure == nullptr;
-  // the missing field may belong to only one of the windows: try each place separately
+  // The missing field may belong to only one of the windows: try each place separately.
   if (!brought && places.front().window != places.back().window) {
     for (const CellPlace& place : places) {
       if (auto own = fill_alone(builder, cell, place)) fail_place(builder, cell, place, own);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPositionsListed = 1000;
 constexpr std::uint64_t kBatchesApart = 2;  // between ranks that synchronise in every step
-// ns: tolerance for differences between the clocks of machines
+// Tolerance for differences between the clocks of machines, in ns.
 constexpr std::uint64_t kOneAfterAnother = 10'000'000'000;
 
 using Turns = std::vector<LedgerTurn>;

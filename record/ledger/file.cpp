@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// ns: how long the handler is assumed to stay in place, because other code may install another one
+// Time in ns for which the SIGBUS handler is assumed to stay in place, because other code may install another one.
 constexpr std::uint64_t kGuardedFor = 100'000'000;
 constexpr std::uint64_t kReserved = std::uint64_t{64} << 10;  // bytes: 1,024 records
 

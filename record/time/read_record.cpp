@@ -17,7 +17,7 @@ void ReadRecord::end(const ReadSpan& read, Clock::time_point now, bool ahead) {
   latency_.add(static_cast<std::uint64_t>(took.count()));
   if (ahead && trace_ != nullptr && trace_->on())
     trace_->add({.kind = TraceSpan::Kind::request, .begin = read.begin, .took = took, .bytes = read.bytes});
-  // a read must not wait for a reader of reports, so the span is dropped instead
+  // A read must not wait for a reader of reports, so the span is dropped instead.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   kept_[next_] = read;

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// place_of() relies on it: these activities come first, in the order of the stages
+// place_of() and report() rely on this order: the activities of the named stages come first.
 static_assert(StageClocks::kNames.size() == Activity::deliver);
 
 // Adds the work and returns how much of `time` is left.

@@ -20,8 +20,8 @@ class StepLog {
   /// next() returns, with a batch or without; `waited` contains the parts of the wait.
   void gets(Clock::time_point now, const StepTime& waited, bool batch);
   void epoch_ends(Clock::time_point now);  ///< next() reported the end of the epoch, without a wait
-  /// Ends a step. From then on only marks end steps. The first mark merges the steps that the epoch's earlier batches
-  /// were counted as into one.
+  /// Ends a step. From then on only marks end steps. Until the first mark, each batch of the epoch counted as a step;
+  /// the first mark merges these steps into one.
   void mark(Clock::time_point now);
   Steps steps() const;
   void reset();  ///< a step in progress continues from the next call

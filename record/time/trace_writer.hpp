@@ -32,8 +32,8 @@ struct TraceNames {
 ///   reads     groups of rows that are read ahead, each on a free line; requests, if the engine has them
 ///   slots     filling, ready, held
 ///
-/// Invariant: slices on one line of "reads" and "slots" never overlap, because viewers draw overlapping slices
-/// wrongly.
+/// Invariant: complete events of one thread nest or are disjoint, as the format requires. Reads may overlap, so each is
+/// placed on a line that is free.
 void write_trace(TextFile& file, const TraceLog::Recorded& recorded, const TraceNames& names);
 
 }  // namespace penstock

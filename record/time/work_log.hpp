@@ -31,7 +31,7 @@ ActivityTimes scaled(const ActivityTimes& times, nanoseconds part, nanoseconds w
 class WorkLog {
  public:
   static constexpr nanoseconds kShort{200'000};  ///< adjacent spans are merged up to this duration
-  /// a longer span belongs to a single row, whose activities follow each other
+  /// A longer span belongs to a single row, whose activities follow each other.
   static constexpr nanoseconds kLong{1'000'000};
 
   explicit WorkLog(std::size_t spans = 512) : capacity_(spans) { spans_.reserve(spans); }
