@@ -239,6 +239,7 @@ bool Pipeline::stop() {
   return ended;
 }
 
+// The stages get the new generation before the scheduler does, so that they never reject one of its batches.
 void Pipeline::go_to(const Position& position) {
   consumer_.cursor.go_to(position);
   consumer_.iterating = consumer_.restored = false;

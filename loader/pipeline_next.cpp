@@ -136,6 +136,7 @@ BatchResult Pipeline::await(const std::function<void()>& while_waiting) {
   return std::move(*result);
 }
 
+// Waits in slices, so that `while_waiting` runs regularly, for example to check for signals.
 std::optional<BatchResult> Pipeline::take(const std::function<void()>& while_waiting) {
   Stage& last = *stages_.back();
   if (!while_waiting) return last.take(options_.timeout);

@@ -120,6 +120,8 @@ class PartialCopy {
     }
   }
 
+  // The bytes are durable before the file gets its final name. A crash therefore never leaves an incomplete file under
+  // that name.
   void commit() {
     guarded([&] {
       if (::rename(temporary_.c_str(), path_.c_str()) != 0)

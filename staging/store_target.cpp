@@ -195,6 +195,7 @@ class StoreStaging {
     done_files_ = kept_files_;
     done_bytes_ = kept_bytes_;
     save_journal();
+    // Readers must not open a copy whose files are being replaced.
     if (there_.contains(std::string(Manifest::kFileName))) object_store().remove(at(Manifest::kFileName));
     const unsigned workers = std::min(options_.workers != 0 ? options_.workers : kMostUploads,
                                       static_cast<unsigned>(std::max<std::size_t>(missing.size(), 1)));

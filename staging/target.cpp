@@ -99,6 +99,7 @@ void StageTarget::settle(const StageJournal::Origin& origin, bool packed, bool o
   folder_ = destination_;
 }
 
+// Moves the copy away from the destination first, so that no reader opens it while files are missing.
 void StageTarget::reopen() {
   if (list_.single || folder_ == partial_) return;
   clear_partial();

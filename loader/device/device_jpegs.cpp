@@ -59,6 +59,8 @@ bool DeviceJpegs::take(std::uint32_t output, const SampleContext& sample, const 
   return true;
 }
 
+// Invariant: a half is decoded into only after `used` of its previous images, and resampled only after `decoded`.
+// Both are waits of streams, not of this thread.
 void DeviceJpegs::decode(std::span<const JpegRow> rows, const std::byte* tables, const ImageColumn& column,
                          StreamHandle stream) {
   const std::scoped_lock lock(mutex_);

@@ -163,6 +163,8 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   }
   flush();
   if (failure != nullptr) {
+    // Rows that were not started count as finished here. The thread that finishes the last row then delivers the batch
+    // with its failure.
     builder.fail(first < rows ? builder.row_of(first) : 0, explained(std::move(failure), where));
     planned();
     Journey journey = builder.journey_of(watch_.last(), watch_.last());

@@ -81,6 +81,7 @@ RowTask* TaskQueue::oldest() {
 std::optional<TaskQueue::Taken> TaskQueue::first(const Idle& idle) {
   const std::scoped_lock lock(mutex_);
   --called_;
+  // The limit may have become lower since the call. The workers at tasks then take this one, too.
   RowTask* task = working_ < callable() ? oldest() : nullptr;
   if (task == nullptr) return std::nullopt;
   ++working_;

@@ -83,6 +83,8 @@ class TaskQueue {
   Call call_;
   std::function<void()> stranded_;
   mutable std::mutex mutex_;  // guards all below
+  // Invariant: while tasks are queued, at least one worker is called or at work. A refused call may break this;
+  // `stranded` then reports it, because the consumer would wait forever.
   RowTask *first_ = nullptr, *last_ = nullptr;
   std::size_t size_ = 0;
   // Workers on their way; workers at tasks; calls stop when their sum reaches `workers_`.

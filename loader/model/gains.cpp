@@ -62,6 +62,7 @@ Demands Forecast::demands_for(const LoaderOptions& wanted) const {
   return demands;
 }
 
+// The bottleneck is the resource whose removal raises the simulated rate most, and by more than kWorth.
 Outlook Forecast::outlook_of(const Demands& demands, const MachineModel& machine, const LoaderOptions& wanted) const {
   if (!known()) return {};
   const Simulated now = simulated(demands, machine, wanted);

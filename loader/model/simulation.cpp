@@ -91,6 +91,7 @@ class Simulation {
         cores_([&](std::size_t jobs) { return machine_.speed(static_cast<double>(jobs)); }) {}
 
   Simulated run() {
+    // Measures only after all slabs have circulated, because the queues are empty at the start.
     const std::size_t warm = free_slabs_ + 2;
     const std::size_t batches =
         warm + std::max(kBatches, (kRows + options_.batch_size - 1) / std::size_t{options_.batch_size});
@@ -131,6 +132,7 @@ class Simulation {
     return options.read_options.threads > 0 ? options.read_options.threads : kPreadThreads;
   }
 
+  // With a fixed seed, so that the same recording always gives the same prediction.
   static std::vector<RowDemand> shuffled(std::vector<RowDemand> rows) {
     std::uint64_t state = 0x9e3779b97f4a7c15;
     for (std::size_t i = rows.size(); i > 1; --i) {

@@ -151,6 +151,7 @@ bool runs_alone(const Program& program, std::uint32_t output) {
   return !program.leader(output) && !program.outputs()[output].ragged;
 }
 
+// All forms of a value run directly after each other, so that changes of the machine's speed affect them equally.
 std::vector<double> raced(const Program& program, std::uint32_t output, std::uint64_t seed,
                           const std::vector<HeldValue>& values, const std::vector<std::vector<FieldBytes>>& ways,
                           const HeldLimits& limits) {

@@ -46,6 +46,8 @@ void AutoWorkers::Trial::failed() {
   after_failure = std::min(kLongestHold, 2 * after_failure);
 }
 
+// After a change, first waits until the batches that were ahead of the consumer have passed. These were made by the
+// old number of workers and would distort the measurement.
 bool AutoWorkers::due(Clock::time_point now) {
   const std::scoped_lock lock(mutex_);
   ++batches_;
@@ -120,6 +122,7 @@ void AutoWorkers::move(const Stretch& now, std::optional<double> idle) {
   if (crowded_stretches_ >= kCrowdedStretches) {
     crowded_stretches_ = 0;
     wanted_ = std::clamp(static_cast<unsigned>(served), share_, active_);
+    // A try with more workers would end in the same way, so the next one is delayed.
     more_.failed();
   } else if (starved && more_.hold == 0 && !crowded) {
     wanted_ = std::min({most_, 2 * active_, static_cast<unsigned>(std::min(useful + 0.2, 1e6))});

@@ -268,6 +268,8 @@ void RowFiller::cut(const FieldFetch& fetch, std::byte* bytes) {
   std::memcpy(bytes, cut_scratch_.data(), made);
 }
 
+// A mismatch may be an error of a cache or of memory rather than of storage. Reads the bytes again, past the caches,
+// and throws only if they differ again.
 void RowFiller::require_sum(std::uint64_t sample, std::uint32_t field, std::uint64_t begin, std::span<std::byte> bytes,
                             std::uint32_t recorded, std::uint32_t found) {
   if (found == recorded) return;

@@ -298,6 +298,8 @@ void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, std::uint64_t 
               error.context());
 }
 
+// Draws another sample of the same source. The draws depend only on seed, epoch and position, so that every run
+// replaces with the same sample, for any number of workers.
 bool Worker::replace(BatchBuilder& builder, std::uint32_t row, std::string& last) {
   Slab& slab = builder.slab();
   Random random(builder.seed(), slab.epoch, builder.rows[row].position, kReplacementStream);

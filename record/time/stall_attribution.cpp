@@ -86,6 +86,7 @@ Steps StallAttribution::steps() const {
   return log_.steps();
 }
 
+// Clamps each time of the journey to the rest of the wait. No part is negative, and the parts add up to the whole.
 void StallAttribution::split(Times& times, Clock::time_point from, Clock::time_point to, const Journey& journey) const {
   Clock::time_point at = from;
   const auto go_to = [&](Clock::time_point point) {
