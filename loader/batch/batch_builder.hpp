@@ -52,7 +52,7 @@ class BatchBuilder {
 
   /// Starts a new batch. `rows` lists its samples. Only the scheduler calls this, before any worker sees the batch.
   void begin(std::uint64_t seed, std::uint64_t generation, std::uint64_t sequence);
-  /// Times at the start of the batch: when its rows were sent and queued.
+  /// Returns the journey so far, for rows that were sent and queued at these times.
   Journey journey_of(Clock::time_point sent, Clock::time_point queued) const;
   /// Number of units that workers fill one by one: cells if there are any, else rows. Tasks, states and finish_rows()
   /// count units.
@@ -64,7 +64,7 @@ class BatchBuilder {
   /// Marks `count` more units as finished. Returns true for the last ones; that worker then seals the slab and
   /// delivers.
   bool finish_rows(std::uint32_t count);
-  /// Adds `bytes` of storage that were requested for these rows.
+  /// Adds stored bytes that were requested for these rows.
   void add_read(std::uint64_t bytes) { read_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   std::uint64_t read_bytes() const { return read_bytes_.load(std::memory_order_relaxed); }
   void set_state(std::uint32_t row, RowState state) { states_[row].store(state, std::memory_order_relaxed); }
