@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// "a/b/c" may have been left out with all of "a/b".
+// If "a/b" was left out, "a/b/c" was left out with it.
 std::string why_left_out(const nlohmann::json& left_out, std::string_view field) {
   for (std::string_view path = field;; path = path.substr(0, path.rfind('/'))) {
     const auto found = left_out.find(path);

@@ -1,4 +1,4 @@
-// Says why a field that was asked for is not there.
+// Explains in error messages why a dataset does not have the requested field.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-/// Why the dataset, or the samples of one shard, do not have this field although their files have something of that
-/// name: "it was left out: virtual storage (in b.h5)". Empty if nothing is known of it.
+/// Returns why the dataset, or the samples of one shard, do not have this field although the files contain something
+/// with that name. Example: "it was left out: virtual storage (in b.h5)". Empty if no reason is known.
 std::string why_no_field(const Dataset& dataset, std::string_view field, std::optional<std::size_t> shard = {});
 
-/// The same for the end of a message: "; " and the reason, or nothing.
+/// The same reason as the end of a message: "; " and the reason, or an empty string.
 std::string and_why_no_field(const Dataset& dataset, std::string_view field, std::optional<std::size_t> shard = {});
 
 }  // namespace penstock

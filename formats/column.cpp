@@ -22,7 +22,7 @@ std::string_view characters(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Of one stored number; nothing of halves, which no column of labels has.
+// Returns one stored number as text. Half floats are not supported, because no column of labels has them.
 std::optional<std::string> scalar_text(DType dtype, std::span<const std::byte> bytes) {
   if (bytes.size() != size_of(dtype)) return std::nullopt;
   return with_element(dtype, [bytes](auto element) -> std::optional<std::string> {
@@ -34,7 +34,7 @@ std::optional<std::string> scalar_text(DType dtype, std::span<const std::byte> b
   });
 }
 
-// What a value of the field is, where it is neither a number nor a text; empty else.
+// Describes the values of a field that holds neither numbers nor text. Returns an empty string for numbers and text.
 std::string held_by(const FieldSchema& schema) {
   const EncodingTraits& traits = codec_traits(schema.codec);
   if (kind_of_codec(schema.codec) == ValueKind::image) return "images (" + schema.codec + ")";

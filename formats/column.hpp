@@ -1,4 +1,4 @@
-// Fields that are read as texts or numbers of samples, for choices and groups that are made by them.
+// Reads fields as one text or number per sample, for filters and groups that depend on their values.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,19 @@
 
 namespace penstock {
 
-/// A field that is read as a text or a number: "cls", or "json:patient", which is a member of the object in each value.
+/// A field that is read as a text or a number: "cls", or "json:patient", the member "patient" of each JSON object.
 class Column {
  public:
-  /// Throws Error: invalid_argument, naming the dataset's fields, where there is no such one.
+  /// Throws Error: invalid_argument, with the names of the dataset's fields, if there is no such field.
   Column(const Dataset& dataset, std::string_view name);
 
   std::uint32_t field() const { return field_; }
-  bool is_class() const;  ///< its numbers are the dataset's classes
-  /// A stored scalar as decimal number; of a JSON member its text, or JSON; else the bytes, without blanks and line
-  /// ends behind them. Throws Error: invalid_argument, with dataset and key, where the sample has no such value.
+  bool is_class() const;  ///< true if its numbers are the dataset's classes
+  /// Returns a stored scalar as a decimal number, a JSON member as its text or JSON, and other values as their bytes
+  /// without trailing blanks and line ends. Throws Error: invalid_argument, with dataset and key, if the sample has no
+  /// such value.
   std::string text(const SampleValues& sample, std::size_t value) const;
-  /// Throws the same, and Error: corrupt, for what is no finite number.
+  /// Throws the same errors, and Error: corrupt, if the value is not a finite number.
   double number(const SampleValues& sample, std::size_t value) const;
 
  private:
@@ -33,12 +34,12 @@ class Column {
   std::uint32_t field_ = 0;
 };
 
-/// What groups samples is a regular expression of keys: neither a field nor a member of one, and not plain text.
+/// Returns whether `by` is a regular expression for keys: neither a field, nor a member of a field, nor plain text.
 bool is_key_expression(const Dataset& dataset, std::string_view by);
 
-/// "jpg, cls": for messages.
+/// Names of all fields for messages: "jpg, cls".
 std::string names_of_fields(const Dataset& dataset);
-/// Number of the field. Throws Error: invalid_argument, naming those there are.
+/// Returns the number of the field. Throws Error: invalid_argument, with the names of the existing fields.
 std::uint32_t field_named(const Dataset& dataset, std::string_view name);
 
 }  // namespace penstock

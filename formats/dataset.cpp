@@ -20,24 +20,26 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kBelieved = std::uint64_t{1} << 20;  // bytes that an index's word is enough for
+// up to this length, an extent of the index needs no check
+constexpr std::uint64_t kBelieved = std::uint64_t{1} << 20;
 constexpr std::uint32_t kNone = kNoField;
 
-// How one shard's numbers become the dataset's: field `f` of the dataset is field_of[f] of the shard, or kNone.
+// How the numbers of one shard map to those of the dataset: field `f` of the dataset is field_of[f] of the shard, or
+// kNone.
 struct Numbering {
   std::uint64_t first_sample;
   std::uint64_t first_file;
   std::uint64_t first_block;
   std::uint64_t first_range;
   std::vector<std::uint32_t> field_of;
-  std::uint64_t piece_file, piece_block;  // what the files and blocks of its pieces are counted from
+  std::uint64_t piece_file, piece_block;  // the first number of the files and of the blocks that its pieces refer to
 };
 
 bool leaves_out(const Dataset::Shard& shard, std::size_t field) {
   return !shard.fields.empty() && shard.fields.at(field).empty();
 }
 
-// What the dataset calls a field of a shard.
+// Returns the dataset's name for a field of a shard.
 std::string name_in(const Dataset::Shard& shard, std::size_t field) {
   return shard.fields.empty() ? shard.index.fields()[field].name : shard.fields.at(field);
 }
@@ -61,9 +63,10 @@ struct Dataset::State {
   std::vector<FieldSchema> fields = {};
   std::unordered_map<std::string, std::uint32_t> field_named = {};
   std::vector<bool> complete = {};
-  std::vector<Numbering> numbering = {};  // one more than shards: the last holds the totals
+  std::vector<Numbering> numbering = {};  // one more than shards: the last entry holds the totals
   std::uint64_t fingerprint = 0;
-  // Per file: it is at least as long as its index says. Relaxed: whoever reads a stale no looks again.
+  // For each file, true after a check that the file is at least as long as its index says. The loads are relaxed: a
+  // thread that reads an outdated `false` only repeats the check.
   std::unique_ptr<std::atomic<bool>[]> proven = {};
 
   void find_fields();
@@ -72,8 +75,8 @@ struct Dataset::State {
   void number_shards();
   void find_complete_fields();
 
-  // Calls `read` with the shard that holds the sample, its numbering, and the sample's number in it. Adds the dataset
-  // and shard to an error.
+  // Calls `read` with the shard that holds the sample, its numbering, and the sample's number in the shard. Adds the
+  // dataset and the shard to errors.
   template <typename Read>
   auto in_shard_of(std::uint64_t sample, const Read& read) const {
     const std::size_t shard = shard_of(sample);
@@ -110,7 +113,7 @@ struct Dataset::State {
         {.dataset = path.string()});
   }
 
-  // The shard whose range of `first` holds `number`, which is below the total.
+  // Returns the shard whose range of `first` contains `number`. `number` must be below the total.
   std::size_t holder(std::uint64_t number, std::uint64_t Numbering::*first) const {
     const auto next =
         std::upper_bound(numbering.begin(), numbering.end(), number,
@@ -118,8 +121,9 @@ struct Dataset::State {
     return static_cast<std::size_t>(next - numbering.begin()) - 1;
   }
 
-  // Memory is taken for an extent before its file is opened, so an index that names more bytes than there are must not
-  // get that far. The file is looked at once. `extent` has the shard's own number of its file.
+  // Checks that the file is as long as its index says. Readers allocate memory for an extent before they open its file.
+  // The check prevents huge allocations because of a corrupt index. Each file is checked once. `extent.file` is the
+  // shard's own number of the file.
   void prove(std::size_t s, const Extent& extent) const {
     std::atomic<bool>& known = proven[numbering[s].first_file + extent.file];
     if (known.load(std::memory_order_relaxed)) return;
@@ -137,7 +141,8 @@ struct Dataset::State {
   }
 
   void prove(std::size_t s, const Piece& piece) const {
-    if (piece.length <= kBelieved || shards[s].borrowed != 0) return;  // those are proved where they were found
+    // borrowed pieces were checked in the shards that own them
+    if (piece.length <= kBelieved || shards[s].borrowed != 0) return;
     if (piece.kind == Piece::Kind::extent) prove(s, piece.extent);
     if (piece.kind == Piece::Kind::block) prove(s, shards[s].values().block(piece.block).extent);
   }
@@ -172,7 +177,7 @@ void Dataset::State::find_fields() {
   }
 }
 
-// If a field cannot be converted in one shard, no shard converts it.
+// If a field cannot be converted in one shard, no shard converts it. So each such field restarts the pass.
 void Dataset::State::give_types() {
   while (!std::ranges::all_of(shards, [this](Shard& shard) { return give_types(shard); })) {
   }
@@ -216,7 +221,8 @@ bool Dataset::State::give_types(Shard& shard) {
 
 void Dataset::State::number_shards() {
   std::uint64_t samples = 0, files = 0, blocks = 0, ranges = 0;
-  bool made = false;  // only views have shards of made samples, and a view's fingerprint is that of its list
+  // only views have shards of generated samples, and the fingerprint of a view comes from its list
+  bool made = false;
   for (const Shard& shard : shards) {
     const Numbering* lender = shard.borrowed == 0 ? nullptr : &numbering.at(numbering.size() - shard.borrowed);
     numbering.push_back({.first_sample = samples,
@@ -263,7 +269,7 @@ void Dataset::State::find_complete_fields() {
   }
 }
 
-// What a view has beside the shards that it shares: its choice, and what is found out about that once.
+// The part of a view that is not shared with the dataset: its choice, and cached facts about the choice.
 struct Dataset::View {
   enum class Answer : std::uint8_t { unknown, no, yes };
 
@@ -272,8 +278,8 @@ struct Dataset::View {
         complete(std::make_unique<std::atomic<Answer>[]>(fields)),
         first_list(lists_made.fetch_add(1 + choice.joined.size(), std::memory_order_relaxed)) {}
 
-  // A loader asks for key, place, length and checksum of one sample after the other: each thread remembers the last
-  // answer where finding it takes longer than that.
+  // A loader asks for the key, location, length and checksum of one sample in turn. Therefore each thread caches the
+  // last answer if the list needs a search.
   std::uint64_t stored(std::uint32_t number, std::uint64_t sample) const {
     const SampleList& list = choice.list(number);
     if (list.is_run()) return list[sample];
@@ -284,11 +290,12 @@ struct Dataset::View {
   }
 
   const Choice choice;
-  // Two threads that ask at once find the same. `fingerprinted` is set, by release, behind the number.
+  // Two threads that compute it at once get the same number. `fingerprinted` is set, with release order, after the
+  // number.
   mutable std::atomic<std::uint64_t> fingerprint{0};
   mutable std::atomic<bool> fingerprinted{false};
-  const std::unique_ptr<std::atomic<Answer>[]> complete;  // of each field; relaxed: each is a fact by itself
-  const std::uint64_t first_list;                         // no other list of this process has the number
+  const std::unique_ptr<std::atomic<Answer>[]> complete;  // per field; relaxed, because each entry is independent
+  const std::uint64_t first_list;                         // unique among the lists of this process
 
  private:
   inline static std::atomic<std::uint64_t> lists_made{1};
@@ -318,7 +325,7 @@ Dataset::Dataset(const Dataset& of, Choice choice) : state_(of.state_) {
   view_ = std::make_shared<const View>(std::move(choice), state_->fields.size());
 }
 
-// The number among all shards' samples.
+// Returns the sample's number among all samples of all shards.
 std::uint64_t Dataset::stored(std::uint64_t sample) const {
   if (view_ == nullptr) return sample;
   if (sample >= size()) state_->refuse(sample, size());
@@ -387,7 +394,7 @@ std::string_view Dataset::key(std::uint64_t sample) const {
   });
 }
 
-// A key may stand in several shards of a view, and several times in one, of which the view may have some.
+// Several shards of a view may contain a key, and one shard several times. The view may have chosen only some of them.
 std::optional<std::uint64_t> Dataset::find(std::string_view key) const {
   std::optional<std::uint64_t> found;
   for (std::size_t s = 0; s < state_->shards.size(); ++s) {
@@ -546,7 +553,7 @@ void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) c
 void Dataset::require_not_written_to() const {
   for (std::size_t s = 0; s < state_->shards.size(); ++s) {
     const Shard& shard = state_->shards[s];
-    // Reads of objects demand the state that was found.
+    // Objects are skipped: each read already requires the version that was opened.
     if (shard.pins == nullptr || shard.pins->of_folder() || !shard.objects.empty()) continue;
     for (std::uint32_t own = 0; own < shard.index.file_count(); ++own) {
       const auto now = identity_by_name(shard.root / shard.index.file(own).path);

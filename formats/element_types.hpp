@@ -1,4 +1,4 @@
-// From a DType to the C++ type that holds such an element, in one place.
+// Maps a DType to the C++ type of its elements. All code uses this one mapping.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// The bits of an element for which C++20 has no type of its own.
+/// The bits of element types that C++20 lacks.
 struct HalfElement {
   std::uint16_t bits;
 };
@@ -22,7 +22,7 @@ struct BoolElement {
   std::uint8_t value;
 };
 
-/// Returns visit(element). Only the type of the element has a meaning: it is the C++ type of `dtype`.
+/// Returns visit(element). Only the type of `element` matters: it is the C++ type for `dtype`.
 template <typename Visit>
 auto with_element(DType dtype, const Visit& visit) {
   switch (dtype) {
@@ -56,7 +56,7 @@ auto with_element(DType dtype, const Visit& visit) {
   throw Error::invalid_argument("no such dtype: " + std::to_string(static_cast<int>(dtype)));
 }
 
-/// IEEE 754 binary16.
+/// Converts IEEE 754 binary16.
 inline float float_of_half(std::uint16_t bits) {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000U} << 16;
   const std::uint32_t exponent = (bits >> 10) & 0x1FU, fraction = bits & 0x3FFU;
@@ -68,12 +68,12 @@ inline float float_of_half(std::uint16_t bits) {
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-/// The upper half of a binary32.
+/// Converts bfloat16, the upper half of a binary32.
 inline float float_of_brain(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-/// The number that an element is, in a type of C++: 16-bit floats as float, booleans as 0 or 1.
+/// Returns the value of an element in an arithmetic C++ type: 16-bit floats as float, booleans as 0 or 1.
 template <typename Element>
 auto number_of(Element element) {
   if constexpr (std::is_same_v<Element, HalfElement>) {

@@ -8,15 +8,15 @@ namespace {
 constexpr auto kEncodings = [] {
   using enum ValueKind;
   return std::to_array<Encoding>({
-      // What penstock decodes. A test checks that each codec has its rows here, and that the rows say what it does.
+      // The known encodings. A test checks that each codec has rows here and that their traits match its behaviour.
       {"jpeg", image, {"jpg", "jpeg", "jpe"}, "\xFF\xD8", true, {.photograph = true, .jpeg_file = true}},
       {"png", image, {"png"}, "\x89PNG\r\n\x1A\n", true},
       {"webp", image, {"webp"}, "RIFF????WEBP", true},
-      // Only pack writes these, under the name of the photograph's field.
+      // Only pack writes these, under the field name of the photograph.
       {"jpt", image, {}, "JPT\1", false, {.photograph = true}},
       {"npy", array, {"npy"}, "\x93NUMPY", true, {.array_file = true}},
       {"raw", array, {}, {}, false, {.elements = true, .in_place = true}},
-      {"tokens", array, {}, {}, false, {.elements = true, .tokens = true}},  // of blocks that token_blocks() cuts
+      {"tokens", array, {}, {}, false, {.elements = true, .tokens = true}},  // blocks from token_blocks()
       {"cls", text, {"cls"}, {}, false, {.label = true}},
       {"txt", text, {"txt"}, {}, false, {.free_text = true}},
       {"json", text, {"json"}, {}, false, {.members = true}},
@@ -25,13 +25,14 @@ constexpr auto kEncodings = [] {
       {"ply", cloud, {"ply"}, "ply", true},
       {"pcd", cloud, {"pcd"}, {}, true},
       {"off", cloud, {"off"}, {}, true, {.mesh = true}},
-      {"points", cloud, {}, "PSPOINTS"},  // written by pack alone, under the name of the cloud's field
-      // Points as text. Each extension keeps its name; those that other texts have too are notes beside media.
+      {"points", cloud, {}, "PSPOINTS"},  // written only by pack, under the field name of the cloud
+      // Points as text. Each extension keeps its name. Extensions that other texts share are not media, so such files
+      // are notes beside media.
       {"xyz", cloud, {"xyz"}, {}, true},
       {"xyz", cloud, {"pts"}, {}, true},
       {"xyz", cloud, {"asc"}},
       {"xyz", cloud, {"csv"}, {}, false, {.table = true}},
-      // Images that Pillow writes and penstock does not decode.
+      // Images that Pillow writes and penstock cannot decode.
       {"", image, {"bmp"}, "BM", true},
       {"", image, {"gif"}, "GIF8", true},
       {"", image, {"tif"}, std::string_view("II*\0", 4), true},
@@ -39,7 +40,7 @@ constexpr auto kEncodings = [] {
       {"", image, {"tiff"}, {}, true},
       {"", image, {"ppm"}, {}, true},
       {"", image, {"pgm"}, {}, true},
-      // Other files that samples are made of.
+      // Other files that can be part of a sample.
       {"", other, {"bin"}, {}, true, {.bare_points = true}},
       {"", other, {"e57"}, {}, true},
       {"", other, {"exr"}, {}, true},

@@ -1,4 +1,4 @@
-// Tells where a value of a dataset lies, for error messages.
+// Finds the location of a value of a dataset, for error messages.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-/// Where a block's stored bytes lie; of a mosaic, those of its first tile.
+/// Extent of a block's stored bytes. For a mosaic, the extent of its first tile.
 Extent stored_extent(const Dataset& dataset, std::uint32_t block);
 
-/// The file (inside the dataset) and the offset in it that the field's first piece comes from, with dataset, key and
-/// field; in a folder of files each is its own shard. The offset is unknown for values that lie in no extent.
+/// Returns the file (inside the dataset) and the offset of the field's first piece, with dataset, key and field. In a
+/// folder of files, each file is its own shard. The offset is unknown if the value is not stored in an extent.
 ErrorContext error_location(const Dataset& dataset, std::uint64_t sample, std::uint32_t field);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Reads the beginnings of extents, one after the other, for those who look at headers.
+// Reads the first bytes of extents one after the other, for code that examines headers.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace penstock {
 
-/// Keeps the file open that it read last. Used by one thread at a time; the dataset outlives it.
+/// Keeps the last file open. For use by one thread at a time. The dataset must outlive the reader.
 class ExtentReader {
  public:
   explicit ExtentReader(const Dataset& dataset) : dataset_(dataset) {}
 
-  /// The extent's first `length` bytes, or all that it has, or the file. Throws Error: io; what
-  /// Dataset::require_unchanged() throws.
+  /// Returns the first `length` bytes of the extent, or fewer if the extent or the file ends earlier. Throws Error: io,
+  /// and the errors of Dataset::require_unchanged().
   std::vector<std::byte> beginning(const Extent& extent, std::uint64_t length);
 
  private:

@@ -25,13 +25,13 @@ bool is_in_place(const FieldSchema& schema) {
   return codec_traits(schema.codec).in_place;
 }
 
-// The codec of class numbers in some files and arrays in others: that of the arrays. Empty for other pairs.
+// Returns the arrays' codec if some files have class numbers and others arrays. Empty for other pairs.
 std::string codec_of_numbers(const FieldSchema& a, const FieldSchema& b) {
   if (codec_traits(a.codec).label && codec_traits(b.codec).array_file) return b.codec;
   return codec_traits(b.codec).label && codec_traits(a.codec).array_file ? a.codec : "";
 }
 
-// A value of it says what it is.
+// Returns whether the bytes of a value reveal its type.
 bool is_told_by_bytes(const FieldSchema& schema) {
   if (schema.codec.empty()) return !schema.fixed;
   const Encoding* encoding = encoding_of_codec(schema.codec);
@@ -47,19 +47,19 @@ std::string type_text(const FieldSchema& schema) {
   return text + " lists";
 }
 
-// Only elements have a dtype and a shape that their bytes do not tell.
+// The dtype and the shape matter only for elements, because their bytes do not contain them.
 bool is_same_type(const FieldSchema& a, const FieldSchema& b) {
   if (a.codec != b.codec || a.fixed != b.fixed) return false;
   return !is_elements(a) || (a.dtype == b.dtype && a.shape == b.shape);
 }
 
-// The shape of one row. A scalar is a list of one row.
+// Returns the shape of one row. A scalar counts as a list of one row.
 Shape row_of(const FieldSchema& schema) {
   return schema.shape.empty() ? Shape{} : Shape(schema.shape.begin() + 1, schema.shape.end());
 }
 
-// The shape of values with different numbers of rows. Shape {} of both remains: these are bytes, unless a chain says
-// more.
+// Returns the shape of values with different numbers of rows. If both have the shape {}, the result is {}: plain bytes,
+// unless a chain interprets them.
 Shape shape_of_rows(const FieldSchema& a, const FieldSchema& b, const Shape& row) {
   if (row.empty()) {
     const bool bytes = (!a.fixed && a.shape.empty()) || (!b.fixed && b.shape.empty());
@@ -91,7 +91,7 @@ std::string FieldTypes::text_of(const Type& a, const Type& b) {
   return first.text + " in " + place(first, second) + " and " + second.text + " in " + place(second, first);
 }
 
-// Whether there is a type for both, which `all` then is.
+// Returns whether a type for both exists. `all` is then that type.
 bool FieldTypes::join(FieldSchema& all, const FieldSchema& other) {
   if (!is_elements(all) || !is_elements(other)) {
     if (all.codec == other.codec && all.fixed == other.fixed) return true;
@@ -127,7 +127,7 @@ FieldSchema FieldTypes::together() const {
   for (std::size_t i = 1; i < types.size(); ++i) join(all, types[i]->schema);
   const auto conflict = conflict_in(types);
   if (!conflict) {
-    // Two to be told of: those of two dtypes, else the first ones.
+    // The message names two types: two with different dtypes if possible, else the first two.
     const auto other = std::ranges::find_if(
         types, [&](const Type* type) { return type->schema.dtype != types.front()->schema.dtype; });
     if (types.size() > 1 && (all.differences.widened || all.differences.rows || !is_elements(all)))
@@ -143,7 +143,7 @@ FieldSchema FieldTypes::together() const {
   return {.name = name_, .codec = "", .differences = {.text = text_of(*first, *second), .use = use}};
 }
 
-// Two types that do not go together, and what may be made of them; the strictest pair.
+// Returns two incompatible types and the remaining use of the field: the pair with the strictest limit.
 std::optional<FieldTypes::Conflict> FieldTypes::conflict_in(std::span<const Type* const> types) {
   std::optional<Conflict> found;
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -166,7 +166,7 @@ std::vector<std::byte> widened(std::span<const std::byte> bytes, std::uint32_t p
   return wide;
 }
 
-// The pieces of values of one dtype become those of a larger one.
+// Converts the pieces of values of one dtype to pieces of a larger dtype.
 class Widening {
  public:
   Widening(const Index& index, DType from, DType to)
@@ -177,7 +177,7 @@ class Widening {
 
   void operator()(IndexBuilder& copy, std::vector<Piece>& pieces, std::optional<std::uint32_t> crc32c) {
     made_.clear();
-    made_.reserve(pieces.size());  // pieces borrow of them
+    made_.reserve(pieces.size());  // pieces refer to its elements
     const std::uint32_t* const of_extent = crc32c && pieces.size() == 1 ? &*crc32c : nullptr;
     for (Piece& piece : pieces) widen_piece(copy, piece, of_extent);
   }
@@ -220,7 +220,7 @@ class Widening {
     return copy.add_block(block);
   }
 
-  // A tile without bytes was never written, and stays so.
+  // A tile without bytes was never written, and remains so.
   std::uint32_t widen_mosaic(IndexBuilder& copy, Block block) const {
     Mosaic& mosaic = *block.mosaic;
     require_whole(mosaic.element_bytes);
@@ -257,7 +257,7 @@ class Widening {
   std::size_t element_;
   std::uint32_t parameter_;
   std::uint64_t growth_;
-  std::unordered_map<std::uint32_t, std::uint32_t> blocks_;  // of the index: that of the copy
+  std::unordered_map<std::uint32_t, std::uint32_t> blocks_;  // maps block numbers of the index to those of the copy
   std::vector<std::vector<std::byte>> made_;
 };
 

@@ -16,7 +16,7 @@ std::string counted(std::uint64_t count, const std::string& one, const std::stri
   return with_commas(count) + " " + (count == 1 ? one : many);
 }
 
-// The different values of a text in the attributes of all shards, with commas between.
+// The distinct values of a text in the attributes of all shards, separated by commas.
 std::string in_attributes(const Dataset& dataset, const char* name) {
   std::set<std::string> values;
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
@@ -35,7 +35,7 @@ std::string key_rule(const Dataset& dataset) {
 
 }  // namespace
 
-// A number counts files; an object gives names and reasons.
+// A number counts files; an object contains names and reasons.
 std::map<std::string, std::string> left_out(const Dataset& dataset) {
   std::map<std::string, std::string> all;
   std::uint64_t files = 0, databases = 0, values = 0, members = 0;

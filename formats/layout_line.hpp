@@ -1,4 +1,4 @@
-// Says in words how a dataset was read, and what was left out of it.
+// Describes how a dataset was read and what was left out.
 #pragma once
 
 #include <map>
@@ -8,12 +8,12 @@
 
 namespace penstock {
 
-/// Names and reasons of all that the indexes left out: {"tags", "lists of several byte strings (in 2 records)"}.
+/// Names and reasons of everything that the indexes left out: {"tags", "lists of several byte strings (in 2 records)"}.
 std::map<std::string, std::string> left_out(const Dataset& dataset);
 
-/// One line: "folder of files: class folders, 2 classes, keys end at the last dot; left out: 2 files that are no fields
-/// of a sample, such as README.md". Gives format, layout, number of shards, the options it was opened with, and all
-/// that was left out.
+/// Returns one line: "folder of files: class folders, 2 classes, keys end at the last dot; left out: 2 files that are
+/// no fields of a sample, such as README.md". The line has the format, the layout, the number of shards, the options of
+/// the open call, and everything that was left out.
 std::string layout_line(const Dataset& dataset);
 
 }  // namespace penstock

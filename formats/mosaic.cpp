@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostDims = 32;  // HDF5 has no more
+constexpr std::uint64_t kMostDims = 32;  // the limit of HDF5
 
 [[noreturn]] void broken_mosaic() {
   throw Error::corrupt("broken index: a block of several chunks");
@@ -20,7 +20,7 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) {
   return product;
 }
 
-// Copies the part of a tile that lies inside, run by run along the last dimension.
+// Copies the part of a tile that is inside the array, run by run along the last dimension.
 void place_tile(const Mosaic& mosaic, std::uint64_t number, std::span<const std::byte> tile, std::byte* whole) {
   const std::size_t rank = mosaic.dims.size();
   std::vector<std::uint64_t> begin(rank), count(rank), at(rank, 0);

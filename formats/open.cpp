@@ -48,7 +48,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The packings, in the order open() tries them. A folder of files comes last: it takes whatever lies in a folder.
+// The formats, in the order in which open() tries them. The folder of files comes last, because it accepts any file in
+// a folder.
 const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kMegatron, &kZip, &kFolder};
 
 [[noreturn]] void refuse(const fs::path& path, std::string why) {
@@ -87,7 +88,7 @@ void require_readable(const fs::path& path) {
   if (!fs::is_directory(status) && !fs::is_regular_file(status)) refuse(path, "is neither a file nor a folder");
 }
 
-// For messages: relative to the dataset where it lies inside.
+// Name for messages: relative to the dataset if the file is inside.
 std::string name_of(const fs::path& file, const fs::path& dataset) {
   if (file == dataset) return file.filename().string();
   const fs::path relative = file.lexically_relative(dataset);
@@ -106,7 +107,7 @@ std::string names_of_formats() {
   return joined_text(formats(), ", ", &Format::name);
 }
 
-// The source in Python that reads rows of such a file; empty for other files.
+// Returns the Python source that reads rows of such a file. Empty for other files.
 std::string_view source_of_tables(const fs::path& path) {
   const std::string extension = path.extension().string();
   if (extension == ".parquet") return "ps.sources.parquet(path)";
@@ -119,7 +120,7 @@ std::string_view source_of_tables(const fs::path& path) {
   refuse(path, "has no split folders: split= is for a folder, or a ZIP archive, of folders such as train and val");
 }
 
-// What the user's own function threw on its way through open(), which is not open()'s to change.
+// Wraps an exception of the user's own function on its way through open(). open() must not change such an exception.
 struct Stopped {
   std::exception_ptr by;
 };
@@ -164,7 +165,7 @@ Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::
   }
 }
 
-// A store answers many as fast as one.
+// A store answers this many requests as fast as one.
 constexpr unsigned kShardsAtOnce = 16;
 
 std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::path& path,
@@ -187,7 +188,7 @@ std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::p
   return shards;
 }
 
-// `asked`: the options by which `path` is opened again; those of its files are `options`.
+// `asked` are the options that open `path` again. `options` are those for its files.
 Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
                      const OpenOptions& options, const OpenProgress& progress, const OpenOptions& asked) {
   if (!options.rows.empty() && !format.columns) refuse(path, "has no columns: rows= is for HDF5 and NPZ files");
@@ -214,7 +215,7 @@ struct Found {
   std::vector<fs::path> shards;
 };
 
-// The format that the options name; null without one.
+// Returns the format that the options name. Null if they name none.
 const Format* format_of(const OpenOptions& options, const fs::path& path) {
   if (options.format.empty()) return nullptr;
   const Format* format = format_named(options.format);
@@ -230,13 +231,13 @@ std::vector<Found> shards_at(const fs::path& path, const Format* only = nullptr)
     if (format.loose || (only != nullptr && only->name != format.name)) continue;
     std::vector<fs::path> shards = format.find_shards(path);
     if (!shards.empty()) found.push_back({&format, std::move(shards)});
-    // The first format that recognises a file has it, and so where nothing can be listed.
+    // Only one format can match a file, or an address that cannot be listed. So the first match ends the search.
     if (!found.empty() && (lists_nothing(path) || !is_folder(path))) break;
   }
   return found;
 }
 
-// A folder in which several formats find shards is refused.
+// Refuses a folder in which several formats find shards.
 std::optional<Found> shards_of_one_format(const fs::path& path, const Format* only = nullptr) {
   std::vector<Found> found = shards_at(path, only);
   if (found.empty()) return std::nullopt;
@@ -249,7 +250,7 @@ std::optional<Found> shards_of_one_format(const fs::path& path, const Format* on
   return std::move(found.front());
 }
 
-// The shards at `path` by `format`, which is found first where it is not known yet.
+// Finds the shards at `path` by `format`. If `format` is null, finds the format first and sets it.
 std::vector<fs::path> find_by(const Format*& format, const fs::path& path) {
   if (format != nullptr) return format->find_shards(path);
   std::optional<Found> found = shards_of_one_format(path);
@@ -258,7 +259,7 @@ std::vector<fs::path> find_by(const Format*& format, const fs::path& path) {
   return std::move(found->shards);
 }
 
-// All of a pattern's files are shards of one packing.
+// All files of a pattern are shards of one format.
 Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, const OpenOptions& options,
                    const OpenProgress& progress) {
   if (files.empty()) refuse(pattern, "matches no file");
@@ -270,7 +271,7 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
   for (const fs::path& file : files) {
     require_readable(file);
     if (is_address(file) && !shards.empty() && is_file(file) && file.extension() == shards.front().extension()) {
-      shards.push_back(file);  // its first bytes are looked at when it is indexed
+      shards.push_back(file);  // indexing reads its first bytes later
       continue;
     }
     if (is_address(file) ? is_folder(file) && is_file(file / Manifest::kFileName)
@@ -329,7 +330,7 @@ const Format& format_of(const Dataset& dataset) {
 
 namespace {
 
-// A store that may be read and not listed is like a web server.
+// A store with read but without list permission is treated like a web server.
 bool is_packed_in_store(const fs::path& address) {
   const fs::path manifest = address / Manifest::kFileName;
   if (!lists_nothing(address)) {
@@ -343,14 +344,14 @@ bool is_packed_in_store(const fs::path& address) {
   return SeenPlaces::current()->read_whole(manifest.native(), Manifest::kLongest).has_value();
 }
 
-// Shards of an upload that did not finish are no dataset yet.
+// The shards of an unfinished upload are not a dataset yet.
 void require_finished(const fs::path& address) {
   if (lists_nothing(address) || !is_folder(address)) return;
   if (is_file(address / DatasetUpload::kJournal)) refuse(address, kUnfinished);
   if (is_file(address / kStoreStageJournal)) refuse(address, kIncompleteCopy);
 }
 
-// Sub-folders that may be data, in order.
+// Sub-folders that may contain data, in order.
 std::vector<std::string> folders_in(const fs::path& place) {
   std::vector<std::string> names;
   visit_place(place, [&](const char* name) {
@@ -363,9 +364,9 @@ std::vector<std::string> folders_in(const fs::path& place) {
   return names;
 }
 
-// A split: its folder, or the shards whose names contain its name.
+// The places of a split: its folder, or the shards whose names contain its name.
 struct SplitPlaces {
-  const Format* format = nullptr;  // of the shards
+  const Format* format = nullptr;  // format of the shards
   std::vector<fs::path> places;
 };
 
@@ -406,14 +407,14 @@ OpenOptions without_split(OpenOptions options) {
 
 void refuse_splits(const fs::path& place, const OpenOptions& options) {
   if (!options.split_names) return;
-  bool any = false;  // without such a name nothing needs to be looked at: folders may hold millions of files
+  bool any = false;  // folders may hold millions of files: examines them only if some name is the name of a split
   visit_place(place, [&](const char* name) { return !(any = any || is_split_name(name)); });
   if (!any) return;
   const std::vector<std::string> names = folders_in(place);
   if (are_split_names(names)) throw Error::invalid_argument(splits_refusal(place.string(), names));
 }
 
-// Shards of train and of test in one folder.
+// Refuses shards of several splits, such as train and test, in one folder.
 void refuse_shards_of_splits(const fs::path& place, const Found& found, const OpenOptions& options) {
   if (!options.split_names) return;
   std::vector<std::string> names;
@@ -430,7 +431,7 @@ void require_format(const Dataset& dataset, const OpenOptions& options) {
     refuse(dataset.path(), "was packed with other classes than those of the option classes: pack --classes renumbers");
 }
 
-// `given` is what the user wrote, of which `address` is what may be shown.
+// `given` is the user's text. `address` is the form of it that messages may show.
 Dataset open_address(const fs::path& given, const fs::path& address, const OpenOptions& options,
                      const OpenProgress& progress) {
   if (is_pattern_of_places(address)) {
@@ -468,7 +469,7 @@ Dataset open_address(const fs::path& given, const fs::path& address, const OpenO
          "SOURCE DESTINATION), or copy them to a disk");
 }
 
-// Shards with samples beside them: neither is left out unasked.
+// If samples lie beside shards, the user must choose: neither is left out silently.
 void require_no_samples_beside(const fs::path& path, const Found& found) {
   if (!is_folder(path)) return;
   const std::vector<std::string> loose = loose_samples(path, found.shards);
@@ -482,7 +483,7 @@ void require_no_samples_beside(const fs::path& path, const Found& found) {
                    " or format=\"folder\" (the command: " + "--source-format), or move one of them");
 }
 
-// Each archive would be a value of one sample.
+// Refuses a folder of archives, where each archive would become a value of one sample.
 void refuse_archives(const fs::path& path) {
   const std::optional<fs::path> archive = archive_without_media(path);
   if (!archive) return;
@@ -541,7 +542,8 @@ Dataset open_any(const fs::path& given, const OpenOptions& options, const OpenPr
   return open_folder_of_files(given, options, progress);
 }
 
-// What `opening` returns; its errors name the dataset, but for what the user's own function throws.
+// Returns the result of `opening`. Adds the dataset's name to its errors, except to exceptions of the user's own
+// function.
 template <typename Opening>
 Dataset opened(const fs::path& path, const OpenProgress& progress, const Opening& opening) {
   const auto passed_on = [](const auto& tell) {

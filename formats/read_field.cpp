@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// The bytes of an extent. Its end is compared with the file before memory is taken for it.
+// Reads the bytes of an extent. Compares its end with the file size before allocating memory.
 std::vector<std::byte> read_extent(const Dataset& dataset, const Extent& extent) {
   const std::filesystem::path path = dataset.file(extent.file).path;
   const ErrorContext context{.shard = path.string(), .offset = extent.offset};

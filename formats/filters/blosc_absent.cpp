@@ -1,4 +1,4 @@
-// Replaces blosc.cpp where libblosc is not found.
+// Replaces blosc.cpp if libblosc is not found.
 #include <formats/filters/blosc.hpp>
 #include <penstock/error.hpp>
 

@@ -13,7 +13,7 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t kLz4PerByte = 255;
 
-// Takes bytes off the front of what is left.
+// Consumes bytes from the front of the remaining bytes.
 class Front {
  public:
   Front(Bytes bytes, const char* codec) : rest_(bytes), codec_(codec) {}
@@ -50,7 +50,7 @@ std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
 }
 
 struct ZstdHeader {
-  std::optional<std::uint64_t> content;  // bytes that the frame claims, where it says
+  std::optional<std::uint64_t> content;  // bytes that the frame declares, if it declares a size
   std::uint64_t longest_block = 0;
   bool checksum = false;
 };
@@ -86,7 +86,7 @@ ZstdHeader zstd_header(Front& front) {
   return header;
 }
 
-// One frame behind its magic number. Source: sections 3.1.1.2 and 3.1.1.
+// Walks one frame, without its magic number. Source: sections 3.1.1.2 and 3.1.1.
 std::uint64_t zstd_frame(Front& front) {
   constexpr std::uint64_t kRun = 1, kReserved = 3;
   const ZstdHeader header = zstd_header(front);
@@ -104,7 +104,7 @@ std::uint64_t zstd_frame(Front& front) {
   return std::min(holds, header.content.value_or(holds));
 }
 
-// What a byte of each of blosc's codecs can become at the very most, by its number in the header.
+// Upper limit for the decompressed bytes per stored byte, by the number of blosc's codec in the header.
 std::uint64_t blosc_per_byte(std::uint64_t codec) {
   constexpr std::uint64_t kBloscLz = 0, kLz4 = 1, kSnappy = 2, kZlib = 3;
   if (codec == kBloscLz || codec == kLz4 || codec == kSnappy) return kLz4PerByte;

@@ -1,4 +1,4 @@
-// Reads from a compressed frame's headers how many bytes it says it holds.
+// Reads the declared size of compressed data from the headers of its frames.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-/// The most bytes that the frames in `stored` can decode to: what their headers claim, and no more than the blocks in
-/// them can hold. Walks from block to block, decodes nothing and allocates nothing, so that a reader knows whether a
-/// length is possible before it takes memory for it. Throws Error: corrupt (a header or block that runs over the end,
-/// or cannot be). Sources: RFC 8878, section 3.1; lz4.hpp; c-blosc 1, "Blosc Chunk Format".
+/// Returns an upper limit for the decompressed size of the frames in `stored`: the size that their headers declare,
+/// limited by the capacity of their blocks. Walks from block to block without decoding or allocating. A reader can
+/// therefore check that a length is possible before it allocates memory. Throws Error: corrupt (an invalid header or
+/// block, or one that extends past the end). Sources: RFC 8878, section 3.1; lz4.hpp; c-blosc 1, "Blosc Chunk Format".
 std::uint64_t zstd_claim(std::span<const std::byte> stored);
 std::uint64_t lz4_claim(std::span<const std::byte> stored);
 std::uint64_t blosc_claim(std::span<const std::byte> stored);

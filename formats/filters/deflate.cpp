@@ -13,7 +13,7 @@ struct CloseInflater {
   void operator()(libdeflate_decompressor* inflater) const { libdeflate_free_decompressor(inflater); }
 };
 
-// Kept per thread, so that a block costs no allocation; it carries no state from one call to the next.
+// One per thread, so that a block needs no allocation. It carries no state between calls.
 libdeflate_decompressor& inflater() {
   thread_local std::unique_ptr<libdeflate_decompressor, CloseInflater> kept{libdeflate_alloc_decompressor()};
   if (!kept) throw Error::resource("no memory for a deflate decompressor");
@@ -22,7 +22,7 @@ libdeflate_decompressor& inflater() {
 
 template <typename Inflate>
 void inflate(Inflate&& step, std::span<const std::byte> stored, std::span<std::byte> plain) {
-  std::byte nothing{};  // the library wants an address even for no bytes
+  std::byte nothing{};  // the library requires a valid address even for no bytes
   std::byte* target = plain.empty() ? &nothing : plain.data();
   std::size_t made = 0;
   const libdeflate_result result = step(&inflater(), stored.data(), stored.size(), target, plain.size(), &made);
@@ -43,7 +43,7 @@ void inflate_raw(std::span<const std::byte> stored, std::span<std::byte> plain) 
 }
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t crc) {
-  if (bytes.empty()) return crc;  // an address of null means something else to the library
+  if (bytes.empty()) return crc;  // the library treats a null address differently
   return libdeflate_crc32(crc, bytes.data(), bytes.size());
 }
 

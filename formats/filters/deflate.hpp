@@ -1,4 +1,4 @@
-// Undoes deflate and computes CRC-32. No other file of this layer calls libdeflate.
+// Decompresses deflate and computes CRC-32. No other file of this layer calls libdeflate.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace penstock {
 
-/// Fill `plain` exactly. Throw Error: corrupt (a broken stream, or one of another length); resource. Any thread.
+/// Fill `plain` exactly. Thread-safe. Throw Error: corrupt (an invalid stream, or one of another length); resource.
 /// Source: RFC 1950 (zlib), RFC 1951 (raw).
 void inflate_zlib(std::span<const std::byte> stored, std::span<std::byte> plain);
 void inflate_raw(std::span<const std::byte> stored, std::span<std::byte> plain);
 
-/// CRC-32 as zip and gzip have it (ISO 3309). `crc` continues an earlier call's result.
+/// CRC-32 as in zip and gzip (ISO 3309). `crc` continues the result of an earlier call.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
 }  // namespace penstock

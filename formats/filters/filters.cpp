@@ -23,9 +23,9 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t kFletcherTrailer = 4;
 
-// What a byte of each kind of compressed data can become at the very most; 0: the filter keeps lengths.
-// deflate: 258 bytes in 2 bits (RFC 1951). varint: an int64 in a byte. lzf: 264 bytes in 3. lz4: a length byte says
-// 255. zstd: a block of 128 KiB in 4 bytes (RFC 8878, RLE_Block); blosc may hold zstd.
+// Upper limit for the decompressed bytes per stored byte; 0: the filter keeps lengths. deflate: 258 bytes in 2 bits
+// (RFC 1951). varint: an int64 in a byte. lzf: 264 bytes in 3. lz4: a length byte of 255. zstd: a block of 128 KiB in 4
+// bytes (RFC 8878, RLE_Block); blosc may contain zstd.
 std::uint64_t most_per_byte(Filter::Id id) {
   switch (id) {
     case Filter::Id::deflate:
@@ -55,7 +55,8 @@ bool compresses(Filter::Id id) {
   return most_per_byte(id) != 0;
 }
 
-// Stored: byte 0 of every element, then byte 1 of every element, ...; bytes behind the last whole element as they are.
+// Stored order: byte 0 of every element, then byte 1 of every element, and so on. Bytes after the last whole element
+// are unchanged.
 template <std::size_t Known>
 void unshuffle(const std::byte* stored, std::byte* plain, std::size_t count, std::size_t element) {
   const std::size_t width = Known != 0 ? Known : element;
@@ -83,7 +84,7 @@ void unshuffle(Bytes stored, std::span<std::byte> plain, std::size_t element) {
   std::copy(rest.begin(), rest.end(), plain.end() - static_cast<std::ptrdiff_t>(rest.size()));
 }
 
-// Sums of big-endian 16-bit words, modulo 65535; an odd last byte counts as a word's high half.
+// Sums of big-endian 16-bit words, modulo 65535. An odd last byte counts as the high half of a word.
 std::uint32_t fletcher32(Bytes bytes) {
   constexpr std::size_t kWordsBeforeOverflow = 360;
   auto fold = [](std::uint32_t sum) { return (sum & 0xFFFF) + (sum >> 16); };
@@ -112,7 +113,8 @@ Bytes check_fletcher32(Bytes stored) {
   const Bytes plain = stored.first(stored.size() - kFletcherTrailer);
   const auto kept = load<std::uint32_t>(stored, plain.size());
   const std::uint32_t sum = fletcher32(plain);
-  // HDF5 before 1.6.3 stored the bytes of each half in the other order; the library accepts both, and so do we.
+  // HDF5 before 1.6.3 stored the bytes of each half in the opposite order. libhdf5 accepts both orders, and so does
+  // this.
   const std::uint32_t swapped = (sum & 0x00FF00FF) << 8 | (sum >> 8 & 0x00FF00FF);
   if (kept != sum && kept != swapped && kChecksSums) throw Error::corrupt("fletcher32 checksum of a block differs");
   return plain;
@@ -153,8 +155,8 @@ void swap_bytes(Bytes stored, std::span<std::byte> plain, std::size_t element) {
   }
 }
 
-// Seven bits a byte, the lowest first; the top bit says that more follow. What lies beyond 64 bits is dropped, as
-// protobuf's own readers do.
+// Seven bits per byte, the lowest first. The top bit means that more bytes follow. Bits beyond 64 are dropped, as in
+// protobuf's own readers.
 void decode_varints(Bytes stored, std::span<std::byte> plain) {
   constexpr std::size_t kLongest = 10;
   std::size_t at = 0, made = 0;
@@ -206,7 +208,7 @@ void undo(const Filter& filter, Bytes stored, std::span<std::byte> plain) {
     case Filter::Id::fletcher32:
     case Filter::Id::crc32:
     case Filter::Id::crc32c:
-      break;  // take no place of their own: see undo_filters
+      break;  // checksums are handled in undo_filters
   }
   throw Error::unsupported("filter number " + std::to_string(static_cast<unsigned>(filter.id)));
 }
@@ -215,7 +217,8 @@ bool is_checksum(Filter::Id id) {
   return id == Filter::Id::fletcher32 || id == Filter::Id::crc32 || id == Filter::Id::crc32c;
 }
 
-// Bytes that go into filter number `position` when writing; nothing when a compression before it hides that.
+// Returns the bytes that enter filter number `position` when writing. Returns nothing if an earlier compression makes
+// the length unknown.
 std::optional<std::size_t> length_before(const Block& block, std::size_t position) {
   std::size_t length = static_cast<std::size_t>(block.decoded_length);
   for (std::size_t i = 0; i < position; ++i) {
@@ -226,8 +229,8 @@ std::optional<std::size_t> length_before(const Block& block, std::size_t positio
   return length;
 }
 
-// The most that compressed bytes can become by what their own frames say; nothing where they say nothing: the formats
-// behind the other filters bound them, see longest_decoded.
+// Returns the upper limit that the frames of compressed data declare. Returns nothing if the codec's frames declare
+// none: longest_decoded() limits those.
 std::optional<std::uint64_t> claim_of(Filter::Id id, Bytes stored) {
   switch (id) {
     case Filter::Id::zstd:
@@ -241,8 +244,8 @@ std::optional<std::uint64_t> claim_of(Filter::Id id, Bytes stored) {
   }
 }
 
-// Looks at the frame before memory is taken for what it holds. Checksums behind it are not part of it; other filters
-// behind it hide it, and cannot be the ones that make much of little.
+// Checks the declared size of the frame before memory is allocated for it. Checksums after the frame are not part of
+// it. Other filters after the frame hide it, and those filters cannot expand data much.
 void require_claim(const Block& block, Bytes stored) {
   for (std::size_t i = block.filters.size(); i-- > 0;) {
     const Filter::Id id = block.filters[i].id;
@@ -258,7 +261,7 @@ void require_claim(const Block& block, Bytes stored) {
   }
 }
 
-// A place for the output of the next filter that `current` does not lie in.
+// Returns memory for the output of the next filter that does not overlap `current`.
 std::span<std::byte> place(Bytes current, std::size_t length, std::span<std::byte> decoded,
                            std::span<std::byte> scratch) {
   if (length == decoded.size() && current.data() != decoded.data()) return decoded;
@@ -267,7 +270,7 @@ std::span<std::byte> place(Bytes current, std::size_t length, std::span<std::byt
   return scratch.subspan(in_first ? half : 0, length);
 }
 
-// One step that makes the block's own bytes goes straight into its place.
+// A single step writes the block's decoded bytes directly to their destination.
 bool needs_scratch(const Block& block) {
   const auto moving = std::count_if(block.filters.begin(), block.filters.end(),
                                     [](const Filter& filter) { return !is_checksum(filter.id); });
@@ -308,7 +311,7 @@ std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filt
     if (growth > kMostGrowth) throw Error::corrupt("a block of numbers that are widened twice");
     if (!compresses(filter.id)) continue;
     length = length > kBeyondAnyFile ? length : (length + 1) * most_per_byte(filter.id);
-    break;  // no second one is undone
+    break;  // undo_filters refuses a second compression
   }
   return length > kBeyondAnyFile ? length : length * growth;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Takes a big-endian number off the front.
+// Reads a big-endian number and removes it from the front.
 std::uint64_t take(Bytes& rest, std::size_t bytes) {
   if (rest.size() < bytes) throw Error::corrupt("lz4 block ends early");
   std::uint64_t value = 0;

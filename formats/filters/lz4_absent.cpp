@@ -1,4 +1,4 @@
-// Replaces lz4.cpp where liblz4 is not found.
+// Replaces lz4.cpp if liblz4 is not found.
 #include <formats/filters/lz4.hpp>
 #include <penstock/error.hpp>
 

@@ -6,9 +6,9 @@
 
 namespace penstock {
 
-// A control byte below 32 is a run: that many bytes and one more stand behind it as they are. Any other is a copy: its
-// upper three bits are the length less 2 (7: one more byte is added to it), its lower five and the next byte how far
-// back, less 1. A copy may overlap what it makes.
+// A control byte below 32 begins a run: that many bytes plus one follow unchanged. Any other control byte is a copy:
+// its upper three bits are the length minus 2 (7: the next byte is added), its lower five bits and the next byte are
+// the distance minus 1. A copy may overlap its own output.
 void lzf_decompress(std::span<const std::byte> stored, std::span<std::byte> plain) {
   constexpr unsigned kLongest = 7;
   const auto broken = [] { return Error::corrupt("lzf block is broken"); };

@@ -1,4 +1,4 @@
-// Undoes LZF, the compression that h5py has of its own.
+// Decompresses LZF, h5py's own compression.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// Fills `plain` exactly. Any thread. Throws Error: corrupt (a broken stream, or one of another length).
-/// Source: the format of liblzf 3.6 (M. Lehmann), which HDF5 filter 32000 stores without a header.
+/// Fills `plain` exactly. Thread-safe. Throws Error: corrupt (an invalid stream, or one of another length). Source: the
+/// format of liblzf 3.6 (M. Lehmann), which HDF5 filter 32000 stores without a header.
 void lzf_decompress(std::span<const std::byte> stored, std::span<std::byte> plain);
 
 }  // namespace penstock

@@ -32,7 +32,7 @@ void widen_each(std::span<const std::byte> stored, std::byte* wide) {
   }
 }
 
-// Signed dtypes are widened alone to signed ones, so that extending the sign is all that each `from` needs.
+// Signed dtypes are widened only to signed dtypes. Therefore sign extension is enough for each `from`.
 template <typename From>
 void widen_from(std::span<const std::byte> stored, std::byte* wide, DType to) {
   if constexpr (!std::is_integral_v<From>) {

@@ -11,12 +11,12 @@
 namespace penstock {
 
 /// Returns whether `to` is larger than `from` and holds all its numbers, in the same kind: unsigned integers to larger
-/// ones of either sign, signed ones to larger signed ones, float16 and bfloat16 to float32 and float64, float32 to
-/// float64.
+/// integers of either sign, signed integers to larger signed ones, float16 and bfloat16 to float32 and float64, float32
+/// to float64.
 bool widens(DType from, DType to);
 
-/// The smallest dtype of the same kind that holds all numbers of both. Nothing for integers and floats, for uint64 and
-/// signed integers, and for bool and any other dtype.
+/// Returns the smallest dtype of the same kind that holds all numbers of both. Returns nothing for integers and floats,
+/// for uint64 and signed integers, and for bool and any other dtype.
 std::optional<DType> dtype_of_both(DType a, DType b);
 
 /// The parameter of Filter::Id::widen, for elements that are stored as `from` and read as `to`.

@@ -1,4 +1,4 @@
-// Replaces zstd.cpp where libzstd is not found.
+// Replaces zstd.cpp if libzstd is not found.
 #include <string>
 
 #include <formats/filters/zstd.hpp>

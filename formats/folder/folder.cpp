@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 Index index_files(const fs::path& root, const OpenOptions& options, const OpenProgress& progress) {
   SamplePaths paths(options, root.string());
-  std::vector<std::uint64_t> sizes;  // by number
+  std::vector<std::uint64_t> sizes;  // by the file's number
   std::string own_folder;
   walk_folder(root, {.file =
                          [&](std::string_view path, std::uint64_t size) {
@@ -69,7 +69,7 @@ Index index_folder_with(const fs::path& shard, const fs::path&, const OpenOption
   return index_files(shard, options, progress);
 }
 
-// A sum, so that the order in which the folder is listed does not matter.
+// Adds the hashes of files, so that the order of the listing does not matter.
 void add_file(std::uint64_t& stamp, std::string_view path, std::uint64_t size) {
   stamp += mix64(hash64(path) ^ mix64(size + 1));
 }
@@ -85,7 +85,7 @@ std::uint64_t stamp_folder(const fs::path& shard) {
   return stamp;
 }
 
-// Walking the folder tells as much as the index does.
+// A folder of files has no watched files: a walk of the folder finds as much as the index contains.
 std::vector<fs::path> nothing_watched(const fs::path&) {
   return {};
 }
@@ -110,7 +110,7 @@ constinit const Format kFolder{
     .stamp = stamp_folder,
     .write = nullptr,
     .watched = nothing_watched,
-    .reader = 3,  // 1: files that are no media do not take labels away; 2: tables may be text; 3: dots in names
+    .reader = 3,  // 1: files that are not media do not remove labels; 2: tables may be text; 3: dots in names
     .depends = [](const OpenOptions& options) { return options.change_names(); },
     .index_with = index_folder_with,
     .loose = true,

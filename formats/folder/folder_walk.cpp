@@ -26,7 +26,7 @@ class Walk {
  public:
   Walk(const std::filesystem::path& root, const FolderVisitor& visitor) : root_(root), visitor_(visitor) {}
 
-  // Visits the folder called `name` in the folder `parent`; path_ is its path below the root.
+  // Visits the folder `name` in the folder `parent`; path_ is its path below the root.
   void visit(int parent, const char* name) {
     const int fd = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) throw Error::io(errno, "cannot read the folder " + here());
@@ -80,7 +80,7 @@ class Walk {
   const std::filesystem::path& root_;
   const FolderVisitor& visitor_;
   std::string path_;
-  std::vector<std::pair<dev_t, ino_t>> above_;  // from the root to here
+  std::vector<std::pair<dev_t, ino_t>> above_;  // from the root to the current folder
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Visits a folder's files, also those behind symbolic links.
+// Callbacks for the files of a folder, also those reached through symbolic links.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,20 @@
 namespace penstock {
 
 struct FolderVisitor {
-  std::function<void(std::string_view path, std::uint64_t size)> file;  ///< a regular file
+  std::function<void(std::string_view path, std::uint64_t size)> file;  ///< called for a regular file
   std::function<void(std::string_view path)> folder;
   std::function<void(std::string_view path, const FileIdentity& file)> identity =
-      {};                                                      ///< of the same file, before `file`
-  std::function<void(std::string_view path)> own_folder = {};  ///< one that is_own_folder() recognises; not entered
-  std::function<bool()> done = {};                             ///< ends the walk once it returns true
-  bool own_files = false;                                      ///< penstock's own files and folders are visited, too
+      {};  ///< of the same file, called before `file`
+  /// called for a folder that is_own_folder() recognises, which is not entered
+  std::function<void(std::string_view path)> own_folder = {};
+  std::function<bool()> done = {};  ///< the walk ends when it returns true
+  bool own_files = false;           ///< also visits penstock's own files and folders
 };
 
-/// Calls `visitor` for everything below `root` in no particular order, with paths relative to it. Hidden names,
-/// penstock's own files (unless `own_files`) and what is neither a file nor a folder are passed over. Throws Error: io,
-/// naming what cannot be read (a folder, a link to nothing); unsupported, naming a symbolic link that leads back into a
-/// folder above it.
+/// Calls `visitor` for everything below `root` in no particular order, with paths relative to `root`. Skips hidden
+/// names, penstock's own files (unless `own_files`), and entries that are neither files nor folders. Throws Error: io,
+/// with the path that cannot be read (a folder, a link to nothing); unsupported, with the symbolic link, if a link
+/// leads back to a folder above it.
 void walk_folder(const std::filesystem::path& root, const FolderVisitor& visitor);
 
 }  // namespace penstock

@@ -14,12 +14,12 @@
 namespace penstock {
 namespace {
 
-// "cat/shoot.RED.seg.png": its stem is "cat/shoot.RED.seg", its root "cat/shoot", its words "RED.seg".
+// "cat/shoot.RED.seg.png" has the stem "cat/shoot.RED.seg", the root "cat/shoot", and the words "RED.seg".
 struct Name {
   std::string_view path;
   std::size_t stem = 0, root = 0;  // lengths
   bool media = false;
-  std::optional<std::size_t> host = {};  // the name whose stem this one continues, the longest
+  std::optional<std::size_t> host = {};  // the name with the longest stem that this name's stem continues
   bool field = false;                    // the words belong to the field
 
   bool has_words() const { return root < stem; }
@@ -76,7 +76,7 @@ class Decision {
     }
   }
 
-  // Words that continue the stem of a file without words belong to fields, everywhere.
+  // Words that extend the stem of a file without words belong to fields. This holds for all names with these words.
   void decide_hosted() {
     std::map<std::string_view, std::set<std::string_view>> stems_of;  // by words
     for (const Name& name : names_) {
@@ -105,7 +105,8 @@ class Decision {
   std::string_view host_stem(const Name& name) const { return names_[*name.host].stem_text(); }
   std::string_view words_of(const Name& name) const { return name.words_after(names_[*name.host].stem); }
 
-  // shoot.jpg, shoot.txt and shoot.RED.jpg, shoot.RED.txt: the longer stem has all that the shorter one has.
+  // True if the longer stem has all extensions of the shorter one: shoot.jpg, shoot.txt and shoot.RED.jpg,
+  // shoot.RED.txt.
   bool looks_like_sample(const Name& name) const {
     const auto& shorter = files_of_.at(host_stem(name));
     const auto& longer = files_of_.at(name.stem_text());
@@ -115,7 +116,7 @@ class Decision {
            });
   }
 
-  // Texts and the like beside images, arrays or clouds, none of which has their stem: they prove nothing.
+  // True for files such as texts if there are images, arrays or clouds but none has their stem. Notes are not evidence.
   bool is_note(const Name& name) const { return !media_roots_.empty() && !media_roots_.contains(name.root_text()); }
 
   bool is_only_sample(const Name& name) const {
@@ -123,7 +124,7 @@ class Decision {
         names_, [&](const Name& other) { return is_note(other) || other.root_text() == name.root_text(); });
   }
 
-  // Every file is an image, array or cloud in a sub-folder, and no two share a stem.
+  // Every file except notes is an image, array or cloud in a sub-folder, and no two share a stem.
   bool would_be_class_folders() {
     if (!class_folders_) {
       class_folders_ = !media_roots_.empty() && std::ranges::all_of(names_, [&](const Name& name) {
@@ -133,7 +134,7 @@ class Decision {
     return *class_folders_;
   }
 
-  // As photographs in class folders have it; fields mostly differ from each other: 0001.jpg and 0001.seg.png.
+  // Photographs in class folders usually have one extension. Fields usually differ: 0001.jpg and 0001.seg.png.
   bool has_one_extension() {
     if (!one_extension_) {
       const Name* first = nullptr;
@@ -146,14 +147,14 @@ class Decision {
     return *one_extension_;
   }
 
-  // The words that no file without words explains: all of them are decided alike.
+  // Decides the remaining words, which extend no stem of a file without words. All get the same answer.
   void decide_others() {
     std::map<std::string_view, std::set<std::string_view>> words_of_root, roots_of_word;
     std::vector<Name*> open;
     for (Name& name : names_) {
       if (!name.has_words() || name.field || name.host) continue;
       if (is_note(name)) {
-        name.field = name.nested();  // at the top level each is a note of its own
+        name.field = name.nested();  // at the top level each is a separate note
         continue;
       }
       open.push_back(&name);
@@ -171,13 +172,13 @@ class Decision {
     const bool repeated = std::ranges::any_of(roots_of_word, [](const auto& word) { return word.second.size() > 1; });
     bool field = false;
     if (!joins) {
-      field = alike;  // rules 2 and 4
+      field = alike;  // rules 2 and 4 of docs/formats.md
     } else if (alike && !companions && (words_of_root.size() > 1 || media_roots_.empty())) {
       field = true;  // rule 3
     } else if (alike ? words_of_root.size() > 1 || !companions
                      : repeated && !(some_without && would_be_class_folders())) {
       refuse_joined(open, words_of_root);
-    }  // else rules 5 to 7
+    }  // otherwise rules 5 to 7
     for (Name* name : open) name->field = field;
   }
 
@@ -195,7 +196,7 @@ class Decision {
       });
       refuse(*name, *other, "are they fields of one sample, or samples of their own?");
     }
-    std::terminate();  // some root has two words
+    std::terminate();  // unreachable: some root has two words
   }
 
   [[noreturn]] static void refuse(const Name& name, const Name& other, const std::string& question) {
@@ -217,7 +218,7 @@ class Decision {
     return ends;
   }
 
-  // shoot.RED.seg.png goes with shoot.RED.jpg, wherever the key of that one ends.
+  // shoot.RED.seg.png has the key of shoot.RED.jpg, wherever that key ends.
   std::size_t key_of_host(const Name& name) const {
     const Name& host = names_[*name.host];
     if (host.field) return host.root;

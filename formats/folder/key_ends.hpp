@@ -9,14 +9,14 @@
 namespace penstock {
 
 struct KeyEnds {
-  std::vector<std::uint32_t> lengths;  ///< of each path's key
+  std::vector<std::uint32_t> lengths;  ///< the length of each path's key
   /// "last_dot" if some word became part of a key, "first_dot" if all words belong to fields, empty if no name has a
   /// word.
   std::string rule;
 };
 
-/// The table in docs/formats.md, "Dots in names". Each path has an extension. `option` is OpenOptions::key. Throws
-/// Error: invalid_argument, naming the option, where the names allow two readings.
+/// Applies the table in docs/formats.md, "Dots in names". Each path must have an extension. `option` is
+/// OpenOptions::key. Throws Error: invalid_argument, with the option, if the names allow two readings.
 KeyEnds key_ends(const std::vector<std::string_view>& paths, std::string_view option);
 
 }  // namespace penstock

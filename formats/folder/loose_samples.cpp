@@ -15,12 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A checkpoint of a network often lies beside the data that it was trained with.
+// Network checkpoints are often stored beside their training data.
 bool is_checkpoint(std::string_view extension) {
   return extension == "pt" || extension == "pth";
 }
 
-// The kind of value that a file with the extension may be; nothing for files that are no samples.
+// Returns the kind of value that a file with this extension may hold. Returns nothing for files that are not samples.
 std::optional<ValueKind> kind_of_sample(std::string_view extension) {
   const Encoding* encoding = encoding_with_extension(extension);
   if (encoding == nullptr || is_checkpoint(extension)) return std::nullopt;
@@ -56,7 +56,7 @@ std::vector<std::string> loose_samples(const fs::path& folder, const std::vector
   visitor.done = [&] { return !two.empty(); };
   try {
     walk_folder(folder, visitor);
-  } catch (const Error&) {  // shards are read without what lies beside them
+  } catch (const Error&) {  // an error here must not prevent reading the shards
   }
   std::ranges::sort(two);
   return two;

@@ -1,4 +1,4 @@
-// Finds files beside shards that may be samples themselves.
+// Finds files beside shards that may be samples.
 #pragma once
 
 #include <filesystem>
@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-/// Two files of one kind below `folder`, images, clouds, arrays or sounds, as paths relative to it;
-/// empty where there are none. A single file is not a set of samples, and a file with the stem of a shard describes
-/// that shard. Skips files that it cannot read.
+/// Returns two files of one kind (image, cloud, array or sound) below `folder`, as relative paths. Empty if there are
+/// none. A single file is not a set of samples, and a file with the stem of a shard describes that shard. Skips files
+/// that it cannot read.
 std::vector<std::string> loose_samples(const std::filesystem::path& folder,
                                        const std::vector<std::filesystem::path>& shards);
 

@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-// What desktops leave behind.
+// Files that desktop environments create.
 bool is_clutter(std::string_view path) {
   std::string name(path.substr(path.rfind('/') + 1));
   std::transform(name.begin(), name.end(), name.begin(),
@@ -79,7 +79,7 @@ bool SamplePaths::is_class_folders() const {
   return true;
 }
 
-// README.md and the like: see the rule in folder.hpp.
+// Leaves out README.md and similar files: see the rule in folder.hpp.
 void SamplePaths::leave_out_notes() {
   if (std::none_of(files_.begin(), files_.end(), [](const File& file) { return file.media; })) return;
   std::vector<bool> note(files_.size());
@@ -89,13 +89,14 @@ void SamplePaths::leave_out_notes() {
   leave_out(note);
 }
 
-// A few texts and the like among class folders, which would take all labels away: see the rule in folder.hpp.
+// Leaves out a few texts and similar files in class folders, because they would change the layout and so remove all
+// labels: see the rule in folder.hpp.
 void SamplePaths::leave_out_strays() {
   std::vector<bool> stray(files_.size());
   std::size_t strays = 0;
   for (const auto& [first, last] : samples(Order::by_key)) {
     const bool media = std::any_of(first, last, [](const File& file) { return file.media; });
-    if (media && (last - first > 1 || first->top_level())) return;  // shared stems
+    if (media && (last - first > 1 || first->top_level())) return;  // the layout is shared stems
     if (media) continue;
     std::fill_n(stray.begin() + (first - files_.cbegin()), last - first, true);
     strays += static_cast<std::size_t>(last - first);
@@ -103,7 +104,7 @@ void SamplePaths::leave_out_strays() {
   if (2 * strays < files_.size()) leave_out(stray);
 }
 
-// Tables beside photographs are labels or notes; a folder of nothing but tables holds clouds.
+// Tables beside photographs are labels or notes. In a folder of only tables they are clouds.
 void SamplePaths::count_tables_as_media() {
   if (std::any_of(files_.begin(), files_.end(), [](const File& file) { return file.media; })) return;
   for (File& file : files_) file.media = extension_traits(field_from_extension(file.extension()).name).table;
@@ -159,7 +160,7 @@ void SamplePaths::end_keys() {
   key_rule_ = std::move(ends.rule);
 }
 
-// 001.jpg and 001.jpeg are one kind of file: where a stem has no other file, each is a sample.
+// 001.jpg and 001.jpeg are files of one kind. If their stem has no other file, each is a sample.
 void SamplePaths::keep_apart_by_full_name() {
   const auto field = [](const File& file) { return field_from_extension(file.extension()).name; };
   std::vector<std::size_t> full;
@@ -180,7 +181,7 @@ void SamplePaths::keep_apart_by_full_name() {
   }
 }
 
-// One split without classes below it is all that there is: train.zip with train/1.jpg and train/1.txt.
+// A single split without classes below it may be the whole dataset: train.zip with train/1.jpg and train/1.txt.
 void SamplePaths::refuse_splits(bool classes) const {
   if (!are_split_names(first_level_) || (first_level_.size() == 1 && !classes)) return;
   throw Error::invalid_argument(splits_refusal(place_, first_level_));

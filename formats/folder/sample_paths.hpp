@@ -1,4 +1,4 @@
-// Makes samples of paths: of files in a folder, or of entries in an archive.
+// Groups paths into samples: files in a folder, or entries in an archive.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ class SamplePaths {
   /// `place` is for messages: the folder or archive.
   explicit SamplePaths(const OpenOptions& options, std::string place) : options_(options), place_(std::move(place)) {}
 
-  /// `number` is what `locate` is given beside the path.
+  /// `locate` receives `number` with the path.
   void add_file(std::string_view path, std::uint64_t number);
   void add_folder(std::string_view path);
-  /// Counts a path that is no sample's.
+  /// Counts a path that belongs to no sample.
   void leave_out(std::string_view path);
   std::uint64_t size() const { return files_.size(); }  ///< files that count
 
@@ -36,19 +36,19 @@ class SamplePaths {
   using LocateField =
       std::function<void(IndexBuilder& builder, std::uint32_t field, std::string_view path, std::uint64_t number)>;
 
-  /// Whether the first file of a field of tables can be points; null: all are taken for points.
+  /// Returns whether the first file of a field of tables can be points. Null: all tables count as points.
   using CanBePoints = std::function<bool(std::string_view path)>;
 
-  /// Once, with everything added. Throws Error: corrupt, naming both files, when two are the same field of one sample;
-  /// invalid_argument, naming the option that decides, when the names allow two readings.
+  /// Call once, after everything is added. Throws Error: corrupt, with both files, if two are the same field of one
+  /// sample; invalid_argument, with the option that decides, if the names allow two readings.
   void build(IndexBuilder& builder, Order order, const LocateField& locate, const CanBePoints& can_be_points = {}) &&;
 
  private:
   struct File {
     std::string path;
     std::uint64_t number;
-    std::uint32_t key_length;       // the key is the start of the path
-    std::uint32_t extension_begin;  // behind the key, unless the key is the full name
+    std::uint32_t key_length;       // the key is a prefix of the path
+    std::uint32_t extension_begin;  // after the key, unless the key is the full name
     bool media;
 
     std::string_view key() const { return std::string_view(path).substr(0, key_length); }
@@ -76,9 +76,9 @@ class SamplePaths {
   const std::string place_;
   std::vector<File> files_;
   std::vector<std::string> first_level_;  // folders
-  std::set<std::string> tables_;          // fields of tables that are known
+  std::set<std::string> tables_;          // names of fields of tables that were already checked
   std::uint64_t left_out_ = 0;
-  std::string left_out_example_;  // the first of them
+  std::string left_out_example_;  // the first path left out
   std::string key_rule_;          // KeyEnds::rule
 };
 

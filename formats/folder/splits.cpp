@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// As Hugging Face's `datasets` groups them (data_files.py, SPLIT_KEYWORDS).
+// Groups as in Hugging Face's `datasets` (data_files.py, SPLIT_KEYWORDS).
 struct SplitName {
   std::string_view name;
   int kind;

@@ -16,7 +16,7 @@ using namespace index_layout;
 
 namespace {
 
-constexpr std::uint64_t kHashMultiplier = 0x9E3779B97F4A7C15;  // odd, so that its powers never vanish
+constexpr std::uint64_t kHashMultiplier = 0x9E3779B97F4A7C15;  // odd, so that its powers are never 0
 
 }  // namespace
 
@@ -67,7 +67,7 @@ PieceRecord IndexBuilder::State::record(const Piece& piece) {
   return record;
 }
 
-// Runs of unwritten values have one pattern in common: it is kept once.
+// Consecutive runs of unwritten values usually share a pattern, which is stored once.
 std::uint64_t IndexBuilder::State::keep_pattern(std::span<const std::byte> pattern) {
   const std::span<const std::byte> kept =
       std::span<const std::byte>(inline_bytes).subspan(pattern_offset, pattern_length);
@@ -228,7 +228,8 @@ void reorder(BuiltHeaders& column, std::span<const std::uint64_t> order) {
 
 }  // namespace
 
-// Sample i becomes the one that was order[i]. One column at a time, so that little lies in memory twice.
+// Sample i becomes the former sample order[i]. Columns are reordered one at a time, to keep the second copy in memory
+// small.
 void IndexBuilder::State::reorder(std::span<const std::uint64_t> order) {
   const std::vector<std::uint64_t> offsets = std::exchange(key_offsets, {0});
   const std::string bytes = std::exchange(key_bytes, {});
@@ -264,8 +265,8 @@ void IndexBuilder::sort() {
   for (std::uint32_t i = 0; i < state.columns.size(); ++i) state.column_named[state.columns[i].schema.name] = i;
 }
 
-// Every field has an entry for every sample, so a few thousand samples that share no field would make an index of
-// gigabytes.
+// Every field has an entry for every sample. Without this limit, a few thousand samples with different fields would
+// need an index of gigabytes.
 void IndexBuilder::State::refuse_sparse(std::uint64_t wanted) const {
   constexpr std::uint64_t kFree = std::uint64_t{1} << 22, kEntriesPerValue = 256;
   if (wanted <= std::max(kFree, values * kEntriesPerValue)) return;

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// Compares values as they lie in files, whatever numbers their blocks have.
+/// Compares values by their location in files, whatever their block numbers are.
 class ValueComparison {
  public:
   ValueComparison(const Index& index, const Index& other) : index_(index), other_(other) {}

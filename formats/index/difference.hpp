@@ -1,4 +1,4 @@
-// Compares two indexes of a shard, and names the first difference.
+// Compares two indexes of a shard, and describes the first difference.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,8 @@
 
 namespace penstock {
 
-/// The first thing that `index` tells otherwise than `other`: samples, keys, fields, places and lengths of values, and
-/// the bytes that stand in the index itself. Stamps of files and checksums do not count. Nothing where both tell the
-/// same.
+/// Returns the first difference between `index` and `other`: samples, keys, fields, locations and lengths of values,
+/// and bytes stored in the index. Ignores stamps of files and checksums. Returns nothing if both are equal.
 std::optional<std::string> index_difference(const Index& index, const Index& other);
 
 }  // namespace penstock

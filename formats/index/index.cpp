@@ -18,7 +18,7 @@ using namespace index_layout;
 
 namespace {
 
-constexpr std::uint64_t kLongestFill = UINT32_MAX;  // where no shape bounds it: what a chunk of HDF5 can have
+constexpr std::uint64_t kLongestFill = UINT32_MAX;  // the limit of HDF5 chunks, used if the shape sets no limit
 constexpr std::uint64_t kSmallSlice = std::uint64_t{1} << 20;
 
 [[noreturn]] void broken(const char* what) {
@@ -29,7 +29,7 @@ void require(bool holds, const char* what) {
   if (!holds) broken(what);
 }
 
-// [offset, offset + length) of `bytes`, or Error: corrupt.
+// Returns [offset, offset + length) of `bytes`. Throws Error: corrupt, if that is outside.
 std::span<const std::byte> slice(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t length,
                                  const char* what) {
   require(offset <= bytes.size() && length <= bytes.size() - offset, what);
@@ -48,7 +48,7 @@ std::string_view text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Bytes [offsets[i], offsets[i + 1]) of `bytes`, where `offsets` is a section of u64.
+// Returns bytes [offsets[i], offsets[i + 1]) of `bytes`, where `offsets` is a section of u64.
 std::span<const std::byte> between(std::span<const std::byte> offsets, std::uint64_t i,
                                    std::span<const std::byte> bytes, const char* what) {
   const auto first = load<std::uint64_t>(offsets, i * 8, what);
@@ -57,7 +57,7 @@ std::span<const std::byte> between(std::span<const std::byte> offsets, std::uint
   return slice(bytes, first, last - first, what);
 }
 
-// What a value of that shape takes, or kLongestFill where it says nothing of a value's length.
+// Returns the bytes of a value of that shape, or kLongestFill if the shape does not fix the length.
 std::uint64_t bytes_of_shape(const FieldSchema& schema) {
   std::uint64_t bytes = size_of(schema.dtype);
   for (const std::int64_t side : schema.shape) {
@@ -72,9 +72,9 @@ std::uint64_t bytes_of_shape(const FieldSchema& schema) {
 }  // namespace
 
 struct Index::State {
-  std::shared_ptr<const MadeSamples> made;  // in place of all bytes
+  std::shared_ptr<const MadeSamples> made;  // instead of all bytes
   std::shared_ptr<const FileBytes> file = std::make_shared<const FileBytes>();
-  bool from_disk = false;  // what this process made itself may name files anywhere
+  bool from_disk = false;  // an index that this process built may name files anywhere
   std::vector<std::byte> owned;
   std::span<const std::byte> bytes;
   Header header{};
@@ -82,7 +82,7 @@ struct Index::State {
   std::vector<FieldSchema> fields;
   std::vector<FieldRecord> records;
   std::vector<std::uint32_t> range_columns;  // per field: its column of range_offsets, or kNoHeaders
-  std::vector<std::uint64_t> longest_fill;   // per field: bytes of a value that fill patterns may make
+  std::vector<std::uint64_t> longest_fill;   // per field: the most bytes of a value that fill patterns may produce
 
   void parse();
   void check_content() const;
@@ -90,14 +90,14 @@ struct Index::State {
   void check_lengths() const;
   void parse_fields();
 
-  // What `read` reads, unless the file was cut short under its mapping.
+  // Returns the result of `read`. Throws if the file was truncated while mapped.
   template <typename Read>
   auto whole(const Read& read) const {
     try {
       auto value = read();
       file->require_whole();
       return value;
-    } catch (const Error&) {  // it may be of the zeros that stand where the file has ended
+    } catch (const Error&) {  // the error may come from the zeros after the new end of the file
       file->require_whole();
       throw;
     }
@@ -119,7 +119,8 @@ struct Index::State {
     return load<Entry>(section(SectionId::entries), (field * header.samples + sample) * sizeof(Entry), "entries");
   }
 
-  // An extent lies inside its file as that was when it was indexed; Dataset compares long ones with the file itself.
+  // Checks that an extent is inside its file, with the file's size when indexed. Dataset compares long extents with the
+  // actual file.
   void check(const Extent& extent) const {
     require(extent.file < header.file_count, "file number");
     const auto [path, size, stamp] =
@@ -127,7 +128,8 @@ struct Index::State {
     require(extent.offset <= size && extent.length <= size - extent.offset, "a value ends behind its file");
   }
 
-  // A slice lies inside the block's bytes once they are undone. What a long one's block says of these is looked at.
+  // Checks that a slice is inside the block's decoded bytes. For long slices, also checks that the block's stored bytes
+  // can decode to its declared length.
   void check_slice(std::uint32_t number, std::uint64_t offset, std::uint64_t length) const {
     require(number < header.block_count, "block number");
     const std::uint64_t holds =
@@ -243,7 +245,8 @@ void Index::State::check_lengths() const {
     const std::uint64_t length = section(id).size();
     require(length % each == 0 && length / each == count, what);
   };
-  require(header.samples < bytes.size(), "number of samples");  // each has an offset: keeps the products below in range
+  // each key has an offset, so this keeps the products below in range
+  require(header.samples < bytes.size(), "number of samples");
   counted(SectionId::key_offsets, header.samples + 1, 8, "length of key_offsets");
   const std::uint64_t entries = section(SectionId::entries).size() / sizeof(Entry);
   require(header.samples == 0 ? entries == 0

@@ -35,7 +35,7 @@ fs::path index_folder() {
 fs::path place_in_index_folder(const fs::path& address, std::string_view ending) {
   const fs::path folder = index_folder();
   if (folder.empty()) return {};
-  constexpr std::size_t kLongestName = 100;  // of 255 bytes that a name may have
+  constexpr std::size_t kLongestName = 100;  // names may have 255 bytes
   const std::string name = address.filename().string().substr(0, kLongestName);
   return folder / (name + "-" + hexadecimal(hash64(address.native())).append(ending));
 }

@@ -1,4 +1,4 @@
-// The folder of the user's own indexes: of datasets that cannot be written to, and of those in stores.
+// The user's folder of indexes, for datasets that cannot be written to, and for datasets in stores.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,19 @@
 
 namespace penstock {
 
-/// $PENSTOCK_INDEX_DIR, or else $XDG_CACHE_HOME/penstock or ~/.cache/penstock; empty: there is none.
+/// Returns $PENSTOCK_INDEX_DIR, or else $XDG_CACHE_HOME/penstock or ~/.cache/penstock. Empty if none is set.
 std::filesystem::path index_folder();
 
-/// Where what is kept of an address lies: a name made from it in index_folder(); empty: nowhere.
+/// Returns the path in index_folder() for data about an address, under a name derived from the address. Empty if there
+/// is no folder.
 std::filesystem::path place_in_index_folder(const std::filesystem::path& address, std::string_view ending);
 
-/// What was kept at `place`, unless another user, or a link, put it there. Nothing where there is none. Throws Error:
-/// io; resource.
+/// Returns the data stored at `place`. Returns nothing if there is none, or if another user or a link put it there.
+/// Throws Error: io; resource.
 std::optional<FileBytes> read_kept(const std::filesystem::path& place);
 
-/// Keeps it for read_kept(), for this user alone. False where that cannot be (a full disk, a folder that is read-only).
+/// Stores data for read_kept(), readable by this user only. Returns false if that fails (a full disk, a read-only
+/// folder).
 bool keep_at(const std::filesystem::path& place, std::initializer_list<std::span<const std::byte>> parts);
 
 }  // namespace penstock

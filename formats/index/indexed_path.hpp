@@ -1,4 +1,4 @@
-// Names the files that an index points into.
+// Names the files that an index refers to.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-/// `file` relative to the folder `root` when it lies inside, else absolute; the file's own name when `root` is the
-/// file.
+/// Returns `file` relative to the folder `root` if it is inside, else absolute. Returns the file's own name if `root`
+/// is the file.
 inline std::string indexed_path(const std::filesystem::path& file, const std::filesystem::path& root) {
   const std::filesystem::path relative = file.lexically_relative(root);
   if (relative == ".") return file.filename().string();

@@ -1,4 +1,4 @@
-// Makes a piece whose bytes stand in the index itself.
+// Makes a piece whose bytes are stored in the index.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// Borrows `bytes`; IndexBuilder::set copies them.
+/// Refers to `bytes` without a copy. IndexBuilder::set copies them.
 inline Piece inline_piece(std::span<const std::byte> bytes) {
   return {.kind = Piece::Kind::bytes, .length = bytes.size(), .inline_bytes = bytes};
 }

@@ -1,7 +1,7 @@
-// The bytes of an .idx file. Private to index*.cpp; described for users in docs/formats.md.
+// The bytes of an .idx file. Private to index*.cpp; described in docs/spec/formats.md, "The index: `.idx`".
 //
-// All numbers are little-endian; every section begins at a multiple of 8; columns are found by arithmetic, so opening
-// reads the header, the section table and the field table, whatever the number of samples.
+// All numbers are little-endian. Every section begins at a multiple of 8. The position of a column is computed, so
+// opening reads only the header, the section table and the field table, however many samples there are.
 //
 //   0                64              64 + 24 * sections
 //   | Header         | SectionEntry... | sections, in the order of SectionId ... | total_length
@@ -11,8 +11,8 @@
 //   key_offsets     u64[samples + 1] into key_bytes
 //   key_bytes
 //   entries         Entry[samples] per field: one column of 24-byte records per field
-//   pieces          PieceRecord[]: fields of several pieces point to runs of these
-//   inline_bytes    values kept in the index, and fill patterns
+//   pieces          PieceRecord[]: fields of several pieces refer to runs of these
+//   inline_bytes    values stored in the index, and fill patterns
 //   blocks          BlockRecord[blocks]
 //   pipelines       u32[pipelines + 1] into filters: blocks share their lists of filters
 //   filters         FilterRecord[]
@@ -33,8 +33,8 @@ namespace penstock::index_layout {
 static_assert(std::endian::native == std::endian::little, "the .idx format is mapped as little-endian structures");
 
 constexpr std::uint64_t kMagic = 0x0A58444B54534E50;  // "PNSTKDX\n"
-constexpr std::uint32_t kVersion = 2;                 // with the sections of checksums of ranges
-constexpr std::uint32_t kFirstVersion = 1;            // without them: written where no value is longer than a range
+constexpr std::uint32_t kVersion = 2;                 // has the sections for checksums of ranges
+constexpr std::uint32_t kFirstVersion = 1;            // without them; written if no value is longer than a range
 constexpr std::uint64_t kLongestField = (std::uint64_t{1} << 40) - 1;  // lengths have 40 bits
 
 struct Header {
@@ -48,8 +48,8 @@ struct Header {
   std::uint32_t file_count;
   std::uint32_t block_count;
   std::uint32_t flags;
-  std::uint32_t body_crc;    // of everything behind the section table; checked by Index::verify
-  std::uint32_t header_crc;  // of the header up to here and of the section table; checked by every open
+  std::uint32_t body_crc;    // of everything after the section table; checked by Index::verify
+  std::uint32_t header_crc;  // of the header up to here and the section table; checked by every open
 };
 static_assert(sizeof(Header) == 64);
 constexpr std::uint32_t kKeysSorted = 1;  // Header::flags: the keys are in bytewise order
@@ -87,15 +87,15 @@ struct SectionEntry {
 static_assert(sizeof(SectionEntry) == 24);
 
 struct FieldRecord {
-  std::uint32_t record_length;  // with shape, name, codec and padding
+  std::uint32_t record_length;  // including shape, name, codec and padding
   std::uint32_t name_length;
   std::uint32_t codec_length;
   std::uint32_t rank;
-  std::uint32_t header_column;  // kNoHeaders, or which of the header_offsets columns is this field's
+  std::uint32_t header_column;  // number of this field's column of header_offsets, or kNoHeaders
   std::uint8_t dtype;
   std::uint8_t fixed;
-  std::uint8_t complete;  // every sample has the field
-  std::uint8_t ranged;    // the field has a range_offsets column: as many as fields before it that have one
+  std::uint8_t complete;  // true if every sample has the field
+  std::uint8_t ranged;    // the field has a range_offsets column; its number is the count of earlier fields with one
 };
 static_assert(sizeof(FieldRecord) == 24);
 constexpr std::uint32_t kNoHeaders = 0xFFFFFFFF;
@@ -103,7 +103,7 @@ constexpr std::uint32_t kNoHeaders = 0xFFFFFFFF;
 enum class EntryKind : std::uint8_t {
   absent,
   extent,  // offset in file `number`
-  block,   // offset in the undone bytes of block `number`
+  block,   // offset in the decoded bytes of block `number`
   bytes,   // offset in inline_bytes
   pieces,  // `number` pieces from piece `offset` on
 };
@@ -124,7 +124,7 @@ struct Entry {
 static_assert(sizeof(Entry) == 24);
 
 struct PieceRecord {
-  std::uint64_t offset;         // extent: in the file; block: in the undone bytes
+  std::uint64_t offset;         // extent: in the file; block: in the decoded bytes
   std::uint64_t length;         // bytes of the field
   std::uint64_t inline_offset;  // bytes, fill: in inline_bytes
   std::uint32_t inline_length;

@@ -9,13 +9,15 @@
 
 namespace penstock {
 
-/// A hash of the size and of 4 KiB at the start, in the middle and at the end: what a container's first and last
-/// headers lie in, and data between them. Throws Error: io. Source: FNV-1a, 64 bits, draft-eastlake-fnv.
+/// Returns a hash of the size and of 4 KiB at the start, in the middle and at the end. These parts contain a
+/// container's first and last headers, and data between them. Throws Error: io. Source: FNV-1a, 64 bits,
+/// draft-eastlake-fnv.
 std::uint64_t probe_stamp(const std::filesystem::path& file);
 
-inline constexpr std::uint64_t kProbedBytes = 4096;  ///< at each of the places
+inline constexpr std::uint64_t kProbedBytes = 4096;  ///< at each of the three places
 
-/// The same of bytes that `read` gives: as many as there are from the offset on, and returns their number.
+/// The same for bytes from `read`, which fills `into` with as many bytes as exist from the offset on, and returns their
+/// number.
 std::uint64_t probe_stamp(std::uint64_t size,
                           const std::function<std::size_t(std::uint64_t offset, std::span<std::byte> into)>& read);
 

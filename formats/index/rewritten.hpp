@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-/// A field that the copy has in another way.
+/// A field whose values differ in the copy.
 struct FieldRewrite {
   /// Replaces the pieces of a value by the pieces of the copy. These may refer to files of the index, and to blocks
   /// that the index has or the function adds to `copy`. Inline bytes must stay valid until the next call. `crc32c` is
@@ -27,9 +27,9 @@ struct FieldRewrite {
   Value value;
 };
 
-/// Files, samples, attributes, and the numbers of fields and blocks stay the same. Keys get `before_keys` in front. A
-/// rewritten field loses its checksums, range checksums and headers. `index` must not be of made samples. Throws Error:
-/// corrupt; any Error of a FieldRewrite, with key and field added.
+/// Files, samples, attributes, and the numbers of fields and blocks stay the same. Keys get the prefix `before_keys`. A
+/// rewritten field loses its checksums, range checksums and headers. `index` must not have made samples (Index::made).
+/// Throws Error: corrupt; any Error of a FieldRewrite, with key and field added.
 Index rewritten(const Index& index, std::span<const FieldRewrite> rewrites, std::string_view before_keys = {});
 
 /// For values that are stored in the index: `convert` receives the bytes of a value and returns the new bytes.

@@ -26,7 +26,7 @@ void append(std::vector<std::byte>& out, std::string_view text) {
   out.insert(out.end(), bytes, bytes + text.size());
 }
 
-// Lays the sections one behind the other, each freed once it is copied: the index never lies in memory twice.
+// Writes the sections one after the other, and frees each after copying it. So the index is never in memory twice.
 class Writer {
  public:
   Writer(std::uint32_t sections, std::size_t about) : table_(sections) {
@@ -74,7 +74,7 @@ class Writer {
 
 }  // namespace
 
-// What serialize() will write, but for the fields and the padding between sections.
+// Returns the size that serialize() will write, without the fields and the padding between sections.
 std::uint64_t IndexBuilder::State::stored_bytes() const {
   std::uint64_t total = key_offsets.size() * 8 + key_bytes.size() + pieces.size() * sizeof(PieceRecord) +
                         inline_bytes.size() + blocks.size() * sizeof(BlockRecord) + pipelines.size() * 4 +

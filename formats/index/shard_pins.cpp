@@ -12,7 +12,7 @@ bool is_other_file(const FileIdentity& then, const FileIdentity& now) {
 
 }  // namespace
 
-// Half of it tells inodes apart, the other half times.
+// One half of the mark depends on the inode, the other half on the modification time.
 std::uint64_t FolderPins::mark_of(const FileIdentity& file) {
   const std::uint64_t inode = mix64(file.inode ^ mix64(file.device));
   return inode << 32 | mix64(static_cast<std::uint64_t>(file.modified)) >> 32;
@@ -67,7 +67,7 @@ bool ShardPins::is_same_file(std::uint32_t file, const FileIdentity& now) const 
   return known.device == now.device && known.inode == now.inode;
 }
 
-// Without device and inode, which may be others after the next boot.
+// Omits device and inode, because they may change with the next boot.
 std::uint64_t ShardPins::mark(std::uint32_t file, std::string_view path) const {
   if (!options_.prove) return folder_.mark(path);
   const std::lock_guard lock(mutex_);

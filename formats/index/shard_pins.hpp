@@ -1,4 +1,5 @@
-// Remembers what a shard's files were when the dataset was opened, so that only what was indexed is read later.
+// Remembers the identities of a shard's files when the dataset was opened, so that later reads accept only the indexed
+// files.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +15,45 @@
 
 namespace penstock {
 
-/// The files of a folder, by name: 16 bytes for each, gathered by the walk that every open() does.
+/// The files of a folder by name: 16 bytes for each, collected by the walk that every open() does.
 class FolderPins {
  public:
   void add(std::string_view path, const FileIdentity& file);
-  void sort();  ///< once all are added
-  /// False where another file stands at `path`: one of another inode and another time of modification. One whose times
-  /// alone changed may have been touched, or written to in place; its length tells of both all that an index could.
+  void sort();  ///< call after all are added
+  /// Returns false if another file is at `path`: if both the inode and the modification time differ. If only the time
+  /// differs, the file may have been touched, or written in place. In both cases its length is all that an index could
+  /// compare.
   bool hold(std::string_view path, const FileIdentity& now) const;
-  std::uint64_t mark(std::string_view path) const;  ///< of its time of modification; 0 where there is none
+  std::uint64_t mark(std::string_view path) const;  ///< mark of its modification time; 0 if there is no such file
 
  private:
   static std::uint64_t mark_of(const FileIdentity& file);
 
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> marks_;  // by hash of the path
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> marks_;  // sorted by hash of the path
 };
 
-/// The files of one shard. Any number of threads may use it.
+/// The files of one shard. Thread-safe.
 class ShardPins {
  public:
   struct Options {
-    /// Whether the shard is the one that the index tells of, and its file of that number still the one that is `now`.
+    /// Returns whether the shard is the one that the index describes, and its file of that number still has the
+    /// identity `now`.
     std::function<bool(const Index& index, std::uint32_t file, const FileIdentity& now)> prove;
-    bool of_content = false;  ///< `prove` compares all bytes; else another file in the same place is refused unasked
+    /// true if `prove` compares all bytes; false: another file in the same place is refused without calling `prove`
+    bool of_content = false;
   };
 
-  /// Files by their number in the index.
+  /// `files` are in the order of their numbers in the index.
   ShardPins(std::vector<FileIdentity> files, Options options);
   explicit ShardPins(FolderPins folder);
 
-  /// True while the file of that number and path is what it was. Where its identity is another one (it was touched,
-  /// copied, written to, replaced), the shard is proved once for that identity. Throws what that throws.
+  /// Returns true while the file with that number and path is unchanged. If its identity differs (it was touched,
+  /// copied, written, replaced), the shard is validated once for that identity. Throws the errors of the validation.
   bool hold(std::uint32_t file, std::string_view path, const FileIdentity& now, const Index& index) const;
   bool of_folder() const { return !options_.prove; }
-  /// True for the file that was pinned, in whatever state. Not of a folder.
+  /// Returns true for the pinned file, whether modified or not. Not for folders.
   bool is_same_file(std::uint32_t file, const FileIdentity& now) const;
-  /// Another number for another state of the file.
+  /// Returns a number that differs for another state of the file.
   std::uint64_t mark(std::uint32_t file, std::string_view path) const;
 
  private:

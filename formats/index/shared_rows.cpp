@@ -14,7 +14,7 @@ namespace {
 using Columns = std::vector<const ColumnSize*>;
 using ByRows = std::map<std::uint64_t, Columns>;
 
-// Dimensions of 1 aside, as NumPy broadcasts: (3, 1, 1) is a value for each channel of (3, 224, 224).
+// Dimensions of 1 do not count, as in NumPy's broadcasting: (3, 1, 1) is a value for each channel of (3, 224, 224).
 bool occurs_in(const Shape& shape, const Shape& row) {
   auto at = row.begin();
   for (const std::int64_t side : shape) {
@@ -80,8 +80,8 @@ double bytes_of(const Columns& columns) {
   return bytes;
 }
 
-// Whether each column describes another one, which holds more than all of them: far more where it has fewer rows, since
-// then either could be the samples.
+// Returns whether each column describes another one that holds more bytes than all of `columns`. If the other one has
+// fewer rows, it must hold 16 times as many bytes, because then either could be the samples.
 bool are_descriptions(const Columns& columns, std::span<const ColumnSize> all) {
   constexpr double kTimes = 16;
   const double bytes = bytes_of(columns);
@@ -93,7 +93,7 @@ bool are_descriptions(const Columns& columns, std::span<const ColumnSize> all) {
   });
 }
 
-// Columns of one row or none beside others that are as many and hold more.
+// Returns whether columns of at most one row are outweighed: at least as many other columns hold more bytes.
 bool is_little(const Columns& columns, const ByRows& numbers) {
   return std::ranges::any_of(numbers, [&](const auto& other) {
     return other.first > 1 && other.second.size() >= columns.size() && bytes_of(other.second) > bytes_of(columns);
@@ -106,7 +106,7 @@ bool confirmed(const Columns& chosen, const Columns& other) {
   return are_other_split(other, chosen) || bytes_of(chosen) > times * bytes_of(other);
 }
 
-// The larger numbers first.
+// Lists larger numbers first.
 std::string list_of(const ByRows& numbers) {
   constexpr std::size_t kNumbers = 8, kNames = 8;
   std::string text;
@@ -125,7 +125,7 @@ std::string list_of(const ByRows& numbers) {
 
 std::optional<std::uint64_t> rows_by_evidence(std::span<const ColumnSize> columns,
                                               std::span<const ColumnSize> context) {
-  constexpr std::size_t kMostCompared = 1024;  // each with each
+  constexpr std::size_t kMostCompared = 1024;  // limits the pairwise comparisons
   ByRows numbers = by_rows(columns);
   if (numbers.size() == 1 && context.empty()) return numbers.begin()->first;
   if (columns.size() + context.size() <= kMostCompared) {

@@ -1,4 +1,4 @@
-// Decides which sidecars are believed, and which process makes one.
+// Decides which sidecars are trusted, and which process builds one.
 #pragma once
 
 #include <chrono>
@@ -12,25 +12,25 @@
 
 namespace penstock {
 
-inline constexpr unsigned kSidecarMode = 0644;  ///< others could not write what is believed
+inline constexpr unsigned kSidecarMode = 0644;  ///< a file that others can write is not trusted
 
-/// The file at `place`, if it may be believed to be of `shard` (is_believable). Throws Error: io, resource.
+/// Returns the file at `place`, if it may be trusted to describe `shard` (is_believable). Throws Error: io, resource.
 std::optional<FileBytes> read_believed(const std::filesystem::path& place, const std::filesystem::path& shard);
 
-/// Something stands at `place` that another user put there: it is left alone, and the sidecar goes elsewhere.
+/// Returns whether another user owns the file at `place`. Such a file stays unchanged, and the sidecar goes elsewhere.
 bool belongs_to_another(const std::filesystem::path& place);
 
-/// Every file that the index names is the shard's: the shard itself, or, where that is a folder, what a walk of it
-/// comes to. Links are followed there as a walk follows them, hidden names are passed over.
+/// Returns whether every file that the index names belongs to the shard: the shard itself or, for a folder, files that
+/// a walk of the folder reaches. Links there are followed as in a walk. Hidden names are excluded.
 bool names_only(const Index& index, const std::filesystem::path& shard);
 
-/// Waits for sidecars that other processes make, for a bounded time in all.
+/// Waits for sidecars that other processes build. The total time is limited.
 class SidecarTurn {
  public:
   explicit SidecarTurn(const OpenProgress& progress);
 
-  /// Nothing when there is no such lock to be had: see FileLock, or because another process keeps it for too long.
-  /// Throws what progress.wait throws.
+  /// Returns nothing if the lock is not available (see FileLock), or if another process holds it for too long. Throws
+  /// the errors of progress.wait.
   std::optional<FileLock> wait(const std::filesystem::path& lock);
 
  private:

@@ -1,4 +1,4 @@
-// Holds the columns that an index is built from until it is serialized. Private to formats/index/builder.cpp and
+// Holds the columns of an index under construction until it is serialized. Private to formats/index/builder.cpp and
 // formats/index/serialize.cpp.
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace penstock {
 
 struct BuiltHeaders {
-  std::vector<std::uint64_t> ends;  // one per sample that has been reached; sample i's bytes end there
+  std::vector<std::uint64_t> ends;  // one per sample so far; the end of sample i's bytes
   std::vector<std::byte> bytes;
 };
 
@@ -40,8 +40,8 @@ struct IndexBuilder::State {
   std::unordered_map<std::string, std::uint32_t> column_named;
   std::vector<index_layout::PieceRecord> pieces;
   std::vector<std::byte> inline_bytes;
-  std::uint64_t pattern_offset = 0, pattern_length = 0;  // of the fill value kept last
-  std::uint64_t values = 0, filled = 0;                  // set, and with those in between that are absent
+  std::uint64_t pattern_offset = 0, pattern_length = 0;  // of the most recently stored fill pattern
+  std::uint64_t values = 0, filled = 0;                  // values set, and the same plus absent entries between them
   std::vector<index_layout::BlockRecord> blocks;
   std::map<std::vector<std::pair<std::uint16_t, std::uint32_t>>, std::uint32_t> pipeline_of;
   std::vector<std::uint32_t> pipelines{0};

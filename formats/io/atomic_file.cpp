@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kAttempts = 100;  // to find a name that is free
+constexpr int kAttempts = 100;  // to find an unused name
 
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -29,13 +29,13 @@ std::string unpredictable() {
   return hexadecimal(number);
 }
 
-// Beside its target, below a folder that is held open, under a name that nobody could have prepared. Removed at the end
-// of the scope unless it has been renamed away.
+// A temporary file beside its target, created below an open folder descriptor and with an unpredictable name. So no
+// other user can prepare a file of that name. Removed at the end of the scope unless it was renamed.
 class TemporaryFile {
  public:
   TemporaryFile(const fs::path& target, unsigned mode)
       : target_(target), folder_(Descriptor::open(folder_of(target), O_RDONLY | O_DIRECTORY)) {
-    constexpr std::size_t kLongest = 200;  // of the target's name: names have 255 bytes
+    constexpr std::size_t kLongest = 200;  // of the target's name: names may have 255 bytes
     const std::string begin = "." + target.filename().string().substr(0, kLongest) + ".";
     for (int attempt = 0; file_.get() < 0; ++attempt) {
       const std::string name = begin + unpredictable() + ".tmp";
@@ -95,8 +95,8 @@ void sync_folder(const fs::path& folder) {
 }
 
 void rename_durably(const fs::path& from, const fs::path& to) {
-  // RENAME_NOREPLACE would close the gap between check and rename, but not every network file system has it; a folder
-  // that is not empty is never replaced anyway.
+  // RENAME_NOREPLACE would close the gap between check and rename, but not every network file system supports it. In
+  // any case, rename() never replaces a folder that is not empty.
   if (fs::exists(fs::symlink_status(to))) throw Error::io(EEXIST, "cannot rename to " + to.string());
   if (::rename(from.c_str(), to.c_str()) != 0) throw Error::io(errno, "cannot rename to " + to.string());
   sync_folder(folder_of(to));

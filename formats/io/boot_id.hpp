@@ -1,12 +1,12 @@
-// Tells this run of the machine from others.
+// Identifies the current boot of the machine.
 #pragma once
 
 #include <string>
 
 namespace penstock {
 
-/// random(4)'s boot_id, "00000000-0000-0000-0000-000000000000": another one after each start. Empty where it is not to
-/// be had.
+/// Returns boot_id of random(4), "00000000-0000-0000-0000-000000000000". The value changes with each boot. Empty if not
+/// available.
 std::string boot_id();
 
 }  // namespace penstock

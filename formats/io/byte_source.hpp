@@ -1,4 +1,4 @@
-// Where the bytes of a shard are read from while it is found, proved and indexed: a file, or an object of a store.
+// The source of a shard's bytes while the shard is found, validated and indexed: a file, or an object of a store.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-/// Bytes of one length that are read by ranges. Any number of threads may read at once.
+/// Bytes of a fixed length that are read by ranges. Any number of threads may read at once.
 class ByteSource {
  public:
   ByteSource(ByteSource&&) = delete;
@@ -21,11 +21,11 @@ class ByteSource {
   const std::filesystem::path& path() const { return path_; }  ///< for messages
   std::uint64_t size() const { return size_; }                 ///< bytes when it was opened
 
-  /// Reads until `bytes` is full or the source ends; returns the bytes read. Throws Error: io, naming the path.
+  /// Reads until `bytes` is full or the source ends. Returns the number of bytes read. Throws Error: io, with the path.
   virtual std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) const = 0;
-  /// As it is now, of what was opened. Throws Error: io.
+  /// Current identity of the opened file or object. Throws Error: io.
   virtual FileIdentity identity() const = 0;
-  /// Says that these bytes will be read soon, so that they may be fetched meanwhile.
+  /// Announces that these bytes will be read soon, so that the source can prefetch them.
   virtual void expect(std::uint64_t offset, std::uint64_t length) const = 0;
 
  protected:
@@ -36,11 +36,11 @@ class ByteSource {
   const std::uint64_t size_;
 };
 
-/// How it will be read. Of a file that is read here and there the kernel reads nothing ahead, which may be megabytes.
+/// Access pattern. With `anywhere` the kernel does not read ahead, which would waste megabytes.
 enum class Access : std::uint8_t { in_order, anywhere };
 
-/// Of a file; open_byte_source() (formats/places/places.hpp) of objects too. Throws Error: io; invalid_argument, where
-/// it is no file.
+/// Opens a file. open_byte_source() (formats/places/places.hpp) also opens objects. Throws Error: io; invalid_argument,
+/// if `path` is not a file.
 std::shared_ptr<const ByteSource> open_file_source(const std::filesystem::path& path, Access access);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ constexpr std::uint32_t kPolynomial = 0x82F63B78;  // 0x1EDC6F41, bits reversed
 
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-// tables[k][b]: what byte b does to the register once k more bytes have followed it.
+// tables[k][b]: the effect of byte b on the register after k more bytes.
 constexpr Tables make_tables() {
   Tables tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -49,7 +49,8 @@ std::uint32_t by_table(std::uint32_t crc, const std::byte* data, std::size_t siz
   return crc;
 }
 
-// Polynomials over GF(2) modulo the one above, as registers hold them: the highest bit is the coefficient of x^0.
+// Multiplies polynomials over GF(2) modulo the polynomial above. Registers hold them bit-reversed: the highest bit is
+// the coefficient of x^0.
 constexpr std::uint32_t multiplied(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
   for (int bit = 31; bit >= 0; --bit) {
@@ -59,7 +60,7 @@ constexpr std::uint32_t multiplied(std::uint32_t a, std::uint32_t b) {
   return product;
 }
 
-// powers[k]: x^(8 * 2^k), which moves a register behind 2^k more bytes.
+// powers[k]: x^(8 * 2^k). A multiplication by it advances a register by 2^k bytes.
 constexpr std::array<std::uint32_t, 64> make_powers() {
   std::array<std::uint32_t, 64> powers{};
   std::uint32_t power = 0x00800000;  // x^8
@@ -80,21 +81,23 @@ constexpr std::uint32_t power_of(std::uint64_t bytes) {
   return power;
 }
 
-// x^bits: what power_of() gives where the bits are whole bytes.
+// Returns x^bits. power_of() is the same for whole bytes.
 constexpr std::uint32_t power_of_bits(std::uint64_t bits) {
   return multiplied(power_of(bits / 8), 0x80000000U >> (bits % 8));
 }
 
 #if defined(__x86_64__)
-// A product without carries of registers held in words, as the instruction gives it, is that of the polynomials times
-// x; the checksum of a word from 0 is the word times x^32. Moving a register behind `bytes` more takes the rest.
+// Multiplies a register by a polynomial. The carry-less product of two bit-reversed registers is the product of their
+// polynomials times x. The CRC instruction from 0 multiplies a word by x^32. Therefore callers pass a power that is 33
+// bits smaller.
 __attribute__((target("sse4.2,pclmul"))) std::uint32_t moved(std::uint32_t crc, std::uint32_t power) {
   const __m128i product =
       _mm_clmulepi64_si128(_mm_cvtsi32_si128(static_cast<int>(crc)), _mm_cvtsi32_si128(static_cast<int>(power)), 0x00);
   return static_cast<std::uint32_t>(_mm_crc32_u64(0, static_cast<std::uint64_t>(_mm_cvtsi128_si64(product))));
 }
 
-// Three runs of kRun bytes at a time: the instruction takes three cycles, but one may begin in each.
+// Sums three runs of kRun bytes at a time: the instruction has a latency of three cycles, but one can start in each
+// cycle.
 template <std::size_t kRun>
 __attribute__((target("sse4.2,pclmul"))) std::uint32_t by_threes(std::uint32_t crc, const std::byte*& data,
                                                                  std::size_t& size) {
@@ -132,7 +135,7 @@ __attribute__((target("sse4.2,pclmul"))) std::uint32_t by_instruction(std::uint3
 }
 
 // Folding, after Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel,
-// 2009): 16 bytes moved behind `bytes` more are their two words times these, added up.
+// 2009). To advance 16 bytes by `bytes`, multiply their two words by these factors and add the products.
 #define PENSTOCK_WIDE target("avx512f,avx512bw,avx512vl,vpclmulqdq,pclmul,sse4.2")
 
 template <std::size_t kBytes>
@@ -152,7 +155,8 @@ __attribute__((PENSTOCK_WIDE)) inline __m128i folded(__m128i sum, __m128i factor
                                 next, 0x96);
 }
 
-// Masked forms, all bits set: of the plain ones GCC 12 warns that their results may be used uninitialized.
+// The masked forms with all bits set avoid a false warning of GCC 12 that results of the plain forms may be
+// uninitialized.
 __attribute__((PENSTOCK_WIDE)) inline __m512i in_all_quarters(__m128i value) {
   return _mm512_maskz_broadcast_i32x4(0xFFFF, value);
 }
@@ -161,10 +165,10 @@ __attribute__((PENSTOCK_WIDE)) inline __m128i quarter_of(__m512i value) {
   return _mm512_maskz_extracti32x4_epi32(0xF, value, kNumber);
 }
 
-constexpr std::size_t kFetchedAhead = 2048;  // of copies, whose source is in no cache
+constexpr std::size_t kFetchedAhead = 2048;  // for copies, whose source is not in any cache
 
-// Each of four sums takes every fourth line of 64 bytes. With kCopies, `to` is at a multiple of 64 and gets the bytes,
-// past the caches; what is summed up is what is stored, even where another process changes the source meanwhile.
+// Each of four sums takes every fourth line of 64 bytes. With kCopies, `to` is a multiple of 64, and the bytes are
+// stored there past the caches. The sum covers the stored bytes, even if another process changes the source meanwhile.
 template <bool kCopies>
 __attribute__((PENSTOCK_WIDE)) std::uint32_t by_folding(std::uint32_t crc, const std::byte*& data, std::size_t& size,
                                                         std::byte* to) {
@@ -198,7 +202,7 @@ __attribute__((PENSTOCK_WIDE)) std::uint32_t by_folding(std::uint32_t crc, const
   return static_cast<std::uint32_t>(_mm_crc32_u64(first, static_cast<std::uint64_t>(_mm_extract_epi64(sum, 1))));
 }
 
-constexpr std::size_t kWide = 512;  // bytes from which folding pays
+constexpr std::size_t kWide = 512;  // from this size on, folding is faster
 
 bool can_fold() {
   const Processor& has = processor();
@@ -256,7 +260,7 @@ std::uint32_t copy_with_crc32c(std::byte* to, std::span<const std::byte> bytes) 
 #if defined(__x86_64__)
   if (bytes.size() >= 2 * kWide && can_fold()) return ~wide_copy(~0U, to, bytes.data(), bytes.size());
 #endif
-  constexpr std::size_t kPart = 16 << 10;  // so that a part is summed up before it has left the nearest cache
+  constexpr std::size_t kPart = 16 << 10;  // small enough that a part is still in the L1 cache when it is summed
   std::uint32_t crc = 0;
   for (std::size_t at = 0; at < bytes.size(); at += kPart) {
     const std::span<const std::byte> part = bytes.subspan(at, std::min(kPart, bytes.size() - at));

@@ -1,4 +1,4 @@
-// An open file descriptor, and the plain reads and writes on it.
+// An open file descriptor, with plain reads and writes.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-/// Owns one descriptor; closed on exec.
+/// Owns one descriptor, which is closed on exec.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -25,12 +25,12 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Reads until `bytes` is full or the file ends; returns the bytes read. Throws Error: io, naming `path`.
+/// Reads until `bytes` is full or the file ends. Returns the number of bytes read. Throws Error: io, with `path`.
 std::size_t read_at(int fd, std::span<std::byte> bytes, std::uint64_t offset, const std::filesystem::path& path);
-/// Writes all of `bytes` at the file's position. Throws Error: io, naming `path` (a full disk: "No space left on
+/// Writes all of `bytes` at the file's position. Throws Error: io, with `path` (a full disk: "No space left on
 /// device").
 void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::path& path);
-/// Throws Error: io, naming `path`.
+/// Throws Error: io, with `path`.
 void sync(int fd, const std::filesystem::path& path);
 
 }  // namespace penstock

@@ -17,18 +17,19 @@ namespace {
 constexpr std::size_t kReadAtMost = std::size_t{64} << 20;
 constexpr std::size_t kHeldAtMost = std::size_t{512} << 20;
 
-std::atomic<std::size_t> g_held{0};  // bytes read by this process; it orders nothing
+std::atomic<std::size_t> g_held{0};  // bytes read by this process; relaxed, because it orders nothing
 
-// Takes `bytes` of what a process may hold. A dataset of thousands of shards, opened by every rank of a machine, would
-// else have a copy of all its indexes in each of them.
+// Reserves `bytes` of the process's limit. Without a limit, every rank of a machine would hold a copy of all indexes of
+// a dataset with thousands of shards.
 bool may_hold(std::size_t bytes) {
   if (g_held.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kHeldAtMost) return true;
   g_held.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
 
-// A file of holes: its length says nothing of what was written, and reading it would take for ever. What is written is
-// told in units of 512 bytes; some file systems tell 0 for every file, and compressing ones less than was written.
+// Returns whether the file consists of holes: its length says nothing about the written bytes, and reading all of it
+// would take very long. st_blocks counts units of 512 bytes. Some file systems report 0 for every file, and compressing
+// file systems report less than was written.
 bool is_hollow(const struct stat& status) {
   constexpr std::int64_t kMostCompressed = 4096;
   return status.st_blocks > 0 && status.st_size / kMostCompressed > status.st_blocks * 512;
@@ -88,7 +89,7 @@ void FileBytes::map(const Descriptor& file, std::size_t size, const std::filesys
 
 void FileBytes::require_whole() const {
   if (mapping_ == nullptr) return;
-  constexpr unsigned kReadsUnlooked = 64;  // in between, a handler that took the guard's place is not noticed
+  constexpr unsigned kReadsUnlooked = 64;  // until then, a handler that replaced the guard goes unnoticed
   static thread_local unsigned reads = 0;
   if (++reads % kReadsUnlooked == 0) guard_against_sigbus();
   if (guard_.torn()) throw Error::io(EIO, "was cut short, or cannot be read any more, while in use: " + path_.string());
@@ -96,7 +97,7 @@ void FileBytes::require_whole() const {
 
 void FileBytes::require_whole(std::span<const std::byte> bytes) const {
   if (mapping_ == nullptr) return;
-  constexpr std::size_t kPage = 4096;  // or more: some pages are then looked at twice
+  constexpr std::size_t kPage = 4096;  // or more: then some pages are touched twice
   for (std::size_t at = 0; at < bytes.size(); at += kPage) *static_cast<const volatile std::byte*>(bytes.data() + at);
   if (!bytes.empty()) *static_cast<const volatile std::byte*>(&bytes.back());
   require_whole();

@@ -1,4 +1,4 @@
-// Gives the bytes of a whole file: read into memory where it is small, else mapped.
+// Provides the bytes of a whole file. Small files are read into memory, large files are mapped.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace penstock {
 
-/// Files of up to 64 MiB are read, as long as all those that a process holds take less than 512 MiB: what happens to
-/// the file afterwards does not matter. Larger ones are mapped: the bytes stay valid after the file is renamed or
-/// unlinked. Where a mapped file is cut short or its storage fails, bytes turn to zeros, and require_whole() says so.
+/// Reads files of up to 64 MiB while all of them together take less than 512 MiB of the process. Later changes to such
+/// a file have no effect. Larger files are mapped: the bytes stay valid after the file is renamed or unlinked. If a
+/// mapped file is truncated or its storage fails, bytes turn to zeros, and require_whole() throws.
 class FileBytes {
  public:
   FileBytes() = default;
-  /// Throws Error: io (path, errno); resource, when there is no memory for it.
+  /// Throws Error: io (path, errno); resource, if there is not enough memory.
   explicit FileBytes(const std::filesystem::path& path);
-  /// The same for a file that is open already.
+  /// The same for an open file.
   FileBytes(const Descriptor& file, const std::filesystem::path& path);
-  /// Bytes that were read elsewhere; `path` is for messages.
+  /// Holds bytes that were read elsewhere. `path` is for messages.
   FileBytes(std::vector<std::byte> bytes, std::filesystem::path path);
   FileBytes(FileBytes&& other) noexcept = default;
   FileBytes& operator=(FileBytes&& other) noexcept = default;
@@ -30,9 +30,10 @@ class FileBytes {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   bool mapped() const { return mapping_ != nullptr; }
-  /// To be called after bytes were read, before they are believed. Throws Error: io.
+  /// Call after reading bytes and before trusting them. Throws Error: io.
   void require_whole() const;
-  /// The same once all of `bytes`, which are some of this file's, could be had: they may be read later.
+  /// Touches all of `bytes`, which must be part of this file, and then checks as above. The bytes may then be read
+  /// later.
   void require_whole(std::span<const std::byte> bytes) const;
 
  private:
@@ -40,7 +41,7 @@ class FileBytes {
     std::size_t bytes;
     void operator()(const std::byte* mapping) const;
   };
-  struct Release {  // memory that counts against what a process holds
+  struct Release {  // memory that counts towards the process's limit
     std::size_t bytes;
     void operator()(const std::byte* memory) const;
   };
@@ -51,7 +52,7 @@ class FileBytes {
   std::unique_ptr<const std::byte, Release> memory_{nullptr, Release{0}};
   std::unique_ptr<const std::byte, Unmap> mapping_{nullptr, Unmap{0}};
   std::vector<std::byte> owned_;
-  GuardedMapping guard_;  // goes before the mapping
+  GuardedMapping guard_;  // destroyed before the mapping
   std::filesystem::path path_;
   std::span<const std::byte> bytes_;
 };

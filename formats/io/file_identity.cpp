@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
-constexpr std::int64_t kFineStep = 20 * kMillisecond;  // two ticks of a kernel of 100 Hz
+constexpr std::int64_t kFineStep = 20 * kMillisecond;  // two ticks of a 100 Hz kernel
 constexpr std::int64_t kCoarseStep = 2 * kSecond;      // of FAT
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -47,7 +47,7 @@ std::optional<FileIdentity> identity_by_name(const std::filesystem::path& path) 
 }
 
 std::int64_t until_settled(const FileIdentity& file, std::int64_t now) {
-  // A modification time in the future was set by hand, or by a clock that is wrong: the next write sets another one.
+  // A modification time in the future was set by hand or by a wrong clock. The next write sets another one.
   const std::int64_t latest = std::max(file.changed, file.modified <= now ? file.modified : file.changed);
   const std::int64_t step = latest % kMillisecond != 0 ? kFineStep : kCoarseStep;
   return std::max<std::int64_t>(0, latest + step - now);

@@ -9,8 +9,8 @@ struct stat;
 
 namespace penstock {
 
-/// The time of the last change (ctime) is set by the system with each write, rename, chmod and touch, and by nobody
-/// else: a file whose modification time was set back differs here all the same.
+/// Only the system sets the time of the last change (ctime), with each write, rename, chmod and touch. Therefore a file
+/// whose modification time was set back still has another identity.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0, size = 0;
   std::int64_t modified = 0, changed = 0;  ///< nanoseconds since 1970, by the file system's clock
@@ -19,21 +19,21 @@ struct FileIdentity {
 };
 
 FileIdentity identity_of(const struct stat& status);
-/// Throws Error: io, naming `path`.
+/// Throws Error: io, with `path`.
 FileIdentity identity_of(int fd, const std::filesystem::path& path);
-/// Opens the file for it, since network file systems ask their server then. Throws Error: io.
+/// Opens the file, because network file systems then ask their server. Throws Error: io.
 FileIdentity identity_of(const std::filesystem::path& path);
 
-/// By stat alone: of files that are open already, many at a time. Nothing where there is none.
+/// Uses only stat(): for many files that are already open. Empty if there is no such file.
 std::optional<FileIdentity> identity_by_name(const std::filesystem::path& path);
 
-/// Nanoseconds after `now` from which on a write to the file gives it another identity; 0 where `now` will do. A file
-/// system's clock goes in steps, so a file written twice within one step looks the same after both. Steps are taken to
-/// be at most 20 ms where the times have parts of milliseconds, else at most 2 s.
+/// Returns how many nanoseconds after `now` a write to the file is certain to change its identity. 0 if a write at
+/// `now` would. The clock of a file system advances in steps, so two writes within one step leave the same identity. A
+/// step is assumed to be at most 20 ms if the times have fractions of milliseconds, else at most 2 s.
 std::int64_t until_settled(const FileIdentity& file, std::int64_t now);
 
-/// Now, as the clock that files are stamped with says, in nanoseconds since 1970. Where `touched` can be touched, its
-/// file system's own clock is asked, too, and the earlier of both times taken.
+/// Returns the current time in nanoseconds since 1970, as the kernel's file clock shows it. If `touched` can be
+/// touched, its file system's clock is read too, and the earlier of both times is returned.
 std::int64_t file_clock(const std::filesystem::path& touched);
 
 }  // namespace penstock

@@ -12,7 +12,8 @@
 namespace penstock {
 namespace {
 
-// The holder before us removed the file while we waited on it: what we have locked has no name any more.
+// Returns whether the path still names the locked file. The previous holder may have removed the file while this
+// process waited.
 bool still_named(int fd, const std::filesystem::path& path) {
   struct stat held {
   }, named{};
@@ -20,10 +21,10 @@ bool still_named(int fd, const std::filesystem::path& path) {
          held.st_dev == named.st_dev;
 }
 
-// No descriptor where there can be no such file, or something else has its name.
+// Returns no descriptor if the file cannot be created, or if its name belongs to something else.
 Descriptor open_or_make(const std::filesystem::path& path, bool& made) {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  for (int attempt = 0; attempt < 100; ++attempt) {  // others make and remove it meanwhile
+  for (int attempt = 0; attempt < 100; ++attempt) {  // others create and remove it meanwhile
     Descriptor file(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666));
     made = file.get() >= 0;
     if (!made && errno == EEXIST) file = Descriptor(::open(path.c_str(), kFlags));
@@ -49,7 +50,7 @@ std::optional<FileLock> FileLock::wait_while(const std::filesystem::path& path, 
     } else if (!go_on()) {
       return std::nullopt;
     } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // flock() itself knows no end of waiting
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // flock() has no timeout
     }
   }
 }

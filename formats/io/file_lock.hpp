@@ -9,12 +9,12 @@
 
 namespace penstock {
 
-/// Holds `path` (created when missing, never followed where it is a link) by flock, and removes it when done. The
-/// kernel lets go when a process dies.
+/// Locks `path` with flock(). The file is created if missing, never followed if it is a link, and removed at the end.
+/// The kernel releases the lock when a process dies.
 class FileLock {
  public:
-  /// Waits for whoever holds it, for as long as `go_on`, which is called ten times a second meanwhile, returns true.
-  /// Nothing when it does not, when the file cannot be created there, or when its file system has no locks.
+  /// Waits for the current holder while `go_on` returns true. `go_on` is called ten times per second. Returns nothing
+  /// if `go_on` returns false, if the file cannot be created there, or if the file system has no locks.
   static std::optional<FileLock> wait_while(const std::filesystem::path& path, const std::function<bool()>& go_on);
 
   FileLock(FileLock&&) noexcept = default;

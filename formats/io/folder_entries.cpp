@@ -21,7 +21,7 @@ struct CloseListing {
 };
 using Listing = std::unique_ptr<DIR, CloseListing>;
 
-// Takes the descriptor.
+// Takes ownership of the descriptor.
 Listing listing_of(int fd, const fs::path& folder) {
   Listing listing(fd < 0 ? nullptr : ::fdopendir(fd));
   if (listing != nullptr) return listing;
@@ -42,14 +42,15 @@ void visit_entries(DIR* listing, const fs::path& folder, const Visit& visit) {
   }
 }
 
-// What `folder` has under `name`; `path` is for messages. Links are not followed, whoever puts them there meanwhile.
+// Removes the entry `name` of `folder`; `path` is for messages. Links are not followed, even if another process creates
+// one meanwhile.
 void remove_at(int folder, const char* name, const fs::path& path) {
   if (::unlinkat(folder, name, 0) == 0 || errno == ENOENT) return;
   const int failure = errno;
   const int fd = ::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && (errno == ENOTDIR || errno == ELOOP)) throw Error::io(failure, "cannot remove " + path.string());
   const Listing listing = listing_of(fd, path);
-  std::vector<std::string> names;  // before any is removed, which would change the listing
+  std::vector<std::string> names;  // collected first, because removing entries changes the listing
   visit_entries(listing.get(), path, [&](const char* inside) { return names.emplace_back(inside), true; });
   for (const std::string& inside : names) remove_at(::dirfd(listing.get()), inside.c_str(), path / inside);
   if (::unlinkat(folder, name, AT_REMOVEDIR) != 0 && errno != ENOENT)

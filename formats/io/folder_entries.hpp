@@ -1,5 +1,5 @@
-// What lies in a folder, and its removal. The iterators of std::filesystem, and what is made of them (remove_all,
-// is_empty), end the process where memory is refused: libstdc++ takes memory inside functions that must not throw.
+// Lists and removes the entries of a folder. The iterators of std::filesystem, and functions based on them (remove_all,
+// is_empty), abort the process if memory is refused: libstdc++ allocates inside functions that must not throw.
 #pragma once
 
 #include <filesystem>
@@ -9,18 +9,18 @@
 
 namespace penstock {
 
-/// Calls `visit` with each name in the folder but "." and "..", in no order, until it returns false. The name is valid
-/// during the call. Throws Error: io, naming the folder.
+/// Calls `visit` with each name in the folder except "." and "..", in no particular order, until it returns false. The
+/// name is valid during the call. Throws Error: io, with the folder.
 void visit_names(const std::filesystem::path& folder, const std::function<bool(const char* name)>& visit);
-/// The same of a folder that is open, whatever its path leads to by now; `path` is for messages.
+/// The same for an open folder, whatever its path names by now. `path` is for messages.
 void visit_names(const Descriptor& folder, const std::filesystem::path& path,
                  const std::function<bool(const char* name)>& visit);
 
 /// Throws Error: io.
 bool is_empty_folder(const std::filesystem::path& folder);
 
-/// Removes a file, a link but not what it leads to, or a folder with all that it holds; nothing where nothing is.
-/// Throws Error: io, naming what cannot be removed.
+/// Removes a file, a link but not its target, or a folder with its contents. Does nothing if `path` does not exist.
+/// Throws Error: io, with the path that cannot be removed.
 void remove_tree(const std::filesystem::path& path);
 
 }  // namespace penstock

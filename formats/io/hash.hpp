@@ -1,4 +1,4 @@
-// A 64-bit hash of names and stamps. It is the same on every machine, because stored formats depend on it.
+// A 64-bit hash of names and stamps. The result is the same on every machine, because stored formats depend on it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// Spreads every bit of `value` over all of the result: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA
+/// Spreads every bit of `value` over the whole result: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA
 /// 2014).
 constexpr std::uint64_t mix64(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
@@ -17,7 +17,7 @@ constexpr std::uint64_t mix64(std::uint64_t value) {
 
 inline constexpr std::uint64_t kFnvOffset = 0xCBF29CE484222325;
 
-/// FNV-1a of 64 bits (draft-eastlake-fnv); the hash of what stands before `bytes` goes on with them.
+/// FNV-1a of 64 bits (draft-eastlake-fnv). To hash in parts, pass the hash of the preceding bytes.
 constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = kFnvOffset) {
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
   return hash;

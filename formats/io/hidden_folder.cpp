@@ -22,8 +22,8 @@ Error cannot_make_folder(int errnum, const fs::path& around) {
   return Error::io(errnum, "cannot make a temporary folder in " + around.string());
 }
 
-// False where another process has the folder, or removed it. No descriptor where the file system knows no locks: then
-// nobody but its owner removes the folder.
+// Returns false if another process has locked the folder or removed it. If the file system has no locks, `held` stays
+// empty: then only the owner removes the folder.
 bool lock_folder(const fs::path& path, Descriptor& held) {
   Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (folder.get() < 0) return false;
@@ -36,7 +36,7 @@ bool lock_folder(const fs::path& path, Descriptor& held) {
   return true;
 }
 
-// What processes that were killed left there: nobody has a lock on their folders any more.
+// Removes the folders of killed processes: no process holds a lock on them any more.
 void remove_left_behind(const fs::path& around, std::string_view prefix) {
   std::vector<fs::path> found;
   visit_names(around, [&](const char* name) {
@@ -47,7 +47,7 @@ void remove_left_behind(const fs::path& around, std::string_view prefix) {
     try {
       Descriptor held;
       if (lock_folder(path, held) && held.get() >= 0) remove_tree(path);
-    } catch (const Error&) {  // of another user, or gone meanwhile
+    } catch (const Error&) {  // belongs to another user, or was removed meanwhile
     }
   }
 }
@@ -63,13 +63,13 @@ HiddenFolder::HiddenFolder(const fs::path& around, std::string_view prefix) {
     std::string name = (around / prefix).string() + "XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw cannot_make_folder(errno, around);
     path_ = name;
-  } while (!lock_folder(path_, held_));  // another process took it for left behind before it had a lock
+  } while (!lock_folder(path_, held_));  // another process removed it as abandoned before it was locked
 }
 
 HiddenFolder::~HiddenFolder() {
   try {
     remove_tree(path_);
-  } catch (...) {  // the next one removes it
+  } catch (...) {  // the next process with this prefix removes it
   }
 }
 

@@ -1,4 +1,4 @@
-// A folder for what waits on a disk: hidden, and gone in the end.
+// A hidden folder for temporary data on a disk.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,12 @@
 
 namespace penstock {
 
-/// ".PREFIXxxxxxx" in a folder: removed with this object, or by the next one of that prefix there where the process is
-/// killed. Its descriptor has a lock, so that other processes see it is in use.
+/// The folder ".PREFIXxxxxxx" inside another folder. The destructor removes it. If the process is killed, the next
+/// object with that prefix in the same place removes it. A lock on its descriptor shows other processes that the folder
+/// is in use.
 class HiddenFolder {
  public:
-  /// `prefix` begins with a dot. `around` is made where it is missing. Throws Error: io.
+  /// `prefix` begins with a dot. `around` is created if missing. Throws Error: io.
   HiddenFolder(const std::filesystem::path& around, std::string_view prefix);
   ~HiddenFolder();
   HiddenFolder(HiddenFolder&&) = delete;

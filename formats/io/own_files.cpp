@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// Journals in DST.partial: of packing, of joining its parts, and of staging.
+// Journals in DST.partial: for packing, for joining the parts of a packing, and for staging.
 constexpr std::array<const char*, 3> kJournals{"unfinished.jsonl", "joining.json", ".penstock-stage.jsonl"};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Checks who owns a file before its content is believed or removed.
+// Checks the owner of a file before its content is trusted or removed.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,18 @@ struct stat;
 
 namespace penstock {
 
-/// What `index` says of `data` may be believed: it belongs to this user, to root or to the data's owner, and nobody
-/// else can write it. Writable for its group is good only where the same group can write the data as well.
+/// Returns whether the file `index` may be trusted to describe `data`. Its owner must be this user, root or the owner
+/// of the data, and other users must not be able to write it. Group write permission is accepted only if the same group
+/// can also write the data.
 bool is_believable(const struct stat& index, const struct stat& data);
 
-/// What grows in `folder` is this user's alone: where it exists, it is a folder, not a link to one, and belongs to this
-/// user, or to whoever owns the folder around it (file systems that know no users). Throws Error: invalid_argument; io.
+/// Checks that a folder for growing data belongs to this user. If it exists, it must be a folder, not a link. Its owner
+/// must be this user, or the owner of the parent folder (for file systems without users). Throws Error:
+/// invalid_argument; io.
 void require_own_folder(const std::filesystem::path& folder);
 
-/// Opens the folder where `user` alone keeps things. Throws Error: io, where it cannot be opened or is a link;
-/// invalid_argument, where it belongs to somebody else or is open to others.
+/// Opens a folder that only `user` may use. Throws Error: io, if the folder cannot be opened or is a link;
+/// invalid_argument, if it belongs to another user or is open to others.
 Descriptor open_private_folder(const std::filesystem::path& folder, uid_t user);
 
 }  // namespace penstock

@@ -9,7 +9,7 @@ namespace {
 
 template <typename Accept>
 bool every_part(std::string_view path, const Accept& accept) {
-  if (path.find('\0') != std::string_view::npos) return false;  // the system would see another path
+  if (path.find('\0') != std::string_view::npos) return false;  // the system would see a shorter path
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
     if (!accept(path.substr(begin, end - begin))) return false;

@@ -1,4 +1,4 @@
-// Checks that paths which files name stay inside the dataset. No other code decides that.
+// Checks that paths which files contain stay inside the dataset. No other code decides this.
 #pragma once
 
 #include <filesystem>
@@ -6,12 +6,11 @@
 
 namespace penstock {
 
-/// `path` stays inside the folder it starts from, by its spelling: it is relative, and none of its parts is empty, "."
-/// or "..". Links are another matter: those that lie in a dataset are followed, wherever they lead, as walking the
-/// folder does.
+/// Returns whether the spelling of `path` stays inside its starting folder: the path is relative, and no part is empty,
+/// "." or "..". Links inside a dataset are followed wherever they lead, as in a walk of the folder.
 bool is_inside(std::string_view path);
 
-/// Besides, no part of it is hidden: a walk of the folder comes there.
+/// Additionally requires that no part is hidden, so that a walk of the folder reaches the path.
 bool is_inside_and_visible(std::string_view path);
 
 /// `folder` / `path`. Throws Error: corrupt, unless is_inside(path).

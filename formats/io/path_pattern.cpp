@@ -13,24 +13,24 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostWords = 100'000;
-constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // of all words: a long pattern may stand for many
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // of all words, because a long pattern may expand to many
 constexpr std::size_t kLongestRange = 64;
 constexpr std::string_view kWildcards = "*?[";
 
 struct Range {
   std::uint64_t first, last;
-  std::size_t digits;  // at least
+  std::size_t digits;  // minimum number of digits
   std::uint64_t count() const { return std::max(first, last) - std::min(first, last) + 1; }
 };
 
 struct Braces {
-  std::size_t begin, end;      ///< of "{" and behind "}"
-  std::optional<Range> range;  ///< nothing: alternatives
+  std::size_t begin, end;      ///< position of "{", and one past "}"
+  std::optional<Range> range;  ///< empty: alternatives
 };
 
 struct Open {
   std::size_t begin;
-  bool comma = false;  ///< one stands inside, outside of inner braces
+  bool comma = false;  ///< has a comma outside of inner braces
 };
 
 std::optional<std::uint64_t> whole(std::string_view digits) {
@@ -45,7 +45,7 @@ Error too_many(std::string_view text) {
                                  " files, or for names of more than 32 MiB");
 }
 
-// "000..146"; nothing when it is no range.
+// Parses "000..146". Empty if the text is not a range.
 std::optional<Range> range_in(std::string_view inside) {
   const std::size_t dots = inside.find("..");
   if (inside.size() > kLongestRange || dots == std::string_view::npos) return std::nullopt;
@@ -66,7 +66,7 @@ std::vector<std::string> words_of(const Range& range) {
   return words;
 }
 
-// "a,b,{c,d}" at its outermost commas.
+// Splits "a,b,{c,d}" at its outermost commas.
 std::vector<std::string> alternatives(std::string_view inside) {
   std::vector<std::string> words{""};
   int depth = 0;
@@ -82,7 +82,7 @@ std::vector<std::string> alternatives(std::string_view inside) {
   return words;
 }
 
-// The first pair of braces that stands for something. One pass, whatever stands in what.
+// Returns the first pair of braces that expands to something. Scans the text once, however deep the nesting.
 std::optional<Braces> find_braces(std::string_view text) {
   std::optional<Braces> first;
   std::vector<Open> open;
@@ -99,10 +99,10 @@ std::optional<Braces> find_braces(std::string_view text) {
   return first;
 }
 
-// What the braces in a word stand for. Throws too_many() before it takes memory for that.
+// Expands the braces of a word. Throws too_many() before it allocates memory for the result.
 std::vector<std::string> inside_of(const Braces& braces, std::string_view word, std::string_view text) {
   if (!braces.range) return alternatives(word.substr(braces.begin + 1, braces.end - braces.begin - 2));
-  // The count of all numbers of 64 bits is 0.
+  // A range of all 64-bit numbers overflows to a count of 0.
   const std::uint64_t count = braces.range->count();
   if (count == 0 || count > kMostWords || count * word.size() > kMostBytes) throw too_many(text);
   return words_of(*braces.range);

@@ -8,16 +8,16 @@
 
 namespace penstock {
 
-/// Whether the text has braces or wildcards (* ? [).
+/// Returns whether the text has braces or wildcards (* ? [).
 bool is_pattern(std::string_view text);
 
-/// Braces as a shell expands them, from left to right: {a,b} are alternatives, {8..11} numbers up or down, {08..11}
-/// with as many digits as the longer end has; others stay as they are. Throws Error: invalid_argument, for more than a
-/// million words or 256 MiB of them.
+/// Expands braces like a shell, from left to right. {a,b} are alternatives, {8..11} are numbers up or down, {08..11}
+/// has as many digits as the longer end. Other braces stay unchanged. Throws Error: invalid_argument, for more than
+/// 100,000 words or 32 MiB.
 std::vector<std::string> expand_braces(std::string_view text);
 
-/// The paths that a pattern stands for: braces first, then wildcards, each in bytewise order. A word that is the name
-/// of a file stands for that file. Words without a wildcard need not exist. Throws Error: invalid_argument; io.
+/// Returns the paths of a pattern: braces are expanded first, then wildcards, each in bytewise order. A word that is
+/// the name of a file means that file. Words without a wildcard need not exist. Throws Error: invalid_argument; io.
 std::vector<std::filesystem::path> expand_pattern(std::string_view pattern);
 
 }  // namespace penstock

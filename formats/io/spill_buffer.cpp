@@ -12,9 +12,9 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMemory = std::size_t{256} << 10;
-constexpr std::size_t kRun = std::size_t{4} << 20;  // a page cache keeps long writes in large pages
+constexpr std::size_t kRun = std::size_t{4} << 20;  // the page cache keeps long writes in large pages
 
-// Where the machine that holds both files can copy without sending the bytes twice.
+// Returns whether a file server stores the file. A server copies between two of its files without sending the bytes.
 bool is_remote(int fd) {
   constexpr std::uint64_t kNfs = 0x6969, kSmb = 0xFF534D42, kSmb2 = 0xFE534D42;
   struct statfs64 status {};
@@ -23,14 +23,15 @@ bool is_remote(int fd) {
   return kind == kNfs || kind == kSmb || kind == kSmb2;
 }
 
-/// Bytes copied from the beginning of a file to `offset` in another: all, or as far as the system copies between them.
+/// Copies the first `count` bytes of a file to `offset` in another one inside the system. Returns the number of copied
+/// bytes, fewer if the system cannot copy further.
 std::uint64_t copied_by_system(int from, int to, std::uint64_t offset, std::uint64_t count, Writeback& writeback) {
   constexpr std::uint64_t kMostAtOnce = std::uint64_t{8} << 20;
   std::uint64_t done = 0;
   while (done < count) {
     auto source = static_cast<off64_t>(done), target = static_cast<off64_t>(offset + done);
     const ssize_t got = ::copy_file_range(from, &source, to, &target, std::min(kMostAtOnce, count - done), 0);
-    if (got <= 0) break;  // also when interrupted: who copies the rest reports what stands in the way
+    if (got <= 0) break;  // also when interrupted: the copy of the rest reports a real error
     done += static_cast<std::uint64_t>(got);
     writeback.advance(to, offset + done);
   }
@@ -64,7 +65,8 @@ void SpillBuffer::drain(const std::function<void(std::span<const std::byte>)>& t
 }
 
 void SpillBuffer::copy_to(int fd, std::uint64_t offset, const std::filesystem::path& path, Writeback& writeback) const {
-  // Elsewhere the system would copy page by page, and leave the shard in small pages, which are slow to map.
+  // On local file systems the system would copy page by page. The shard would then occupy small pages, which are slow
+  // to map.
   const std::uint64_t done = is_remote(fd) ? copied_by_system(file_.get(), fd, offset, spilled_, writeback) : 0;
   if (::lseek(fd, static_cast<off_t>(offset + done), SEEK_SET) < 0) {
     throw Error::io(errno, "cannot seek in " + path.string());

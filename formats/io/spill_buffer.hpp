@@ -1,4 +1,4 @@
-// Gathers bytes whose position is not known yet: in memory first, then in an unnamed temporary file.
+// Collects bytes whose final position is not yet known: in memory first, then in an unnamed temporary file.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ namespace penstock {
 
 class SpillBuffer {
  public:
-  /// `name` is where the temporary file is made, if one is needed; it has no name from then on, so nothing is left
-  /// behind by a crash.
+  /// `name` is the path of the temporary file, if one is needed. The file is unlinked at once, so a crash leaves
+  /// nothing.
   explicit SpillBuffer(std::filesystem::path name) : name_(std::move(name)) {}
 
-  /// Throws Error: io, naming the temporary file.
+  /// Throws Error: io, with the temporary file.
   void append(std::span<const std::byte> bytes);
   std::uint64_t size() const { return spilled_ + memory_.size(); }
-  /// Gives all bytes in order, in runs of a bounded size. Throws Error: io; what `take` throws.
+  /// Passes all bytes to `take` in order, in runs of bounded size. Throws Error: io, and the errors of `take`.
   void drain(const std::function<void(std::span<const std::byte>)>& take) const;
-  /// Writes all bytes into the file `fd`, from `offset` on; inside the system, where it can. Throws Error: io, naming
-  /// the temporary file or `path`.
+  /// Writes all bytes into the file `fd`, from `offset` on. Copies inside the system if possible. Throws Error: io,
+  /// with the temporary file or `path`.
   void copy_to(int fd, std::uint64_t offset, const std::filesystem::path& path, Writeback& writeback) const;
 
  private:

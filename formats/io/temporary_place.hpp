@@ -1,4 +1,4 @@
-// Tells where temporary files go.
+// Locates temporary files.
 #pragma once
 
 #include <cstdlib>

@@ -1,14 +1,15 @@
-// Starts the disk's writing of a file while the file still grows.
+// Starts writing a file to disk while the file still grows.
 #pragma once
 
 #include <cstdint>
 
 namespace penstock {
 
-/// So that the fsync at the file's end has little to wait for. Advice: what the system answers changes nothing.
+/// Shortens the final fsync of a file. The calls are advice: errors of the system are ignored.
 class Writeback {
  public:
-  /// The first `written` bytes have been given to the system; what was begun before is not begun again.
+  /// Call when the first `written` bytes were passed to the system. Parts whose writing was already started are not
+  /// started again.
   void advance(int fd, std::uint64_t written);
 
  private:

@@ -12,8 +12,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Store {
-  std::string_view scheme, copies_from, copies_to;  // commands of the store
-  std::string_view read_as = {};                    // the scheme that penstock itself calls it by; empty: it reads none
+  std::string_view scheme, copies_from, copies_to;  // copy commands of the store's tools
+  std::string_view read_as = {};  // the scheme under which penstock reads it; empty: penstock cannot read it
 };
 
 constexpr std::array kStores{Store{"s3", "aws s3 sync", "aws s3 sync", "s3"},
@@ -31,7 +31,7 @@ constexpr std::array kStores{Store{"s3", "aws s3 sync", "aws s3 sync", "s3"},
                              Store{"sftp", "rsync", "rsync"},
                              Store{"ssh", "rsync", "rsync"}};
 
-// "s3" of "s3://bucket/train", and of "S3://bucket/train"; empty of a path.
+// Returns "s3" for "s3://bucket/train" and for "S3://bucket/train". Empty for a path.
 std::string scheme_of(std::string_view text) {
   const std::size_t colon = text.find(":/");
   if (colon == std::string_view::npos || colon < 2) return {};
@@ -44,26 +44,26 @@ std::string scheme_of(std::string_view text) {
   return scheme;
 }
 
-// Of a scheme that no store here has: all empty.
+// Returns an empty Store if no store has this scheme.
 Store store_of(std::string_view scheme) {
   const auto* const found =
       std::find_if(kStores.begin(), kStores.end(), [&](const Store& store) { return store.scheme == scheme; });
   return found != kStores.end() ? *found : Store{"", "", ""};
 }
 
-// Whether the text is an address, which of another scheme than the known ones shows in its two slashes.
+// Returns whether the text is an address. An unknown scheme must have two slashes.
 bool is_address(std::string_view text, std::string_view scheme) {
   return !scheme.empty() &&
          (!store_of(scheme).copies_from.empty() || scheme == "file" || text.substr(scheme.size()).starts_with("://"));
 }
 
-// A folder of that name makes the text a path: "s3:" of "s3:/bucket".
+// If a folder has that name, the text is a path: "s3:" in "s3:/bucket".
 bool begins_on_disk(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(fs::symlink_status(*path.begin(), ignored));
 }
 
-// Where the query of an address begins. In buckets "?" is a wildcard, unless something is set behind it.
+// Returns where the query of an address begins. For buckets "?" is a wildcard, unless a "=" follows.
 std::size_t query_of(std::string_view text, std::string_view scheme) {
   const std::size_t begins = text.find_first_of(scheme.starts_with("http") ? "?#" : "?");
   const bool bucket = scheme == "s3" || scheme == "s3a" || scheme == "gs" || scheme == "gcs";
@@ -72,7 +72,7 @@ std::size_t query_of(std::string_view text, std::string_view scheme) {
   return begins;
 }
 
-// Without what may be secret in it: a user's name and password, and a query.
+// Removes possible secrets from an address: user name, password and query.
 std::string shown(std::string_view address, std::string_view scheme) {
   std::string text(address.substr(0, query_of(address, scheme)));
   const std::size_t begin = std::min(text.find_first_not_of('/', text.find(":/") + 1), text.size());
@@ -92,7 +92,7 @@ std::string tool_named(std::string_view tool) {
   return tool.empty() ? "the store's own tool" : std::string(tool);
 }
 
-// None of a path.
+// Returns nothing for a path.
 std::optional<Store> store_named_by(const fs::path& path) {
   const std::string scheme = scheme_of(path.native());
   if (!is_address(path.native(), scheme) || begins_on_disk(path)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Reads a file's headers through a window, so that many small ones cost few system calls.
+// Reads a file's headers through a window, so that many small headers need few system calls.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-/// The value of type T that begins `at` bytes into `bytes`, little-endian. Throws Error: corrupt, when it ends outside.
+/// Reads a little-endian value of type T at offset `at` of `bytes`. Throws Error: corrupt, if the value ends outside.
 template <typename T>
 T little_endian(std::span<const std::byte> bytes, std::size_t at) {
   static_assert(std::is_trivially_copyable_v<T> && std::endian::native == std::endian::little);
@@ -25,14 +25,14 @@ T little_endian(std::span<const std::byte> bytes, std::size_t at) {
   return load<T>(bytes, at);
 }
 
-/// One thread at a time.
+/// For use by one thread at a time.
 class HeaderWindow {
  public:
   static constexpr std::uint64_t kAhead = std::uint64_t{1} << 20;
 
-  /// `shard` names it in messages.
+  /// `shard` is the name in messages.
   HeaderWindow(std::shared_ptr<const ByteSource> source, std::string shard);
-  /// Of what open_byte_source() opens, and throws.
+  /// Opens `path` by open_byte_source(), and throws its errors.
   HeaderWindow(const std::filesystem::path& path, std::string shard);
 
   std::uint64_t size() const { return source_->size(); }
@@ -40,9 +40,9 @@ class HeaderWindow {
   const ByteSource& source() const { return *source_; }
   const std::string& shard() const { return shard_; }
 
-  /// Bytes [offset, offset + length) of the file, valid until the next call. Where they are not in the window yet, it
-  /// is filled from `offset` on with `ahead` bytes or `length`, whichever is more.
-  /// Throws Error: io; corrupt, with shard and offset, when the file ends before that.
+  /// Returns bytes [offset, offset + length) of the file, valid until the next call. If they are not in the window,
+  /// fills the window from `offset` on with `ahead` or `length` bytes, whichever is more. Throws Error: io; corrupt,
+  /// with shard and offset, if the file ends earlier.
   std::span<const std::byte> read(std::uint64_t offset, std::uint64_t length, std::uint64_t ahead = kAhead);
 
   Error corrupt(std::string cause, std::uint64_t offset) const;

@@ -1,4 +1,4 @@
-// The one function of libpenstock_remote.so.
+// The only function of libpenstock_remote.so.
 #pragma once
 
 #include <formats/places/object_store.hpp>
@@ -6,9 +6,10 @@
 namespace penstock {
 
 inline constexpr const char* kRemoteLibrary = "libpenstock_remote.so";
-inline constexpr const char* kRemoteEntry = "penstock_remote_0_1_0";  ///< another penstock's has another name
+/// the name contains the version, so that a library of another version is not loaded
+inline constexpr const char* kRemoteEntry = "penstock_remote_0_1_0";
 
-/// Makes the process's store. It lives until the process ends.
+/// Creates the process's store, which lives until the process ends.
 using RemoteEntry = ObjectStore* (*)();
 
 }  // namespace penstock

@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLongestWhole = std::uint64_t{4} << 30;  // of a description or an index
+constexpr std::uint64_t kLongestWhole = std::uint64_t{4} << 30;  // for a description or an index
 constexpr std::string_view kWildcardsOfPlaces = "*?[";
 
-// Calls `ask` with the SeenPlaces of this thread, or with one for this call alone.
+// Calls `ask` with the SeenPlaces of this thread, or with a temporary one for this call.
 template <typename Ask>
 auto asking(const Ask& ask) {
   if (SeenPlaces* const seen = SeenPlaces::current(); seen != nullptr) return ask(*seen);
@@ -40,7 +40,7 @@ bool has_wildcard(std::string_view text) {
   return text.find_first_of(kWildcardsOfPlaces) != std::string_view::npos;
 }
 
-// Of an address whose bucket is plain: what its parts match, one listing for each folder.
+// Expands the wildcards of an address whose bucket has none, with one listing per folder.
 void match_below(const std::string& folder, std::string_view rest, SeenPlaces& seen, std::vector<fs::path>& found) {
   const std::size_t end = std::min(rest.find('/'), rest.size());
   const std::string part(rest.substr(0, end));
@@ -93,7 +93,7 @@ bool is_folder(const fs::path& place) {
 
 namespace {
 
-// Expanding a pattern says what a store that does not answer means by that.
+// If a store does not respond here, the expansion of the pattern reports the error.
 bool lies_there(const fs::path& place) {
   std::error_code ignored;
   if (!penstock::is_address(place)) return fs::exists(place, ignored);
@@ -171,7 +171,7 @@ bool is_pattern_of_places(const fs::path& place) {
 std::vector<fs::path> expand_places(const fs::path& pattern) {
   if (!address_of(pattern)) return expand_pattern(pattern.native());
   std::vector<fs::path> places;
-  // A query is each file's own, and taken off before wildcards are looked for.
+  // Each file has its own query, which is removed before the search for wildcards.
   for (const std::string& spelled : expand_braces(pattern.native())) {
     const std::string word = address_of(spelled).value().native();
     if (!has_wildcard(word) || lies_there(word)) {

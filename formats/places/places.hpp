@@ -1,4 +1,5 @@
-// Asks paths and addresses alike: what lies there, and its bytes. While a SeenPlaces is in use, stores are asked once.
+// Queries paths and addresses through one interface: existence, size and bytes. While a SeenPlaces is in use, each
+// store request is made once.
 #pragma once
 
 #include <cstddef>
@@ -17,39 +18,41 @@
 
 namespace penstock {
 
-/// A file that can be read, or an object. False of what the system refuses to look at; throws Error: io, where a store
-/// refuses or does not answer, as all of these do of addresses.
+/// Returns true for a readable file or an object. False if the system refuses access. Throws Error: io, if a store
+/// refuses or does not respond. All functions below do so for addresses.
 bool is_file(const std::filesystem::path& place);
-/// Of a store, one that something lies in. Of web servers, one that something was found in.
+/// In a store, true for a folder with entries. On a web server, true for a folder in which something was found.
 bool is_folder(const std::filesystem::path& place);
-/// Throws Error: io, where it is no file.
+/// Throws Error: io, if it is not a file.
 std::uint64_t size_of_file(const std::filesystem::path& place);
-/// As visit_names(). Throws Error also: unsupported, of web servers.
+/// Like visit_names(). Also throws Error: unsupported, for web servers.
 void visit_place(const std::filesystem::path& folder, const std::function<bool(const char* name)>& visit);
 
-/// Says that these will be asked for, so that a store is asked for all of them at once.
+/// Announces these places, so that all of them are looked up in a store at once.
 void expect_places(std::span<const std::filesystem::path> places);
 
-/// Null of a path. Throws Error: io, where there is no object of that address.
+/// Returns null for a path. Throws Error: io, if there is no object at that address.
 std::shared_ptr<const StoredObject> object_at(const std::filesystem::path& place);
 
-/// Throws Error: io; invalid_argument, where it is no file.
+/// Throws Error: io; invalid_argument, if it is not a file.
 std::shared_ptr<const ByteSource> open_byte_source(const std::filesystem::path& place,
                                                    Access access = Access::in_order);
-/// The object where there is one, in its state; else the file at `path`.
+/// Opens the object if there is one, in its version. Otherwise opens the file at `path`.
 std::shared_ptr<const ByteSource> open_byte_source(const std::filesystem::path& path,
                                                    const std::shared_ptr<const StoredObject>& object, Access access);
-/// Its first `length` bytes, or all that it has. Throws what open_byte_source() and reading throw.
+/// Returns the first `length` bytes, or all bytes if there are fewer. Throws the errors of open_byte_source() and of
+/// reading.
 std::vector<std::byte> first_bytes(const std::filesystem::path& place, std::size_t length);
 
-/// All its bytes. Throws Error: io; resource.
+/// Returns all bytes. Throws Error: io; resource.
 FileBytes read_place(const std::filesystem::path& place);
 
-/// Whether the name is a pattern and nothing has it as its own name. Web servers are not asked: they have no wildcards.
+/// Returns whether the name is a pattern and no file or object has it as its own name. Web servers are not asked: they
+/// have no wildcards.
 bool is_pattern_of_places(const std::filesystem::path& place);
 
-/// As expand_pattern(), of a user's words that name addresses too. Throws Error also: unsupported, of wildcards on a
-/// web server; what address_of() throws.
+/// Like expand_pattern(), for a user's text that may also be an address. Also throws Error: unsupported, for wildcards
+/// on a web server, and the errors of address_of().
 std::vector<std::filesystem::path> expand_places(const std::filesystem::path& pattern);
 
 }  // namespace penstock

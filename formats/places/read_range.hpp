@@ -10,11 +10,11 @@
 
 namespace penstock {
 
-/// Fills `into` with the object's bytes from `offset` on. Throws Error: io; corrupt, where it ends before that;
+/// Fills `into` with the object's bytes from `offset` on. Throws Error: io; corrupt, if the object ends earlier;
 /// resource, "interrupted".
 void read_range(const std::string& address, std::uint64_t offset, std::span<std::byte> into);
 
-/// The same of the object in that state.
+/// The same for that version of the object.
 void read_range(const StoredObject& object, std::uint64_t offset, std::span<std::byte> into);
 
 }  // namespace penstock

@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr unsigned kAskedAtOnce = 16;
-constexpr std::size_t kWorthListing = 64;  // objects of one folder: a listing tells of a thousand
+constexpr std::size_t kWorthListing = 64;  // objects of one folder: one listing returns a thousand
 
 thread_local SeenPlaces* current_places = nullptr;
 
@@ -102,7 +102,7 @@ std::optional<std::vector<std::byte>> SeenPlaces::read_whole(const std::string& 
   const bool same =
       first.size == bytes->size() && (first.version.empty() || info.version.empty() || first.version == info.version);
   if (!same) throw Error(ErrorKind::io, "changed while it was read", {.shard = address});
-  constexpr std::size_t kKept = std::size_t{16} << 20;  // what formats look at again and again is smaller
+  constexpr std::size_t kKept = std::size_t{16} << 20;  // the files that formats read repeatedly are smaller
   if (bytes->size() <= kKept) wholes_.try_emplace(address, *bytes);
   return bytes;
 }

@@ -1,4 +1,4 @@
-// Remembers what stores told while a dataset is opened: one state of each object, and few requests.
+// Caches answers of stores while a dataset is opened: one version of each object, and few requests.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,10 @@
 
 namespace penstock {
 
-/// What is asked of addresses (places.hpp) while one of these is in use is asked of the store once. Any number of
-/// threads may use it.
+/// While an instance is in use, the functions of places.hpp send each request to the store once. Thread-safe.
 class SeenPlaces {
  public:
-  /// Makes `seen` the one that the calling thread asks, and the one before it again when it goes.
+  /// Makes `seen` the instance of the calling thread, and restores the previous one at the end.
   class Use {
    public:
     explicit Use(SeenPlaces* seen);
@@ -32,26 +31,26 @@ class SeenPlaces {
   };
   static SeenPlaces* current();  ///< of the calling thread; null: none
 
-  /// The object in the state in which it was first found; null: there is none. Throws Error: io.
+  /// Returns the object in the version that was first found. Null if there is none. Throws Error: io.
   std::shared_ptr<const StoredObject> find(const std::string& address);
-  /// Those of them that are not known are asked for together, or by one listing where that is less.
+  /// Looks up the unknown ones among them concurrently, or by one listing if that needs fewer requests.
   void find_all(std::span<const std::string> addresses);
   const std::vector<ListedObject>& list(const std::string& folder);
-  /// All bytes of a small object; none where there is none.
+  /// Returns all bytes of a small object. Returns nothing if there is no such object.
   std::optional<std::vector<std::byte>> read_whole(const std::string& address, std::uint64_t most);
-  /// A source of the object that several readers share, each while it is kept.
+  /// Returns a source of the object that several readers share. Each source is kept until forget_source().
   std::shared_ptr<const ByteSource> source(const std::shared_ptr<const StoredObject>& object);
   void forget_source(const std::string& address);
-  /// Whether something was found below it, or nothing; nothing is said where nobody has looked.
+  /// Returns whether something was found below the address. Returns nothing if no request has answered that yet.
   std::optional<bool> is_folder(const std::string& address) const;
 
  private:
   void learn(const std::string& address, const std::optional<ObjectInfo>& info);
 
-  mutable std::mutex mutex_;  // guards all below; not held while a store is asked
-  std::map<std::string, std::shared_ptr<const StoredObject>> objects_;  // null: there is none
+  mutable std::mutex mutex_;  // guards all members below; not held during store requests
+  std::map<std::string, std::shared_ptr<const StoredObject>> objects_;  // null: no such object
   std::map<std::string, std::vector<ListedObject>> listings_;
-  std::set<std::string> folders_;  // that listings told of
+  std::set<std::string> folders_;  // found by listings
   std::map<std::string, std::vector<std::byte>> wholes_;
   std::map<std::string, std::shared_ptr<const ByteSource>> sources_;
 };

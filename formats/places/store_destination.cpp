@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Of web servers, and of stores that are copied to by their own tools, require_writable_place() speaks.
+// require_writable_place() handles web servers, and stores that need their own copy tools.
 bool is_written(const std::filesystem::path& destination) {
   constexpr std::array<std::string_view, 7> kWritten{"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss"};
   const std::string scheme = scheme_of_place(destination);

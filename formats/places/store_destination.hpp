@@ -1,4 +1,4 @@
-// Tells the addresses where datasets are written from paths.
+// Recognises addresses to which datasets are written.
 #pragma once
 
 #include <filesystem>
@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-/// "s3://bucket/train", also of "s3:/bucket/train/", which std::filesystem and Python's pathlib make of it; nothing for
-/// a path, and for addresses where penstock does not write: require_writable_place() refuses those. Where a folder
-/// "s3:" exists, it is a path.
+/// Returns "s3://bucket/train", also for "s3:/bucket/train/", the form that std::filesystem and Python's pathlib make
+/// of it. Returns nothing for a path, and for addresses that penstock cannot write: require_writable_place() refuses
+/// those. If a folder "s3:" exists, the text is a path.
 std::optional<std::string> store_destination(const std::filesystem::path& destination);
 
 }  // namespace penstock

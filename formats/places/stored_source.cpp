@@ -14,19 +14,20 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kSmallest = std::uint64_t{64} << 10, kLargest = std::uint64_t{8} << 20;
-constexpr std::uint64_t kWorthReading = std::uint64_t{1} << 20;  // a gap that takes less time than another request
-constexpr std::uint64_t kAheadFrom = std::uint64_t{1} << 20;     // windows of which the next is asked for already
+constexpr std::uint64_t kWorthReading = std::uint64_t{1} << 20;  // reading such a gap is faster than another request
+// from this size on, the next window is requested in advance
+constexpr std::uint64_t kAheadFrom = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostHeld = 3 * kLargest;
 constexpr std::size_t kMostWindows = 64;
 
-/// Bytes that were asked for with one request.
+/// The bytes of one request.
 struct Window {
   Window(std::uint64_t at, std::uint64_t length) : offset(at), bytes(length) {}
   std::uint64_t end() const { return offset + bytes.size(); }
 
   const std::uint64_t offset;
   std::vector<std::byte> bytes;
-  bool here = false;  // guarded by the source's mutex, as is `failure`
+  bool here = false;  // guarded by the source's mutex, like `failure`
   std::exception_ptr failure = nullptr;
 };
 
@@ -62,7 +63,7 @@ class StoredSource final : public ByteSource {
   }
 
  private:
-  // The window, whole, that has the byte there. Waits for it.
+  // Returns the complete window that contains the byte. Waits for it.
   std::shared_ptr<Window> window_at(std::uint64_t offset, std::uint64_t wanted) const {
     std::unique_lock lock(mutex_);
     std::shared_ptr<Window> window = holding(offset);
@@ -71,7 +72,7 @@ class StoredSource final : public ByteSource {
       window = ask(offset, length);
     }
     if (access_ == Access::in_order && window->end() == last_end_ && grown_ >= kAheadFrom && last_end_ < size()) {
-      // Who reads on in the last window will want the next one.
+      // A read in the last window announces a read of the next one.
       if (holding(last_end_) == nullptr) {
         grown_ = std::min(grown_ * 2, kLargest);
         ask(last_end_, grown_);
@@ -80,14 +81,14 @@ class StoredSource final : public ByteSource {
     wait_interruptibly(changed_, lock, [&] { return window->here; });
     if (window->failure != nullptr) {
       const std::exception_ptr failure = window->failure;
-      windows_.remove(window);  // whoever tries again asks again
+      windows_.remove(window);  // the next attempt requests it again
       lock.unlock();
       std::rethrow_exception(failure);
     }
     return window;
   }
 
-  // Called with the mutex held, as all below. Null: none.
+  // Call with the mutex held, like all functions below. Null: none.
   std::shared_ptr<Window> holding(std::uint64_t offset) const {
     for (auto window = windows_.begin(); window != windows_.end(); ++window) {
       if (offset < (*window)->offset || offset >= (*window)->end()) continue;
@@ -109,14 +110,14 @@ class StoredSource final : public ByteSource {
           object_store().reader([this](std::uint64_t tag, std::exception_ptr failure) { answered(tag, failure); });
     }
     length = std::min(length, size() - offset);
-    for (const auto& other : windows_) {  // what is there, or on its way, is not asked for again
+    for (const auto& other : windows_) {  // parts that are present or requested are not requested again
       if (other->offset > offset) length = std::min(length, other->offset - offset);
     }
     auto window = std::make_shared<Window>(offset, length);
     std::list<std::shared_ptr<Window>> added{window};
     std::vector<RangeRead> reads;
     reads.push_back({.object = object_, .parts = {{offset, window->bytes}}, .tag = offset});
-    // Nothing throws from here on: a window that is listed is answered.
+    // Nothing below may throw: every listed window must get an answer.
     windows_.splice(windows_.begin(), added);
     last_end_ = window->end();
     make_room();
@@ -124,7 +125,7 @@ class StoredSource final : public ByteSource {
     return window;
   }
 
-  // Those that were not used for longest go; the first bytes, which formats look at again and again, stay.
+  // Evicts the least recently used windows. Keeps the first bytes, because formats read them repeatedly.
   void make_room() const {
     std::uint64_t held = 0;
     std::size_t count = 0;
@@ -151,11 +152,12 @@ class StoredSource final : public ByteSource {
 
   const std::shared_ptr<const StoredObject> object_;
   const Access access_;
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all members below
   mutable std::condition_variable changed_;
-  mutable std::list<std::shared_ptr<Window>> windows_;      // used last first; those on their way are never taken out
-  mutable std::uint64_t last_end_ = 0, grown_ = kSmallest;  // of the window that was asked for last
-  mutable std::unique_ptr<RangeReader> reader_;             // goes first: it writes into windows
+  // most recently used first; windows in flight are never removed
+  mutable std::list<std::shared_ptr<Window>> windows_;
+  mutable std::uint64_t last_end_ = 0, grown_ = kSmallest;  // of the most recently requested window
+  mutable std::unique_ptr<RangeReader> reader_;             // destroyed first: it writes into windows
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reads an object of a store by ranges, ahead of those who read it in order.
+// Reads an object of a store by ranges, with read-ahead for sequential readers.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,12 @@
 
 namespace penstock {
 
-/// What tells a state of an object from others, where files have times and inodes: made of its version, length and
-/// time.
+/// Makes the identity of an object's version from its version, length and time. Objects have no inodes.
 FileIdentity identity_of(const StoredObject& object);
 
-/// Reads that state of the object alone. Who reads in order, also with gaps, is served by requests that grow to 8 MiB,
-/// of which the next is under way; who reads here and there by 64 KiB. At most 24 MiB are held. Nothing is asked for
-/// before the first read. Reads throw what the store's do.
+/// Reads only that version of the object. Sequential reads, also with gaps, use requests that grow to 8 MiB, with the
+/// next one in flight. Random reads use requests of 64 KiB. Holds at most 24 MiB. Sends no request before the first
+/// read. Reads throw the errors of the store.
 std::shared_ptr<const ByteSource> open_stored_source(std::shared_ptr<const StoredObject> object, Access access);
 
 }  // namespace penstock

@@ -10,7 +10,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Innermost first, so that no array and no object has anything in it when it goes. Not deep: the text was looked at.
+// Empties the innermost values first, so that no destructor finds nested values. The recursion is shallow: the depth
+// was checked before.
 void take_apart(Json& value) noexcept {
   if (value.is_array()) {
     auto& elements = value.get_ref<Json::array_t&>();
@@ -23,7 +24,7 @@ void take_apart(Json& value) noexcept {
   }
 }
 
-/// Builds the values in their place.
+/// Builds the values in place.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   explicit Builder(Json& root) : next_(&root) {}
@@ -52,7 +53,7 @@ class Builder : public nlohmann::json_sax<Json> {
   Json* put(Json&& value) {
     if (!open_.empty() && open_.back()->is_array())
       return &open_.back()->get_ref<Json::array_t&>().emplace_back(std::move(value));
-    take_apart(*next_);  // a member that stands there twice
+    take_apart(*next_);  // a duplicate member replaces the earlier one
     return &(*next_ = std::move(value));
   }
 
@@ -66,7 +67,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  Json* next_;  // of the root or of a member of the innermost object
+  Json* next_;  // the value of the root or of a member of the innermost object
   std::vector<Json*> open_;
 };
 

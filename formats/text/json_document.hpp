@@ -1,4 +1,4 @@
-// A parsed JSON text that goes without taking memory.
+// A parsed JSON text whose destruction allocates no memory.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,12 +6,13 @@
 
 namespace penstock {
 
-/// The JSON library's values take memory when they go, for what stands inside arrays and objects, and end the process
-/// where that is refused; its parser does when it is refused memory half-way. This one holds whole texts that threads
-/// of a loader may parse, whose values are looked at in place and not copied.
+/// The JSON library's values allocate memory in their destructors for the contents of arrays and objects, and abort the
+/// process if it is refused. Its parser does the same when it runs out of memory. This class holds whole texts that
+/// loader threads parse. Users read its values in place, without copies.
 class JsonDocument {
  public:
-  /// Throws Error: corrupt, for what is nested too deeply (json_depth.hpp); nlohmann::json::exception, for no JSON.
+  /// Throws Error: corrupt, if the text nests too deeply (json_depth.hpp); nlohmann::json::exception, if it is not
+  /// JSON.
   explicit JsonDocument(std::string_view text);
   ~JsonDocument();
   JsonDocument(JsonDocument&&) = delete;

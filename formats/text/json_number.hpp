@@ -1,4 +1,4 @@
-// Reads numbers from JSON that others wrote.
+// Reads numbers from JSON of outside sources.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// Throws Error: corrupt, where the value is no whole number from 0 to 2^63 - 1. The JSON library casts any number that
-/// is there, also one written as 1e40 or -1, which is not defined.
+/// Throws Error: corrupt, if the value is not a whole number from 0 to 2^63 - 1. The JSON library casts any number,
+/// even 1e40 or -1, which is undefined behaviour.
 template <typename AnyJson>
 std::uint64_t whole_number(const AnyJson& value) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());

@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kAlign = 64, kFixed = 10;  // bytes before the dictionary in version 1.0
-constexpr std::size_t kMostDimensions = 32;      // as NumPy allows: so version 1.0 always holds the dictionary
+constexpr std::size_t kAlign = 64, kFixed = 10;  // kFixed: bytes before the dictionary in version 1.0
+constexpr std::size_t kMostDimensions = 32;      // NumPy's limit, so version 1.0 always has room for the dictionary
 
 }  // namespace
 

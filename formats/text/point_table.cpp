@@ -40,7 +40,7 @@ std::vector<std::string_view> parted(std::string_view line, std::string_view sep
   }
 }
 
-// Commas and semicolons part cells, which may be empty; blanks part numbers.
+// Commas and semicolons separate cells, which may be empty. Blanks separate numbers.
 bool holds_numbers(std::string_view line, const Axes& axes) {
   const auto numbers_in = [&](const std::vector<std::string_view>& cells) {
     return std::ranges::all_of(
@@ -86,7 +86,7 @@ bool can_be_points(std::string_view text) {
     if (comment && first) named = axes_among(line);
     if (line.empty() || comment) continue;
     const std::string_view word = parted(line, " \t,;").front();
-    const bool count = first && is_number(line);  // as .pts files begin
+    const bool count = first && is_number(line);  // the first line of .pts files
     if (first && !is_number(word) && !word.empty()) {
       named = axes_among(line);
       names_alone = true;

@@ -1,4 +1,4 @@
-// Tells tables of points from other tables (.csv), whose extension is the same.
+// Distinguishes tables of points from other tables (.csv) with the same extension.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,17 @@
 
 namespace penstock {
 
-/// Whether a field's name says that it holds tables, which may be points or any others: "csv", "left.csv".
+/// Returns whether a field's name indicates tables, which may hold points or other data: "csv", "left.csv".
 bool is_table(const FieldSchema& schema);
 
-/// Whether the lines of `text`, the beginning of a table or all of it, can be points as the codec `xyz` reads them: the
-/// columns that a first line calls x, y and z, else the first three, hold numbers or nothing in each line. Text of no
-/// line but names can be where these three are among them; no line at all can. A last line without an end is not looked
-/// at, unless it is the only one.
+/// Returns whether the lines of `text`, a table or its beginning, can be points for the codec `xyz`. The columns x, y
+/// and z of a header line, else the first three, must hold numbers or nothing in each line. A text with only a header
+/// can be points if the header has these three names. An empty text cannot. An unterminated last line is ignored,
+/// unless it is the only line.
 bool can_be_points(std::string_view text);
 
-/// The same of a value in a file, told from its first 64 KiB. One that cannot be read can: who reads it is told why
-/// not.
+/// The same for a value in a file, from its first 64 KiB. Returns true for an unreadable value: reading it later
+/// reports the reason.
 bool can_be_points(const std::filesystem::path& file, const Extent& value);
 
 }  // namespace penstock
