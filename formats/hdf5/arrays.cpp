@@ -28,7 +28,7 @@ bool bit(std::span<const std::byte> bits, std::uint64_t number) {
   return (std::to_integer<unsigned>(bits[number / 8]) >> (7 - number % 8) & 1U) != 0;
 }
 
-// Bytes of `count` entries, which the file must have room for.
+// Returns the bytes of `count` entries. Throws if the file is too small for them.
 std::uint64_t bytes_of(const Hdf5File& file, std::uint64_t count, std::uint64_t entry_bytes) {
   if (entry_bytes == 0 || count > file.size() / entry_bytes) throw broken_array();
   return count * entry_bytes;
@@ -38,8 +38,8 @@ void add_run(Hdf5Array& array, std::uint64_t first, std::span<const std::byte> e
   array.runs.insert_or_assign(first, std::vector<std::byte>(entries.begin(), entries.end()));
 }
 
-// Pages of `per_page` entries, one behind the other from `address` on, each with a checksum; those whose bit in
-// `written` is not set were never written.
+// Adds consecutive pages of `per_page` entries, from `address` on, each with a checksum. Pages whose bit in `written`
+// is not set were never written.
 void add_pages(const Hdf5File& file, Hdf5Array& array, std::uint64_t address, std::uint64_t first, std::uint64_t count,
                std::uint64_t per_page, std::span<const std::byte> written, std::uint64_t first_bit) {
   for (std::uint64_t page = 0, done = 0; done < count; ++page) {
@@ -86,7 +86,7 @@ class ExtensibleArray {
   Hdf5Array take() { return std::move(array_); }
 
  private:
-  // Super block s has 2^(s/2) data blocks of 2^((s+1)/2) times the least number of entries.
+  // Super block s has 2^(s/2) data blocks of 2^((s+1)/2) times the minimum number of entries.
   static std::uint64_t data_blocks_of(std::uint64_t super) { return std::uint64_t{1} << (super / 2); }
   std::uint64_t entries_of(std::uint64_t super) const { return (std::uint64_t{1} << ((super + 1) / 2)) * least_; }
 
@@ -118,7 +118,7 @@ class ExtensibleArray {
     const std::uint64_t o = file_.sizes().offset;
     const std::uint64_t blocks = data_blocks_of(super), entries = entries_of(super);
     const std::uint64_t pages = entries > per_page_ ? entries / per_page_ : 0;
-    const std::uint64_t bits = (pages + 7) / 8;  // bytes of them, per data block
+    const std::uint64_t bits = (pages + 7) / 8;  // bytes of these bits, per data block
     const std::uint64_t pointers = bytes_of(file_, blocks, o + bits);
     const auto bytes = file_.read_checked(address, 4 + 1 + 1 + o + offset_width_ + pointers + kChecksum);
     Hdf5Cursor cursor = file_.cursor(bytes);

@@ -55,7 +55,7 @@ class Lister {
     chunks_[number] = {offset, length, mask};
   }
 
-  // Adds a chunk by its place in the grid; chunks outside it are those of a dataset that was made smaller.
+  // Stores a chunk by its position in the grid. Chunks outside the grid are left from before the dataset was shrunk.
   void put_at(const std::vector<std::uint64_t>& at, std::uint64_t address, std::uint64_t length, std::uint32_t mask) {
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < grid_.size(); ++i) {
@@ -65,8 +65,8 @@ class Lister {
     put(number, address, length, mask);
   }
 
-  // Source: section III.A.1, node type 1. A key: stored length, filter mask, and the place in elements, with one more
-  // dimension for the bytes of an element.
+  // Source: section III.A.1, node type 1. A key contains the stored length, the filter mask, and the position in
+  // elements, with one more dimension for the bytes of an element.
   void visit_tree1(std::uint64_t address, unsigned above) {
     const std::size_t rank = grid_.size();
     const std::uint64_t o = file_.sizes().offset;
@@ -119,7 +119,7 @@ class Lister {
     });
   }
 
-  // The chunks of the most that the dataset may grow to are numbered in row-major order, the unlimited dimension first.
+  // Chunks are numbered in row-major order of the maximum dimensions, with the unlimited dimension first.
   void each_number(std::size_t unlimited, const std::function<void(std::uint64_t, std::uint64_t)>& visit) const {
     const std::size_t rank = grid_.size();
     std::vector<std::size_t> order;

@@ -1,4 +1,4 @@
-// Lists where the chunks of a dataset lie, in one pass over its chunk index.
+// Lists the locations of a dataset's chunks, in one pass over its chunk index.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct Hdf5Chunk {
   std::uint32_t filter_mask = 0;  ///< bit i set: filter i was skipped
 };
 
-/// Every chunk of the grid that the dataset's present shape needs, in row-major order. `grid` has the number of chunks
-/// along each dimension. Lengths are those the file states, and places lie inside the file.
-/// Throws Error: corrupt; unsupported; io.
+/// Returns every chunk of the grid that the dataset's current shape needs, in row-major order. `grid` is the number of
+/// chunks along each dimension. Lengths come from the file, and locations are inside the file. Throws Error: corrupt;
+/// unsupported; io.
 std::vector<Hdf5Chunk> read_chunks(const Hdf5File& file, const Hdf5Dataset& dataset,
                                    const std::vector<std::uint64_t>& grid);
 

@@ -1,4 +1,4 @@
-// Reads HDF5 metadata from front to back, and never beyond their end.
+// Reads HDF5 metadata sequentially, and never past their end.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace penstock {
 
-constexpr std::uint64_t kNoAddress = ~std::uint64_t{0};  ///< HDF5's "undefined address": nothing is stored
+constexpr std::uint64_t kNoAddress = ~std::uint64_t{0};  ///< HDF5's "undefined address": no storage
 
-/// Widths that a file's superblock fixes for all of its metadata.
+/// Widths that a file's superblock sets for all of its metadata.
 struct Hdf5Sizes {
   std::uint8_t offset = 8;  ///< bytes of an address
   std::uint8_t length = 8;  ///< bytes of a length
 };
 
-/// Every call throws Error: corrupt, where the bytes end too early. All numbers are little-endian.
+/// Every call throws Error: corrupt, if the bytes end too early. All numbers are little-endian.
 class Hdf5Cursor {
  public:
   Hdf5Cursor(std::span<const std::byte> bytes, Hdf5Sizes sizes) : rest_(bytes), sizes_(sizes) {}
@@ -36,7 +36,7 @@ class Hdf5Cursor {
   }
   void skip(std::uint64_t bytes) { take(bytes); }
 
-  /// A number of 0 to 8 bytes.
+  /// Reads a number of 0 to 8 bytes.
   std::uint64_t number(std::size_t bytes) {
     std::uint64_t value = 0;
     if (bytes > sizeof(value)) throw Error::corrupt("HDF5 number of " + std::to_string(bytes) + " bytes");
@@ -49,7 +49,7 @@ class Hdf5Cursor {
   std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
   std::uint64_t u64() { return number(8); }
   std::uint64_t length() { return number(sizes_.length); }
-  /// kNoAddress where all bits are set, whatever the width.
+  /// Returns kNoAddress if all bits are set, whatever the width.
   std::uint64_t address() {
     const std::uint64_t value = number(sizes_.offset);
     const bool none = value == ~std::uint64_t{0} >> (64 - 8 * sizes_.offset);
@@ -59,7 +59,7 @@ class Hdf5Cursor {
     const auto taken = take(bytes);
     return {reinterpret_cast<const char*>(taken.data()), taken.size()};
   }
-  /// Up to and with the next zero byte, which is not part of the result.
+  /// Reads up to and including the next zero byte. The result does not contain the zero byte.
   std::string terminated() {
     std::size_t end = 0;
     while (end < rest_.size() && rest_[end] != std::byte{0}) ++end;

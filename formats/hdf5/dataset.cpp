@@ -36,7 +36,7 @@ Error of_version(const char* what, unsigned version) {
   return Error::unsupported(std::string(what) + " of version " + std::to_string(version) + ", of a newer HDF5");
 }
 
-// One element, or one byte where all of its bytes are the same: it is repeated. Source: sections IV.A.2.e and f.
+// Returns one element, or a single byte to repeat if all of its bytes are equal. Source: sections IV.A.2.e and f.
 std::vector<std::byte> read_fill(const Hdf5File& file, const Hdf5Object& object, std::uint64_t size) {
   std::vector<std::byte> fill(size);
   const auto use = [&](Hdf5Cursor& cursor) {
@@ -150,7 +150,7 @@ void read_early_layout(Hdf5Cursor& cursor, Hdf5Dataset& dataset) {
   if (kind == kCompact) read_compact(cursor, cursor.u32(), dataset);
 }
 
-// What version 4 says of its chunks. Source: section IV.A.2.i.
+// Reads the chunk index of a layout message of version 4. Source: section IV.A.2.i.
 void read_chunk_index(Hdf5Cursor& cursor, Hdf5Dataset& dataset) {
   const unsigned flags = cursor.u8();
   dataset.plain_edges = (flags & 1U) != 0;
@@ -260,7 +260,7 @@ Hdf5Dataset describe(const Hdf5File& file, const Hdf5Object& object) {
   if (const auto filters = object.body(file, Hdf5MessageType::filters)) read_filters(file, *filters, dataset);
   read_layout(file, need(Hdf5MessageType::layout, "layout"), dataset);
   if (object.find(Hdf5MessageType::external_files) != nullptr) dataset.cause = "bytes lie in external files";
-  // Elements may be long in a broken file; what is not read needs no fill value.
+  // In a corrupt file elements may be very long. Unreadable types need no fill value.
   if (dataset.type.kind != Hdf5Type::Kind::other && dataset.type.size <= file.size() + 65536) {
     dataset.fill = read_fill(file, object, dataset.type.size);
   } else if (dataset.type.kind != Hdf5Type::Kind::other) {

@@ -1,4 +1,4 @@
-// Reads what a dataset says of itself: shape, type, storage and filters. It reads no values.
+// Reads the description of a dataset: shape, type, storage and filters. Reads no values.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@ struct Hdf5Dataset {
   static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
   Hdf5Type type;
-  std::vector<std::uint64_t> dims, most_dims;  ///< now, and at most; no dims: a scalar
-  std::vector<std::byte> fill;  ///< one element as stored, or a byte that it consists of; zeros where there is none
+  std::vector<std::uint64_t> dims, most_dims;  ///< current and maximum dimensions; empty: a scalar
+  std::vector<std::byte> fill;  ///< one stored element, or a single byte that repeats; zeros if the file has none
 
   Storage storage = Storage::contiguous;
   std::uint64_t address = kNoAddress;  ///< of the bytes, or of the chunk index; kNoAddress: nothing was written
-  std::vector<std::byte> bytes;        ///< compact
+  std::vector<std::byte> bytes;        ///< of compact storage
 
   ChunkIndex index = ChunkIndex::tree1;
   std::vector<std::uint64_t> chunk_dims;
   std::uint64_t chunk_bytes = 0;    ///< without filters
-  bool plain_edges = false;         ///< chunks that reach over the dataset's edge have no filters
-  std::uint64_t single_length = 0;  ///< stored bytes of the single chunk, where it has filters
+  bool plain_edges = false;         ///< chunks that extend over the dataset's edge have no filters
+  std::uint64_t single_length = 0;  ///< stored bytes of the single chunk, if it has filters
   std::uint32_t single_mask = 0;
   std::vector<Filter> filters;  ///< in the order of writing
-  std::string cause;            ///< why its bytes cannot be read; empty: they can
+  std::string cause;            ///< why its bytes are not readable; empty: readable
 
   std::uint64_t elements() const;  ///< 1 for a scalar
 };
@@ -40,7 +40,7 @@ struct Hdf5Dataset {
 /// Throws Error: corrupt; unsupported (the message's versions, null shapes); io.
 Hdf5Dataset describe(const Hdf5File& file, const Hdf5Object& object);
 
-/// The dimensions that a dataspace message names. Throws Error: corrupt; unsupported (null).
+/// Returns the dimensions in a dataspace message. Throws Error: corrupt; unsupported (null).
 std::vector<std::uint64_t> read_dims(const Hdf5File& file, std::span<const std::byte> message,
                                      std::vector<std::uint64_t>* most = nullptr);
 

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kDeepest = 8;  // arrays of enumerations of ...: more is a broken file
+constexpr int kDeepest = 8;  // nested types, such as arrays of enumerations: deeper files are corrupt
 
 Hdf5Type other(std::string reason, std::uint64_t size) {
   return {.kind = Hdf5Type::Kind::other, .size = size, .reason = std::move(reason)};

@@ -12,9 +12,9 @@ namespace penstock {
 
 struct Hdf5Type {
   enum class Kind : std::uint8_t {
-    number,      ///< `dtype`; enumerations are their integers, bool as h5py writes it
-    opaque,      ///< `size` bytes that mean something to others
-    fixed_text,  ///< `size` bytes, ended or filled up as `padding` says
+    number,      ///< `dtype`; enumerations are read as integers, bool as h5py writes it
+    opaque,      ///< `size` bytes without interpretation
+    fixed_text,  ///< `size` bytes, terminated or padded according to `padding`
     text,        ///< a reference to bytes in a global heap
     sequence,    ///< a reference to elements of `dtype` in a global heap
     other,       ///< `reason`
@@ -22,18 +22,18 @@ struct Hdf5Type {
   enum class Padding : std::uint8_t { terminated, zeros, spaces };
 
   Kind kind = Kind::other;
-  std::uint64_t size = 0;                ///< bytes of one element, with all of `dims`
-  DType dtype = DType::u8;               ///< of numbers and of a sequence's elements
-  bool swapped = false;                  ///< these are big-endian
-  std::vector<std::uint64_t> dims = {};  ///< of an array that is one element
+  std::uint64_t size = 0;                ///< bytes of one element, including all of `dims`
+  DType dtype = DType::u8;               ///< of numbers and of the elements of a sequence
+  bool swapped = false;                  ///< true: these are big-endian
+  std::vector<std::uint64_t> dims = {};  ///< dimensions of an element that is an array
   Padding padding = Padding::terminated;
-  std::string reason = {};  ///< why elements of this type are not read
+  std::string reason = {};  ///< why elements of this type are not readable
 
   std::uint64_t unit() const { return kind == Kind::number ? size_of(dtype) : size; }
 };
 
-/// Reads the body of a datatype message; types that are not read have kind other. Throws Error: corrupt.
-/// Source: section IV.A.2.d.
+/// Reads the body of a datatype message. Unreadable types have kind other. Throws Error: corrupt. Source: section
+/// IV.A.2.d.
 Hdf5Type read_type(const Hdf5File& file, std::span<const std::byte> message);
 
 }  // namespace penstock

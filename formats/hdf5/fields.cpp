@@ -17,8 +17,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kOfNumber = 2, kOfLocation = 4;  // what a row costs that is kept as one
-constexpr std::uint64_t kKeysPerSpent = 4;               // bytes of keys, which shrink, but not like zeros
+constexpr std::uint64_t kOfNumber = 2, kOfLocation = 4;  // cost of a row that is kept as one
+constexpr std::uint64_t kKeysPerSpent = 4;  // bytes of keys per unit of cost: keys compress, but less than zeros
 constexpr std::uint64_t kMostPieces = std::uint64_t{1} << 24;
 constexpr std::array<std::string_view, 6> kKeyColumns{"key", "keys", "filename", "filenames", "id", "ids"};
 
@@ -30,7 +30,7 @@ std::string shown(const std::string& name) {
   return is_printable(name) ? name : hexadecimal(name);
 }
 
-// All values of a one-dimensional dataset, as numbers of 64 bits.
+// Reads all values of a one-dimensional dataset as 64-bit numbers.
 std::vector<std::uint64_t> numbers_of(const Hdf5File& file, const Hdf5Rows& rows) {
   const Hdf5Type& type = rows.type();
   const bool whole = type.kind == Hdf5Type::Kind::number && type.dtype != DType::f16 && type.dtype != DType::bf16 &&
@@ -98,7 +98,7 @@ class Reader {
     }
   }
 
-  // Groups that are no field themselves. With very many objects in them they hold a dataset for each sample.
+  // Reads groups that are not fields. If they contain very many objects, the file has a dataset per sample.
   void read_nested() {
     seen_.insert(file_.root());
     for (const Hdf5Link& group : groups_) list_group(group.name, group.address, 0);
@@ -159,7 +159,7 @@ class Reader {
     }
   }
 
-  // A broken object inside a group does not keep the top level from being read.
+  // A corrupt object inside a group must not prevent reading the top level.
   void leave_out_nested(const std::string& path, const Error& error) {
     if (error.kind() != ErrorKind::unsupported && error.kind() != ErrorKind::corrupt) throw error.in({.field = path});
     contents_.left_out[path] = error.cause();
@@ -199,7 +199,7 @@ class Reader {
     contents_.classes = read_texts(file_, rows, heap_);
   }
 
-  // Whether these are class names or a text for each sample depends on the number of samples.
+  // The strings are either class names or a text per sample. The number of samples decides later.
   void note_names(const std::string& name, Hdf5Rows rows) {
     std::vector<std::string> texts = read_texts(file_, rows, heap_);
     contents_.names.push_back(
@@ -241,7 +241,7 @@ class Reader {
     });
     FieldSchema schema{.name = name, .codec = "raw", .dtype = type.dtype};
     if (type.kind == Hdf5Type::Kind::text) schema.codec = text_codec(name);
-    // Sequences of bytes are, nearly always, encoded values: the codec is that of the name, else that of the bytes.
+    // Sequences of bytes are almost always encoded values. The codec comes from the name, else from the bytes.
     if (type.kind == Hdf5Type::Kind::sequence && type.dtype == DType::u8)
       schema.codec = field_from_extension(last_part(name)).codec;
     const bool swapped = type.swapped;
@@ -302,7 +302,7 @@ class Reader {
     return keys;
   }
 
-  // A column of different, printable strings that is called like keys are: it stays a field, too.
+  // A column of different, printable strings with a usual name for keys becomes the keys. It also remains a field.
   void use_key_column() {
     for (const std::string_view name : kKeyColumns) {
       for (const Hdf5Field& field : contents_.fields.empty() ? contents_.nested : contents_.fields) {
@@ -363,8 +363,8 @@ class Reader {
   Hdf5Contents contents_;
   std::optional<std::vector<Hdf5Link>> present_;
   static constexpr std::size_t kMostGroups = 1024;
-  std::vector<Hdf5Link> groups_;             // of the top level, that are no field
-  std::vector<Hdf5Link> datasets_;           // in them, by path, and groups of bytes
+  std::vector<Hdf5Link> groups_;             // at the top level, except fields
+  std::vector<Hdf5Link> datasets_;           // in groups_, by path, including groups of bytes
   std::unordered_set<std::uint64_t> seen_;   // addresses of groups
   std::unordered_set<std::uint64_t> named_;  // addresses of datasets
 };
@@ -464,7 +464,7 @@ bool Hdf5Field::locate(std::uint64_t sample, std::vector<Piece>& pieces) const {
       rows_.append(numbers_[sample], numbers_[sample + 1] - numbers_[sample], pieces);
       break;
     case Kind::lengths:
-      rows_.append(sample, 1, pieces);  // of one dimension: one piece
+      rows_.append(sample, 1, pieces);  // one piece, because the dataset has one dimension
       if (numbers_[sample] == 0) pieces.clear();
       if (!pieces.empty()) {
         Piece& piece = pieces.front();

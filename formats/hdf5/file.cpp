@@ -15,7 +15,7 @@ constexpr std::array<unsigned char, 8> kSignature{0x89, 'H', 'D', 'F', '\r', '\n
 constexpr std::uint64_t kFirstUserBlock = 512;
 constexpr std::size_t kStampBytes = 65536;
 constexpr std::size_t kPages = 256;
-constexpr std::uint64_t kCostOfRead = 64;    // counted like bytes: small reads take time too
+constexpr std::uint64_t kCostOfRead = 64;    // in bytes: small reads take time too
 constexpr std::uint64_t kReadsPerByte = 32;  // valid files need less than 2
 constexpr std::uint64_t kFreeReads = std::uint64_t{64} << 20;
 constexpr std::size_t kLongestSuperblock = 128;
@@ -64,7 +64,7 @@ Hdf5File::Hdf5File(const std::filesystem::path& path) : source_(open_byte_source
   read_superblock(*start);
 }
 
-// Addresses count from the superblock, wherever it was moved to: libhdf5 does the same.
+// Addresses are relative to the superblock, wherever it was moved. libhdf5 does the same.
 void Hdf5File::read_superblock(std::uint64_t start) {
   base_ = start;
   const std::vector<std::byte> bytes = read(0, std::min<std::uint64_t>(kLongestSuperblock, size_ - start));
@@ -99,8 +99,8 @@ void Hdf5File::read_later_kind(Hdf5Cursor& cursor, unsigned version) {
   sizes_.length = cursor.u8();
   check_width(sizes_.offset);
   check_width(sizes_.length);
-  // Version 3, which "libver latest" and SWMR write, says whether a writer has the file open. Source: section II.A,
-  // "File Consistency Flags".
+  // In version 3, which "libver latest" and SWMR write, flags show whether a writer has the file open. Source: section
+  // II.A, "File Consistency Flags".
   const unsigned flags = cursor.u8();
   if (version >= 3 && (flags & 0x05U) != 0) {
     throw Error::unsupported("marked as open for writing; close its writer, or run `h5clear -s` if that one crashed");
@@ -126,7 +126,7 @@ void Hdf5File::read_cache_image(std::uint64_t extension) {
     throw Error::unsupported("a metadata cache image of version " + std::to_string(version));
   const std::uint64_t address = cursor.address();
   const std::uint64_t length = cursor.length();
-  if (address == kNoAddress || length == 0) return;  // taken back by a later writer
+  if (address == kNoAddress || length == 0) return;  // a later writer has removed the image
   overlay(read_checked(address, length));
 }
 
@@ -148,7 +148,7 @@ void Hdf5File::overlay(std::span<const std::byte> image) {
     const std::uint64_t length = cursor.length();
     cursor.skip(parents * sizes_.offset);
     const auto bytes = cursor.take(length);
-    if (address == 0) continue;  // the superblock, which has been read
+    if (address == 0) continue;  // the superblock, which was read already
     if (length > size_ - std::min(size_, offset_of(address)))
       throw Error::corrupt("a metadata cache image that leads behind the file's end");
     image_[address].assign(bytes.begin(), bytes.end());

@@ -1,4 +1,4 @@
-// Reads an HDF5 file's superblock and bytes. Everything that reads HDF5 metadata goes through it.
+// Reads an HDF5 file's superblock and bytes. All reads of HDF5 metadata use this class.
 #pragma once
 
 #include <cstddef>
@@ -15,41 +15,43 @@
 
 namespace penstock {
 
-/// Where the superblock begins: 0, 512, 1024, 2048, ... (a user block lies before it); nothing in other files.
-/// Throws Error: io.
+/// Returns the offset of the superblock: 0, 512, 1024, 2048, ... (a user block precedes it). Returns nothing for other
+/// files. Throws Error: io.
 std::optional<std::uint64_t> hdf5_signature(const std::filesystem::path& file);
 
-/// Hash of the first and last 64 KiB and of the size: the superblock, and metadata that writers touch.
+/// Returns a hash of the first and last 64 KiB and of the size. These parts contain the superblock, and metadata that
+/// writers change.
 std::uint64_t hdf5_stamp(const std::filesystem::path& file);
 
-/// Metadata is read here by code of our own, not by libhdf5, which ends the program on some broken files, lists chunks
-/// in quadratic time and holds one lock for the whole process. Nothing is trusted: every read lies inside the file, and
-/// all reads together are bounded by a multiple of its size, so that no structure that refers to itself goes on for
-/// ever. One thread at a time.
-/// Source: HDF5 File Format Specification 3.0, which all hdf5_*.cpp here follow.
+/// This class reads metadata without libhdf5, which crashes on some corrupt files, lists chunks in quadratic time and
+/// holds one lock for the whole process. Nothing is trusted: every read is inside the file, and the total of all reads
+/// is limited to a multiple of the file's size. Therefore cyclic references end in an error. For use by one thread at a
+/// time. Source: HDF5 File Format Specification 3.0, which all sources of this folder follow.
 class Hdf5File {
  public:
-  /// Throws Error: io; corrupt (also a file shorter than its superblock says); unsupported (open for writing or left so
-  /// by a writer, several files in one, other versions).
+  /// Throws Error: io; corrupt (also for a file shorter than its superblock says); unsupported (open for writing or
+  /// left so by a writer, several files in one, other versions).
   explicit Hdf5File(const std::filesystem::path& path);
 
   std::uint64_t size() const { return size_; }
   std::uint64_t root() const { return root_; }  ///< address of the top level's object header
   Hdf5Sizes sizes() const { return sizes_; }
-  /// Bytes from the start of the file to an address, behind the user block. Throws Error: corrupt, when outside.
+  /// Converts an address to an offset from the start of the file, including the user block. Throws Error: corrupt, if
+  /// it is outside.
   std::uint64_t offset_of(std::uint64_t address) const;
 
-  /// [address, address + length) of the metadata. Throws Error: io; corrupt, when it lies outside the file.
+  /// Reads [address, address + length) of the metadata. Throws Error: io; corrupt, if the range is outside the file.
   std::vector<std::byte> read(std::uint64_t address, std::uint64_t length) const;
-  /// The same, and its last four bytes are the checksum of the others. Throws Error: corrupt, when they are not.
+  /// The same, with a check that the last four bytes are the checksum of the others. Throws Error: corrupt, if they are
+  /// not.
   std::vector<std::byte> read_checked(std::uint64_t address, std::uint64_t length) const;
   Hdf5Cursor cursor(std::span<const std::byte> bytes) const { return {bytes, sizes_}; }
-  /// Counts what metadata ask for and do not hold (copies of a name, rows, chunks) as if so many bytes of them were
-  /// read. Throws Error: corrupt, when no file of this size means that much.
+  /// Counts work that metadata demand without containing it (copies of a name, rows, chunks) as if that many bytes were
+  /// read. Throws Error: corrupt, if the total exceeds the limit for a file of this size.
   void spend(std::uint64_t bytes) const;
-  /// Whether a metadata cache image has a part of these bytes: they may be stale in the file.
+  /// Returns whether a metadata cache image contains a part of these bytes, which may then be outdated in the file.
   bool overlaid(std::uint64_t address, std::uint64_t length) const;
-  /// Stored values: not counted as metadata, and offset is from the start of the file.
+  /// Reads stored values. They do not count as metadata, and `offset` is from the start of the file.
   void read_values(std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:
@@ -59,7 +61,7 @@ class Hdf5File {
     std::vector<std::byte> bytes;
   };
 
-  /// Takes what a metadata cache image says of metadata, which the file itself may have in an older state.
+  /// Applies a metadata cache image, because the file itself may have older metadata.
   void overlay(std::span<const std::byte> image);
   void apply_overlay(std::uint64_t address, std::span<std::byte> bytes) const;
   void read_cache_image(std::uint64_t extension);
@@ -73,9 +75,9 @@ class Hdf5File {
   std::uint64_t base_ = 0;
   std::uint64_t root_ = 0;
   Hdf5Sizes sizes_;
-  std::map<std::uint64_t, std::vector<std::byte>> image_;  // by address; they do not overlap
-  mutable std::vector<Page> pages_;  // the ones read last: metadata come in small pieces that lie close together
-  mutable std::uint64_t left_ = 0;   // of what may be read as metadata
+  std::map<std::uint64_t, std::vector<std::byte>> image_;  // by address, without overlaps
+  mutable std::vector<Page> pages_;  // the last pages read: metadata come in small pieces close together
+  mutable std::uint64_t left_ = 0;   // remaining bytes that may be read as metadata
 };
 
 }  // namespace penstock

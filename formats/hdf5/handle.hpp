@@ -1,4 +1,4 @@
-// Owns identifiers of libhdf5, and keeps that library's error stack off stderr.
+// Owns identifiers of libhdf5, and keeps libhdf5's error stack off stderr.
 #pragma once
 
 #include <string>
@@ -22,14 +22,15 @@ class Hdf5Handle {
 
   hid_t get() const { return id_; }
   bool valid() const { return id_ >= 0; }
-  /// False when libhdf5 could not write what was still in its caches.
+  /// Returns false if libhdf5 could not write the rest of its caches.
   bool close() { return id_ < 0 || H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) >= 0; }
 
  private:
   hid_t id_ = H5I_INVALID_HID;
 };
 
-/// While one lives, libhdf5 does not print its errors from this thread; what the program had set comes back.
+/// During the lifetime of an instance, libhdf5 does not print this thread's errors. The destructor restores the
+/// program's settings.
 class Hdf5Silence {
  public:
   Hdf5Silence() {
@@ -44,7 +45,7 @@ class Hdf5Silence {
   void* data_ = nullptr;
 };
 
-/// The innermost message of this thread's error stack; empty when there is none.
+/// Returns the innermost message of this thread's error stack. Empty if there is none.
 inline std::string hdf5_message() {
   std::string message;
   auto first = [](unsigned, const H5E_error2_t* error, void* text) -> herr_t {

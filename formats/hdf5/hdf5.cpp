@@ -57,7 +57,7 @@ std::vector<ColumnSize> sizes_of(const std::vector<Hdf5Field>& fields) {
   return sizes;
 }
 
-// How many dimensions all columns begin with: 1 where they share nothing but their number of rows.
+// Returns how many leading dimensions all columns share: 1 if they share only their number of rows.
 std::size_t shared_dimensions(const std::vector<ColumnSize>& columns) {
   Shape shared = columns.front().row;
   for (const ColumnSize& column : columns) {
@@ -67,7 +67,7 @@ std::size_t shared_dimensions(const std::vector<ColumnSize>& columns) {
   return 1 + shared.size();
 }
 
-// The last parts of their paths.
+// Checks the last parts of their paths.
 bool have_words_as_names(const std::vector<ColumnSize>& columns) {
   return std::ranges::all_of(columns, [](const ColumnSize& column) {
     return column.name.find_first_of(".0123456789", column.name.rfind('/') + 1) == std::string::npos;
@@ -81,9 +81,8 @@ bool differ_in_type(const std::vector<const Hdf5Field*>& fields) {
   return std::ranges::any_of(fields, other);
 }
 
-// Whether datasets in groups are columns of samples, not each a sample of its own. Samples of one kind have the same
-// type, and several groups that are samples have the same names in them; columns share nothing but their number of
-// rows.
+// Returns whether datasets in groups are columns, instead of one sample each. Samples of one kind have the same type,
+// and groups that are samples contain the same names. Columns share only their number of rows.
 bool are_columns(const std::vector<Hdf5Field>& nested) {
   if (nested.size() < 2) return false;
   std::set<std::string> names;
@@ -103,14 +102,14 @@ bool are_columns(const std::vector<Hdf5Field>& nested) {
   const auto [least, most] =
       std::ranges::minmax(columns, {}, [](const ColumnSize& column) { return column.row.size(); });
   const bool ranks_differ = least.row.size() != most.row.size();
-  // Maps of one image share height and width; what shares more and has four dimensions is many images.
+  // Maps of one image share height and width. Datasets that share more and have four dimensions are batches of images.
   if (shared_dimensions(columns) > 1 && !(ranks_differ && most.row.size() >= 3)) return false;
   if (differ_in_type(fields)) return true;
   return ranks_differ && (least.row.empty() || most.row.size() >= 3) && have_words_as_names(columns);
 }
 
-// `__key__` decides. A column that is only called like keys decides if other columns have its length. The top level
-// goes before groups.
+// `__key__` decides. A column that only has a usual name for keys decides if other columns have its length. The top
+// level has priority over groups.
 std::uint64_t count_samples(Hdf5Contents& contents) {
   const std::vector<ColumnSize> top = sizes_of(contents.fields), nested = sizes_of(contents.nested);
   std::vector<ColumnSize> all = top;
@@ -132,7 +131,7 @@ void leave_out_other_counts(Hdf5Contents& contents, std::uint64_t count) {
   });
 }
 
-// Strings called like class names are a column if there is one for each sample and some repeat.
+// Strings with a usual name for class names are a column if there is one for each sample and some repeat.
 void resolve_names(Hdf5Contents& contents, std::uint64_t count, std::vector<std::string>& warnings) {
   bool known = !contents.classes.empty();
   const bool labels = std::ranges::any_of(
@@ -166,7 +165,7 @@ Error nothing_readable(const std::map<std::string, std::string>& left_out) {
   return Error::unsupported(cause);
 }
 
-// What reading rows that share chunks over several axes costs, field by field.
+// Describes the cost of reading rows that share chunks over several axes, field by field.
 nlohmann::json costs_of(const Hdf5Contents& contents) {
   nlohmann::json costs = nlohmann::json::object();
   for (const Hdf5Field& field : contents.fields) {
@@ -182,7 +181,7 @@ nlohmann::json costs_of(const Hdf5Contents& contents) {
   return costs;
 }
 
-// Rows that are not stored, or whose chunks are one run of zeros, take as much of an index as any others.
+// Rows that are not stored, or whose chunks are one run of zeros, need as much space in an index as other rows.
 void spend_for_index(const Hdf5File& file, const Hdf5Contents& contents, std::uint64_t count) {
   constexpr std::uint64_t kOfValue = 2, kOfPiece = 40;
   for (const Hdf5Field& field : contents.fields) {
@@ -211,7 +210,7 @@ void add_rows(Hdf5Contents& contents, std::uint64_t count, IndexBuilder& builder
   if (progress) progress(count, count);
 }
 
-// The rows of a column that the options name.
+// Returns the rows of the column that the options name.
 std::uint64_t rows_of(const Hdf5Contents& contents, const std::string& name) {
   std::vector<ColumnSize> columns = sizes_of(contents.fields);
   std::ranges::move(sizes_of(contents.nested), std::back_inserter(columns));
@@ -224,7 +223,7 @@ bool read_as_columns(const Hdf5Contents& contents) {
   return contents.fields.size() <= kMostHdf5Columns;
 }
 
-// Leaves the fields that are columns of the samples, in the order of their names. Returns the number of samples.
+// Keeps the fields that are columns of the samples, in the order of their names. Returns the number of samples.
 std::uint64_t take_columns(Hdf5Contents& contents, const std::string& rows, std::vector<std::string>& warnings) {
   const std::uint64_t count = rows.empty() ? count_samples(contents) : rows_of(contents, rows);
   if (contents.keys && contents.keys->size() != count) contents.keys.reset();

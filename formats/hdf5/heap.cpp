@@ -85,7 +85,7 @@ std::vector<std::byte> Hdf5Heap::object(std::span<const std::byte> id) const {
 }
 
 // "GCOL", version, 3 reserved, length of the collection; then objects: number (2), references (2), reserved (4),
-// length, and the bytes up to a multiple of 8. Number 0 is what is free. Source: section III.E.
+// length, and the bytes up to a multiple of 8. Number 0 is free space. Source: section III.E.
 const std::vector<Hdf5Collections::Object>& Hdf5Collections::collection(std::uint64_t address) {
   if (file_.overlaid(address, 1))
     throw Error::unsupported(

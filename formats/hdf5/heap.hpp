@@ -1,4 +1,4 @@
-// Reads HDF5 heaps: fractal ones, which hold links and attributes, and global ones, which hold variable-length values.
+// Reads HDF5 heaps: fractal heaps hold links and attributes, global heaps hold variable-length values.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Hdf5Heap {
  public:
   /// Throws Error: corrupt; unsupported (compressed heaps); io.
   Hdf5Heap(const Hdf5File& file, std::uint64_t address);
-  /// The object of that ID. Throws Error: corrupt; unsupported (objects outside the heap's blocks); io.
+  /// Returns the object with that ID. Throws Error: corrupt; unsupported (objects outside the heap's blocks); io.
   std::vector<std::byte> object(std::span<const std::byte> id) const;
 
  private:
@@ -30,7 +30,7 @@ class Hdf5Heap {
   std::uint64_t root_ = 0, root_rows_ = 0;
 };
 
-/// Global heap collections: where the elements of variable-length datasets lie. What was looked up is kept.
+/// Global heap collections, which store the elements of variable-length datasets. Caches the collections it has read.
 class Hdf5Collections {
  public:
   explicit Hdf5Collections(const Hdf5File& file) : file_(file) {}
@@ -39,7 +39,7 @@ class Hdf5Collections {
     std::uint64_t offset;  ///< from the start of the file
     std::uint64_t length;
   };
-  /// Of object `number` in the collection at `address`. Throws Error: corrupt; io.
+  /// Returns the location of object `number` in the collection at `address`. Throws Error: corrupt; io.
   Location find(std::uint64_t address, std::uint32_t number);
 
  private:

@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-// Groups of HDF5 before 1.8: a B-tree of version 1 over tables of symbols, and their names in a heap of its own.
-// Source: sections III.A.1, III.B, III.C, III.D.
+// Groups of HDF5 before 1.8: a B-tree of version 1 over tables of symbols, with names in a separate heap. Source:
+// sections III.A.1, III.B, III.C, III.D.
 class SymbolTable {
  public:
   SymbolTable(const Hdf5File& file, std::span<const std::byte> message, std::vector<Hdf5Link>& links)
@@ -67,7 +67,7 @@ class SymbolTable {
       if (name > names_.size()) throw Error::corrupt("a name outside its heap");
       links_.push_back(
           {file_.cursor(std::span(names_).subspan(name)).terminated(), kind == kSoftLink ? kNoAddress : object});
-      file_.spend(links_.back().name.size());  // any number of links may share one
+      file_.spend(links_.back().name.size());  // any number of links may share one name
     }
   }
 

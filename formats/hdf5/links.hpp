@@ -11,10 +11,11 @@ namespace penstock {
 
 struct Hdf5Link {
   std::string name;
-  std::uint64_t address;  ///< of the object's header; kNoAddress for soft, external and other links, not followed here
+  /// of the object's header; kNoAddress for soft, external and other links, which are not followed
+  std::uint64_t address;
 };
 
-/// In bytewise order of their names, whichever of HDF5's ways the group keeps them in (symbol table, messages, heap).
+/// Returns links in bytewise order of their names, for all storage forms of groups (symbol table, messages, heap).
 /// Throws Error: corrupt; unsupported; io.
 std::vector<Hdf5Link> links_of(const Hdf5File& file, const Hdf5Object& group);
 

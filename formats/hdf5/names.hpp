@@ -1,4 +1,4 @@
-// The names that our HDF5 files use.
+// The names that HDF5 files written by penstock use.
 #pragma once
 
 namespace penstock {
@@ -8,6 +8,6 @@ constexpr const char* kHdf5Offsets = "offsets";
 constexpr const char* kHdf5Key = "__key__";
 constexpr const char* kHdf5Present = "__present__";
 constexpr const char* kHdf5Codec = "codec";  // attribute
-constexpr const char* kHdf5DType = "dtype";  // attribute, where the element type does not say it (bfloat16)
+constexpr const char* kHdf5DType = "dtype";  // attribute, if the element type does not show it (bfloat16)
 
 }  // namespace penstock

@@ -8,10 +8,10 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostRuns = 65536;
-constexpr std::size_t kMostMessages = 131072;  // twice what libhdf5 writes
+constexpr std::size_t kMostMessages = 131072;  // twice the number that libhdf5 writes
 constexpr unsigned kShared = 0x02;
 
-// A datatype that a message shares: the message of that type in the object it points to.
+// Returns the datatype that a shared message refers to: the message of that type in another object.
 std::vector<std::byte> shared_body(const Hdf5File& file, std::span<const std::byte> bytes, Hdf5MessageType type) {
   Hdf5Cursor cursor = file.cursor(bytes);
   const unsigned version = cursor.u8();
@@ -26,7 +26,7 @@ std::vector<std::byte> shared_body(const Hdf5File& file, std::span<const std::by
   return found->bytes;
 }
 
-// One attribute message. Source: section IV.A.2.m.
+// Parses one attribute message. Source: section IV.A.2.m.
 Hdf5Attribute attribute(const Hdf5File& file, std::span<const std::byte> bytes) {
   Hdf5Cursor cursor = file.cursor(bytes);
   const unsigned version = cursor.u8();
@@ -88,7 +88,7 @@ void Hdf5Object::read_second_version(const Hdf5File& file, std::uint64_t address
   if (const unsigned version = cursor.u8(); version != 2)
     throw Error::unsupported("object header of version " + std::to_string(version));
   const unsigned flags = cursor.u8();
-  if ((flags & 0x20U) != 0) cursor.skip(16);  // times
+  if ((flags & 0x20U) != 0) cursor.skip(16);  // timestamps
   if ((flags & 0x10U) != 0) cursor.skip(4);
   const std::uint64_t length = cursor.number(std::size_t{1} << (flags & 3U));
   const std::uint64_t head = prefix.size() - cursor.rest().size();
@@ -111,7 +111,7 @@ void Hdf5Object::read_messages(const Hdf5File& file, std::span<const std::byte> 
                                std::vector<Run>& more) {
   const std::size_t head = second ? (ordered ? 6 : 4) : 8;
   Hdf5Cursor cursor = file.cursor(bytes);
-  while (cursor.rest().size() >= head) {  // less is a gap
+  while (cursor.rest().size() >= head) {  // a shorter rest is a gap
     const auto type = static_cast<std::uint16_t>(cursor.number(second ? 1 : 2));
     const std::uint16_t length = cursor.u16();
     const unsigned flags = cursor.u8();

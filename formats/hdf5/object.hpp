@@ -1,4 +1,4 @@
-// Reads object headers: lists of messages in which a group or a dataset describes itself.
+// Reads object headers: lists of messages that describe a group or a dataset.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ enum class Hdf5MessageType : std::uint16_t {
 
 struct Hdf5Message {
   Hdf5MessageType type;
-  bool shared;  ///< `bytes` say where the message is: see Hdf5Object::body()
+  bool shared;  ///< `bytes` refer to the message elsewhere: see Hdf5Object::body()
   std::vector<std::byte> bytes;
 };
 
@@ -47,11 +47,12 @@ class Hdf5Object {
     return find(Hdf5MessageType::symbol_table) != nullptr || find(Hdf5MessageType::link_table) != nullptr ||
            find(Hdf5MessageType::link) != nullptr;
   }
-  /// Null when there is none.
+  /// Null if there is none.
   const Hdf5Message* find(Hdf5MessageType type) const;
   std::span<const Hdf5Message> messages() const { return messages_; }
-  /// What the message says, also where it is shared with another object (a named datatype); nothing without one.
-  /// Throws Error: corrupt; unsupported (a table of messages shared by the whole file); io.
+  /// Returns the content of the message, also if it is shared with another object (a named datatype). Returns nothing
+  /// if there is no such message. Throws Error: corrupt; unsupported (a table of messages shared by the whole file);
+  /// io.
   std::optional<std::vector<std::byte>> body(const Hdf5File& file, Hdf5MessageType type) const;
 
  private:
@@ -67,15 +68,14 @@ class Hdf5Object {
   std::vector<Hdf5Message> messages_;
 };
 
-/// An attribute message taken apart.
+/// A parsed attribute message.
 struct Hdf5Attribute {
   std::string name;
-  std::vector<std::byte> type, space;  ///< bodies of the messages of that name
+  std::vector<std::byte> type, space;  ///< bodies of the messages with these names
   std::vector<std::byte> value;
 };
 
-/// All attributes of an object, wherever they are kept; those that cannot be read are left out.
-/// Throws Error: corrupt; io.
+/// Returns all attributes of an object from all their storage forms, except unreadable ones. Throws Error: corrupt; io.
 std::vector<Hdf5Attribute> attributes_of(const Hdf5File& file, const Hdf5Object& object);
 
 }  // namespace penstock

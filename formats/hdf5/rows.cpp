@@ -9,13 +9,13 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostPiecesPerRow = 64;                       // of more, rows are read from mosaics
-constexpr std::uint64_t kMostUnwrittenRows = std::uint64_t{1} << 20;  // more is a broken file, or useless
-constexpr std::uint64_t kFreeChunks = 65536;                          // beside one per 8 bytes of the file
+constexpr std::uint64_t kMostPiecesPerRow = 64;                       // rows of more pieces are read from mosaics
+constexpr std::uint64_t kMostUnwrittenRows = std::uint64_t{1} << 20;  // a file with more is corrupt, or useless
+constexpr std::uint64_t kFreeChunks = 65536;                          // in addition to one per 8 bytes of the file
 constexpr std::uint64_t kFletcherTrailer = 4;
 constexpr std::uint64_t kUndonePerSpent =
-    8;  // with what a file may spend per byte: valid texts and numbers shrink less
-constexpr std::uint64_t kSwappedBytes = 64 << 10;  // of a run of big-endian rows: enough to read at once
+    8;  // multiplied by the file's limit per byte: valid texts and numbers compress less
+constexpr std::uint64_t kSwappedBytes = 64 << 10;  // length of a run of big-endian rows: enough for one read
 
 std::uint64_t checked_product(std::uint64_t a, std::uint64_t b) {
   if (b != 0 && a > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / b) {
@@ -46,7 +46,7 @@ void append_piece(Piece piece, std::vector<Piece>& pieces) {
   pieces.push_back(piece);
 }
 
-// A stored length that no bytes could decode from would make readers allocate for nothing.
+// Rejects a decoded length that the stored bytes cannot reach. Otherwise readers would allocate memory for nothing.
 void check_block(const Block& block) {
   std::uint64_t plain = block.decoded_length;
   for (const Filter& filter : block.filters) plain += filter.id == Filter::Id::fletcher32 ? kFletcherTrailer : 0;
@@ -99,7 +99,7 @@ void Hdf5Rows::read_shape() {
   if (row_bytes_ == 0) refuse_rows(count());
 }
 
-// Numbers that the index keeps itself are swapped once and for all.
+// Swaps the numbers that are stored in the index once, here.
 void Hdf5Rows::swap_what_is_here() {
   if (!swaps()) return;
   const std::size_t element = size_of(dataset_.type.dtype);
@@ -144,7 +144,7 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
     throw Error::unsupported("has room for more chunks than the file can hold");
   file.spend(chunks * sizeof(ChunkLocation));
 
-  // From the last dimension outwards, as long as a chunk covers a dimension exactly, a row's elements are neighbours.
+  // A row's elements are neighbours from the last dimension outwards, as long as a chunk covers a dimension exactly.
   split_ = dims_.size() - 1;
   while (split_ > 0 && dataset_.chunk_dims[split_] == dims_[split_]) --split_;
   if (split_ == 0) return;
@@ -294,7 +294,7 @@ void Hdf5Rows::append_swapped(std::uint64_t first, std::uint64_t rows, std::vect
   }
 }
 
-// A row of chunks narrower than it: odometer over the dimensions before split_, then chunk by chunk along split_.
+// Handles rows wider than a chunk: an odometer over the dimensions before split_, then chunk by chunk along split_.
 void Hdf5Rows::append_row(std::uint64_t row, std::vector<Piece>& pieces) const {
   const std::vector<std::uint64_t>& chunk_dims = dataset_.chunk_dims;
   std::vector<std::uint64_t> at(dims_.size(), 0);

@@ -1,4 +1,4 @@
-// Presents one HDF5 dataset as rows along its first dimension, and tells where their bytes lie.
+// Presents one HDF5 dataset as rows along its first dimension, and locates their bytes.
 #pragma once
 
 #include <algorithm>
@@ -16,32 +16,34 @@
 
 namespace penstock {
 
-/// Contiguous datasets are arithmetic. Compact ones lie in the index. The chunks of chunked ones are listed here, once;
-/// a chunk with filters is a block that its rows share, and a row that spans several chunks, or only part of their
-/// width, is several pieces; where that would be many, the chunks that a run of rows shares are one Mosaic. Big-endian
-/// numbers are blocks whose bytes are swapped. What was never written is the fill value. A scalar is one row.
+/// Rows of contiguous datasets are located by arithmetic. Compact datasets are stored in the index. The constructor
+/// lists the chunks of chunked datasets once. A chunk with filters is a block that its rows share. A row that spans
+/// several chunks, or only part of their width, is several pieces. If the pieces would be too many, the chunks that a
+/// run of rows shares form one Mosaic. Big-endian numbers are blocks whose bytes are swapped. Parts that were never
+/// written are the fill value. A scalar is one row.
 class Hdf5Rows {
  public:
-  /// Throws Error: unsupported (dataset.cause, rows in too many pieces, far more rows than stored ones); corrupt; io.
+  /// Throws Error: unsupported (dataset.cause, rows with too many pieces, far more rows than stored ones); corrupt; io.
   Hdf5Rows(const Hdf5File& file, Hdf5Dataset dataset);
 
   std::uint64_t count() const { return dims_.front(); }
   const Hdf5Type& type() const { return dataset_.type; }
-  /// Of one row, with the dimensions of an element that is an array; opaque elements end in one of their bytes.
+  /// Shape of one row, including the dimensions of an element that is an array. For opaque elements the last dimension
+  /// is their bytes.
   const Shape& shape() const { return shape_; }
   std::uint64_t row_bytes() const { return row_bytes_; }
   std::uint64_t pieces_per_row() const { return row_pieces_; }
-  /// Chunks that each row is put together from, where they are a Mosaic; else 0.
+  /// Number of chunks from which each row is assembled if they form a Mosaic; else 0.
   std::uint64_t chunks_per_row() const {
     return mosaics_ ? chunk_locations_.size() / std::max<std::uint64_t>(grid_.front(), 1) : 0;
   }
   std::uint64_t rows_per_chunk() const { return dataset_.chunk_dims.empty() ? 0 : dataset_.chunk_dims.front(); }
 
-  /// Chunks with filters, and runs of big-endian rows; pieces name them by their place here plus first_block().
+  /// Chunks with filters, and runs of big-endian rows. Pieces refer to them by position plus first_block().
   const std::vector<Block>& blocks() const { return blocks_; }
-  /// Hands the blocks over to the index. Call once, before append() for that index and after all reading here.
+  /// Moves the blocks to the index. Call once, before append() for that index and after all reads through this object.
   void add_blocks(IndexBuilder& builder);
-  /// Appends the pieces of rows [first, first + rows), which must lie inside.
+  /// Appends the pieces of rows [first, first + rows), which must be inside.
   void append(std::uint64_t first, std::uint64_t rows, std::vector<Piece>& pieces) const;
   std::uint32_t first_block() const { return first_block_; }
 
@@ -54,7 +56,7 @@ class Hdf5Rows {
     std::uint32_t block = kPlain;
   };
 
-  // References to a heap are little-endian, whatever the elements there are.
+  // References to a heap are always little-endian, whatever the byte order of the elements in the heap.
   bool swaps() const { return dataset_.type.kind == Hdf5Type::Kind::number && dataset_.type.swapped; }
   void read_shape();
   void swap_what_is_here();
@@ -81,13 +83,13 @@ class Hdf5Rows {
   std::vector<Block> blocks_;
   std::uint32_t first_block_ = 0;
   std::uint32_t first_mosaic_ = 0;   // in blocks_
-  std::vector<std::uint64_t> grid_;  // chunks along each dimension
-  bool mosaics_ = false;             // blocks_ are all chunks in order, and behind them a mosaic per chunk_dims[0] rows
-  std::size_t split_ = 0;            // the last dimension that the chunks do not cover as a whole, 0 when none
+  std::vector<std::uint64_t> grid_;  // number of chunks along each dimension
+  bool mosaics_ = false;             // blocks_ are all chunks in order, followed by a mosaic per chunk_dims[0] rows
+  std::size_t split_ = 0;            // the last dimension that a chunk does not cover completely, 0 if there is none
   std::vector<ChunkLocation> chunk_locations_;  // of chunks, in row-major order
 };
 
-/// The bytes of rows [first, first + rows), read and undone here and now; swapped numbers come as ours.
+/// Reads and decodes the bytes of rows [first, first + rows) immediately, with numbers in the machine's byte order.
 /// Throws Error: corrupt; unsupported; io.
 class Hdf5RowReader {
  public:
@@ -102,18 +104,18 @@ class Hdf5RowReader {
   const Hdf5Rows& rows_;
   std::vector<Piece> pieces_;
   std::vector<std::byte> stored_, block_, scratch_;
-  std::uint64_t held_ = ~std::uint64_t{0};  // number of the block that block_ holds
+  std::uint64_t held_ = ~std::uint64_t{0};  // number of the block in block_
 };
 
-/// Spends what `each` of the rows costs who keeps something of them all: a run of zeros holds any number of rows.
-/// Throws Error: corrupt, as Hdf5File::spend.
+/// Counts the cost `each` for every row. Call before keeping something for all rows: a run of zeros can stand for any
+/// number of rows. Throws Error: corrupt, like Hdf5File::spend.
 inline void spend_for_rows(const Hdf5File& file, const Hdf5Rows& rows, std::uint64_t each) {
   std::uint64_t bytes = 0;
   file.spend(__builtin_mul_overflow(rows.count(), each, &bytes) ? ~std::uint64_t{0} : bytes);
 }
 
-/// Calls `visit` with the bytes of each row, in order; valid during the call. Memory for few rows only.
-/// Throws as Hdf5RowReader, and what `visit` throws.
+/// Calls `visit` with the bytes of each row, in order. They are valid during the call. Holds only few rows in memory.
+/// Throws the errors of Hdf5RowReader and `visit`.
 template <typename Visit>
 void for_each_row(const Hdf5File& file, const Hdf5Rows& rows, const Visit& visit) {
   constexpr std::uint64_t kMostRows = 4096, kMostBytes = std::uint64_t{1} << 20;

@@ -21,16 +21,16 @@ namespace {
 
 constexpr unsigned kDeepestGroup = 32;
 constexpr std::size_t kLongestPath = 1024;   // every dataset below a group has a copy of the group's path
-constexpr std::uint64_t kMostTexts = 65536;  // of one value: they are kept in the index
+constexpr std::uint64_t kMostTexts = 65536;  // of one value, because they are stored in the index
 constexpr const char* kOnlyField = "value";
 constexpr const char* kClassField = "cls";
 
 struct Found {
-  std::string group, name;  // path of the group without slashes at its ends; name of the dataset in it
+  std::string group, name;  // path of the group without outer slashes; name of the dataset in the group
   std::uint64_t address;
 };
 
-// All datasets behind hard links, in bytewise order of group and name.
+// Collects all datasets reached through hard links, in bytewise order of group and name.
 class Walk {
  public:
   Walk(const Hdf5File& file, std::map<std::string, std::string>& left_out) : file_(file), left_out_(left_out) {
@@ -72,7 +72,7 @@ class Walk {
   std::unordered_set<std::uint64_t> seen_;
 };
 
-// Which part of a dataset's path is the sample, and which the field.
+// Decides which part of a dataset's path is the sample, and which is the field.
 enum class Roles : std::uint8_t {
   groups_are_samples,  // key: the group; field: the dataset's name
   groups_are_fields,   // key: the dataset's name; field: the group
@@ -97,8 +97,8 @@ struct Value {
   ValueType type;
   DType dtype = DType::u8;
   Shape shape = {};       // of numbers
-  bool fixed = true;      // all values of the field have the shape
-  bool one_text = false;  // the text is a list of one
+  bool fixed = true;      // true if all values of the field have the shape
+  bool one_text = false;  // true if the text is a list of one
 };
 
 std::string text_of(const Value& value) {
@@ -162,13 +162,13 @@ class Indexer {
 
  private:
   struct Field {
-    Value value;               // describes all values
+    Value value;               // a type that describes all values
     std::string first, where;  // type and sample of the first value, for messages
     FieldSchema schema = {};
     bool refused = false;
   };
 
-  // The last part of each group's path names its field, where that is unambiguous.
+  // The last part of each group's path names its field if that is unambiguous.
   void name_fields() {
     std::map<std::string, std::set<std::string>> by_last;
     for (const Found& dataset : walk_.found) by_last[last_part(dataset.group)].insert(dataset.group);
@@ -193,7 +193,7 @@ class Indexer {
     return roles_ == Roles::groups_are_samples ? dataset.name : kOnlyField;
   }
 
-  // Of a scalar or whole dataset; nothing (and a line in left_out) where it cannot be read.
+  // Returns the rows of a scalar or whole dataset. If it is unreadable, returns nothing and adds an entry to left_out.
   std::optional<Hdf5Rows> rows_of(const Found& dataset, Shape& shape) {
     try {
       Hdf5Dataset described = describe(file_, Hdf5Object(file_, dataset.address));
@@ -325,7 +325,7 @@ class Indexer {
       if (rows->pieces_per_row() > 1) file_.spend(rows->count() * rows->pieces_per_row());
       const bool padded = type.kind == Hdf5Type::Kind::fixed_text;
       const std::size_t length = padded ? length_of_text(*rows) : 0;
-      rows->add_blocks(builder_);  // nothing is read of the rows from here on
+      rows->add_blocks(builder_);  // the rows are not read after this
       rows->append(0, rows->count(), pieces);
       if (padded) cut_to(length, pieces);
     }
@@ -377,8 +377,8 @@ class Indexer {
     builder_.set(number, std::span(&piece, bytes.empty() ? 0 : 1));
   }
 
-  // Numbers and strings that stand at a sample as attributes are fields, too; names in capitals belong to conventions
-  // of other programs (CLASS, IMAGE_VERSION, DIMENSION_LIST).
+  // Attributes of a sample that are numbers and strings are fields too. Names in capitals belong to conventions of
+  // other programs (CLASS, IMAGE_VERSION, DIMENSION_LIST).
   void set_attributes(std::uint64_t address) {
     const Hdf5Object object(file_, address);
     for (const Hdf5Attribute& attribute : attributes_of(file_, object)) {
@@ -428,7 +428,8 @@ class Indexer {
   Roles roles_ = Roles::groups_are_fields;
   std::map<std::string, std::string> field_of_group_;
   std::map<std::string, Field> schemas_;
-  std::map<std::string, std::pair<std::string, std::string>> attribute_types_;  // type, and the first sample of it
+  // the type, and the first sample with it
+  std::map<std::string, std::pair<std::string, std::string>> attribute_types_;
 };
 
 }  // namespace

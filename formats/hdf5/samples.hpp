@@ -11,13 +11,12 @@
 
 namespace penstock {
 
-/// Adds all samples to the index, and names and classes of groups that are classes to `classes`; what is left out goes
-/// to `left_out`, by path. Adds nothing where the file has no such dataset.
-/// Throws Error: corrupt; unsupported; io.
+/// Adds all samples to the index. If groups are classes, adds their names to `classes`. Adds left-out paths to
+/// `left_out`. Adds nothing if the file has no such dataset. Throws Error: corrupt; unsupported; io.
 void index_hdf5_samples(const Hdf5File& file, IndexBuilder& builder, std::vector<std::string>& classes,
                         std::map<std::string, std::string>& left_out, const OpenProgress& progress);
 
-/// More top-level datasets than columns are likely: each of them is a sample.
+/// More top-level datasets than this are unlikely to be columns: each of them is a sample.
 constexpr std::size_t kMostHdf5Columns = 256;
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kLongestText = std::uint64_t{1} << 20;  // of keys, class names and attributes
+constexpr std::uint64_t kLongestText = std::uint64_t{1} << 20;  // limit for keys, class names and attributes
 
 std::string read_text(const Hdf5File& file, const Hdf5Type& type, std::span<const std::byte> element,
                       Hdf5Collections& heap) {
@@ -15,7 +15,7 @@ std::string read_text(const Hdf5File& file, const Hdf5Type& type, std::span<cons
   }
   const Hdf5Collections::Location place = locate(read_reference(file, element), 1, heap);
   if (place.length > kLongestText) throw Error::unsupported("a text of " + std::to_string(place.length) + " bytes");
-  file.spend(place.length);  // any number of texts may share one place
+  file.spend(place.length);  // any number of texts may refer to the same bytes
   std::string text(place.length, '\0');
   file.read_values(place.offset, std::as_writable_bytes(std::span(text)));
   return text.substr(0, text.find('\0'));
@@ -48,7 +48,7 @@ std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element
   std::size_t length = element.size();
   if (type.padding == Hdf5Type::Padding::terminated)
     length = static_cast<std::size_t>(std::find(element.begin(), element.end(), std::byte{0}) - element.begin());
-  const auto pads = [&type](std::byte byte) {  // what was never written is zeros, whatever the padding
+  const auto pads = [&type](std::byte byte) {  // unwritten bytes are zeros, whatever the padding
     return byte == std::byte{0} || (type.padding == Hdf5Type::Padding::spaces && byte == std::byte{' '});
   };
   while (length != 0 && pads(element[length - 1])) --length;
@@ -56,8 +56,8 @@ std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element
 }
 
 void spend_for_texts(const Hdf5File& file, const Hdf5Rows& rows) {
-  constexpr std::uint64_t kTimes = 32;  // with what a file may spend per byte: more than deflate makes of one
-  constexpr std::uint64_t kOfText = 8;  // a string, or its length, in memory
+  constexpr std::uint64_t kTimes = 32;  // multiplied by the file's limit per byte: more than deflate expands a byte
+  constexpr std::uint64_t kOfText = 8;  // memory for a string, or its length
   file.spend(rows.count() * rows.row_bytes() / kTimes);
   spend_for_rows(file, rows, kOfText);
 }

@@ -15,10 +15,10 @@
 
 namespace penstock {
 
-/// Whether elements are strings, of fixed or of variable length.
+/// Returns whether elements are strings, of fixed or of variable length.
 bool is_text(const Hdf5Type& type);
 
-/// A reference to bytes in a global heap: how many elements, and where.
+/// A reference to bytes in a global heap: number of elements, and location.
 struct Hdf5Reference {
   std::uint32_t elements;
   std::uint64_t address;  ///< of the collection
@@ -26,30 +26,30 @@ struct Hdf5Reference {
 };
 Hdf5Reference read_reference(const Hdf5File& file, std::span<const std::byte> element);
 
-/// Where `elements` of `element_bytes` each lie; of length 0 when there are none.
-/// Throws Error: corrupt, when the heap's object is too short; io.
+/// Returns the location of the reference's elements, of `element_bytes` each. The length is 0 if there are none. Throws
+/// Error: corrupt, if the heap's object is too short; io.
 Hdf5Collections::Location locate(const Hdf5Reference& reference, std::uint64_t element_bytes, Hdf5Collections& heap);
 
-/// Bytes of a fixed-length string that are not padding.
+/// Returns the number of bytes of a fixed-length string without padding.
 std::size_t text_length(const Hdf5Type& type, std::span<const std::byte> element);
 
-/// To be called before all of a dataset's texts are read: what was never written, or is one run of padding, takes as
-/// long as any other text. Throws Error: corrupt, when it is far more than the file can hold.
+/// Call before reading all texts of a dataset: unwritten rows and runs of padding take as long as other texts. Throws
+/// Error: corrupt, if the texts are far more than the file can hold.
 void spend_for_texts(const Hdf5File& file, const Hdf5Rows& rows);
 
-/// All elements of a dataset of one dimension, or the scalar. Throws Error: unsupported, unless it holds strings.
+/// Reads all elements of a dataset of one dimension, or the scalar. Throws Error: unsupported, unless it holds strings.
 std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap);
 
-/// Of each row of strings in several dimensions, what it is in JSON: "text", ["text", ...], [["text", ...], ...]. What
-/// is no UTF-8 becomes U+FFFD. Throws as read_texts.
+/// Converts each row of strings in several dimensions to JSON: "text", ["text", ...], [["text", ...], ...]. Replaces
+/// invalid UTF-8 by U+FFFD. Throws the errors of read_texts.
 std::vector<std::string> json_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap);
-/// ["text", ...] of such.
+/// Joins such JSON texts to ["text", ...].
 std::string json_list(std::span<const std::string> values);
 
-/// The strings of an attribute; nothing when it holds something else. Throws Error: corrupt; io.
+/// Returns the strings of an attribute. Returns nothing if it holds something else. Throws Error: corrupt; io.
 std::optional<std::vector<std::string>> texts_of(const Hdf5File& file, const Hdf5Attribute& attribute,
                                                  Hdf5Collections& heap);
-/// The one string of the attribute of that name.
+/// Returns the value of the attribute with that name, if it is one string.
 std::optional<std::string> text_attribute(const Hdf5File& file, const Hdf5Object& object, std::string_view name,
                                           Hdf5Collections& heap);
 

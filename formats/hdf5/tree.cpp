@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kNodeOverhead = 10;  // signature, version, type, checksum
 constexpr std::uint64_t kDeepest = 64;
 
-// Bytes that hold any number up to `most`.
+// Returns the number of bytes that hold any number up to `most`.
 std::uint64_t width_of(std::uint64_t most) {
   return (static_cast<std::uint64_t>(std::bit_width(most)) + 7) / 8;
 }
@@ -22,9 +22,9 @@ std::uint64_t times_plus(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
 
 struct Level {
   std::uint64_t most_records;   // of one node
-  std::uint64_t pointer_bytes;  // of a node's pointer to one of the level below
-  std::uint64_t most_below;     // records in the whole subtree
-  std::uint64_t total_width;    // bytes of a number of these; 0 for leaves
+  std::uint64_t pointer_bytes;  // of a node's pointer to a node of the level below
+  std::uint64_t most_below;     // number of records in the whole subtree
+  std::uint64_t total_width;    // bytes of the field for most_below; 0 for leaves
 };
 
 class Tree {

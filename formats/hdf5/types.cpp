@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// IEEE 754 binary16, which libhdf5 1.10 has no name for: sign bit 15, exponent of 5 bits, mantissa of 10.
+// IEEE 754 binary16, for which libhdf5 1.10 has no name: sign bit 15, exponent of 5 bits, mantissa of 10.
 Hdf5Handle half() {
   Hdf5Handle type(H5Tcopy(H5T_IEEE_F32LE));
   const bool made = type.valid() && H5Tset_fields(type.get(), 15, 10, 5, 0, 10) >= 0 &&

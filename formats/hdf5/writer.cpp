@@ -62,8 +62,8 @@ struct Column {
   }
 };
 
-// The structure of the file is made by libhdf5, which also reserves each dataset's bytes; these are then written in
-// place, and need no conversion because all types are those of the machine.
+// libhdf5 creates the structure of the file and reserves each dataset's bytes. The writer then writes the bytes in
+// place. No conversion is needed because all types are those of the machine.
 class Hdf5Layout {
  public:
   explicit Hdf5Layout(const fs::path& path) : path_(path) {
@@ -92,7 +92,7 @@ class Hdf5Layout {
 
   struct Reserved {
     Hdf5Handle dataset;
-    std::uint64_t offset;  // 0 when there are no bytes
+    std::uint64_t offset;  // 0 if there are no bytes
   };
   Reserved dataset(hid_t parent, const std::string& name, DType dtype, const std::vector<hsize_t>& dims) const {
     const Hdf5Handle type = made(hdf5_type_of(dtype));
@@ -105,7 +105,7 @@ class Hdf5Layout {
     return {std::move(dataset), offset == HADDR_UNDEF ? 0 : offset};
   }
 
-  /// The groups that the path leads through, in the file itself.
+  /// Creates the groups of the path in the file.
   void make_groups_of(const std::string& path) {
     for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
       const std::string above = path.substr(0, slash);
@@ -193,7 +193,8 @@ class Hdf5Writer final : public ShardWriter {
   }
 
   Index finish() override {
-    static std::mutex library;  // shards are finished on several threads, and libhdf5 may be built for one
+    // shards are finished on several threads, and libhdf5 may be built without thread safety
+    static std::mutex library;
     {
       const std::lock_guard lock(library);
       const Hdf5Silence silence;
@@ -207,7 +208,7 @@ class Hdf5Writer final : public ShardWriter {
  private:
   std::uint64_t samples() const { return keys_.present.size(); }
 
-  // A path of groups, and of the dataset or group that is the field.
+  // Returns whether the name can be a path of groups, and of the dataset or group that is the field.
   static bool can_be_path(const std::string& name) {
     if (name.empty() || name.find('\0') != std::string::npos) return false;
     for (std::size_t begin = 0; begin <= name.size();) {
@@ -270,7 +271,7 @@ class Hdf5Writer final : public ShardWriter {
     column.offset = place.offset;
   }
 
-  // What stays in memory until the file's structure is complete; the bytes are members of this writer.
+  // Registers data to write after the file's structure is complete. The bytes must be members of this writer.
   void later(std::uint64_t offset, std::span<const std::byte> bytes) { tables_.emplace_back(offset, bytes); }
 
   void write_values() {

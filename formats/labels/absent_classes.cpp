@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// The file of a field as its name is in the folder; in an archive files are known by key and field alone.
+// Returns the name of a field's file as in the folder. In an archive, files are known only by key and field.
 std::string file_name(const Dataset& dataset, std::uint64_t sample, std::uint32_t field) {
   std::vector<Piece> pieces;
   if (format_of(dataset).loose && dataset.locate(sample, field, pieces) && !pieces.empty() &&
@@ -22,7 +22,7 @@ std::string file_name(const Dataset& dataset, std::uint64_t sample, std::uint32_
 }
 
 struct Files {
-  std::vector<std::uint32_t> media, others;  // fields
+  std::vector<std::uint32_t> media, others;  // numbers of fields
 };
 
 Files files_of(const Dataset& dataset, std::uint64_t sample) {
@@ -36,7 +36,7 @@ Files files_of(const Dataset& dataset, std::uint64_t sample) {
   return files;
 }
 
-// What keeps the sample's folder from being its class; empty where nothing does.
+// Describes why the sample's folder cannot be its class. Empty if nothing prevents it.
 std::string in_the_way(const Dataset& dataset, std::uint64_t sample, const Files& files) {
   const auto name = [&](std::uint32_t field) { return double_quoted(file_name(dataset, sample, field)); };
   std::vector<std::uint32_t> all = files.media;

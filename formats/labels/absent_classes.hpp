@@ -1,4 +1,4 @@
-// Tells why a dataset has no labels, where folders could have been classes.
+// Explains why a dataset has no labels although its folders could be classes.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 namespace penstock {
 
 struct AbsentClasses {
-  std::string cause;  ///< for people: "loose.jpg" lies in no class folder; empty where there is nothing to say
-  /// Most samples lie as class folders have them, so that a few files took the labels of all.
+  std::string cause;  ///< for users: "loose.jpg" lies in no class folder; empty if there is nothing to report
+  /// True if most samples are in class folders, so that a few files caused the loss of all labels.
   bool almost = false;
 };
 
-/// Of a folder of files or a zip archive without a field `cls`: the first file that keeps its folders from being
-/// classes, by the rule in folder/folder.hpp. Of a tar whose members lie in folders: that these are no labels there.
-/// Looks at every sample. Nothing for other packings, for what penstock packed, and where there is a `cls`.
+/// For a folder of files or a zip archive without a field `cls`: returns the first file that prevents its folders from
+/// being classes, by the rule in folder/folder.hpp. For a tar whose members are in folders: returns that folders are
+/// not labels there. Examines every sample. Empty for other formats, for datasets packed by penstock, and for datasets
+/// with a `cls`.
 AbsentClasses absent_classes(const Dataset& dataset);
 
 }  // namespace penstock

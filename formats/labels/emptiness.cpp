@@ -26,7 +26,7 @@ std::vector<std::string> warnings_of(const Dataset& dataset) {
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
     const std::string_view attributes = dataset.shard(shard).index.attributes();
     if (attributes.find("\"warnings\"") == std::string_view::npos)
-      continue;  // cheaper than parsing those of all shards
+      continue;  // cheaper than parsing the attributes of all shards
     const auto json = attributes_of(dataset.shard(shard).index);
     const auto listed = json.find("warnings");
     if (listed == json.end() || !listed->is_array()) continue;

@@ -1,4 +1,4 @@
-// Finds facts about an opened dataset that are not errors, but must not go unnoticed.
+// Finds facts about an opened dataset that are not errors but that users should see.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace penstock {
 
-/// "0 samples: the archive has no members", or that samples have no fields; empty where there is something to load.
+/// Returns "0 samples: the archive has no members", or that samples have no fields. Empty if there is something to
+/// load.
 std::string emptiness(const Dataset& dataset);
 
-/// Everything to warn of: emptiness(), or the "warnings" in the attributes of shards, which name the shard if there
-/// are several. At most 8 of them are listed.
+/// Returns all warnings: emptiness(), or the "warnings" in the attributes of shards. If there are several shards, each
+/// warning names its shard. Lists at most 8.
 std::vector<std::string> warnings_of(const Dataset& dataset);
 
-/// Throws Error: invalid_argument, "nothing to pack", where there is nothing to load.
+/// Throws Error: invalid_argument, "nothing to pack", if there is nothing to load.
 void require_something_to_pack(const Dataset& dataset);
 
 }  // namespace penstock

@@ -49,7 +49,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   return parts;
 }
 
-// A word of a list; Python's and JSON's quotes mark text.
+// Parses a word of a list. Quotes as in Python and JSON mark text.
 LabelItem item_of(std::string_view part) {
   const bool quoted = part.size() >= 2 && (part.front() == '"' || part.front() == '\'') && part.front() == part.back();
   if (quoted) part = part.substr(1, part.size() - 2);
@@ -61,7 +61,7 @@ void set_list(LabelRow& row, const std::vector<std::string_view>& parts) {
   for (const std::string_view part : parts) row.items.push_back(item_of(part));
 }
 
-// "[1, 2]", "cat;dog", "a|b" and "0.1 0.2" are lists, everything else is one word or number.
+// "[1, 2]", "cat;dog", "a|b" and "0.1 0.2" are lists. Everything else is one word or number.
 LabelRow row_of(std::string key, std::string_view cell) {
   LabelRow row{.key = std::move(key), .items = {}, .list = false};
   cell = trimmed(cell);
@@ -83,12 +83,12 @@ LabelRow row_of(std::string key, std::string_view cell) {
   return row;
 }
 
-// Records of a CSV text. Source: RFC 4180, with any separator and either end of line.
+// Reads the records of a CSV text. Source: RFC 4180, with any separator and either line ending.
 class Csv {
  public:
   Csv(std::string_view text, char separator) : text_(text), separator_(separator) {}
 
-  /// The next record that is not an empty line.
+  /// Returns the next record that is not an empty line.
   std::optional<std::vector<std::string>> next() {
     while (at_ < text_.size()) {
       ++record_;
@@ -149,7 +149,7 @@ class Csv {
   std::size_t record_ = 0;
 };
 
-// The first column with one of the `known` names, in any case.
+// Returns the first column with one of the `known` names, in any case.
 std::optional<std::size_t> column_among(const std::vector<std::string>& header,
                                         std::initializer_list<std::string_view> known) {
   for (const std::string_view name : known) {
@@ -195,7 +195,7 @@ LabelTable read_csv(std::string_view text, const std::string& wanted) {
   return table;
 }
 
-// "NAME LABEL": cut at the first tab, or else at the first blank.
+// Parses "NAME LABEL": splits at the first tab, or else at the first blank.
 LabelTable read_txt(std::string_view text, const std::string& wanted) {
   if (!wanted.empty()) throw Error::invalid_argument("a text file of labels has no column \"" + wanted + "\"");
   LabelTable table;
@@ -229,7 +229,7 @@ std::string key_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// {KEY: VALUE, ...} or {KEY: {COLUMN: VALUE, ...}, ...}
+// Parses {KEY: VALUE, ...} or {KEY: {COLUMN: VALUE, ...}, ...}.
 LabelTable read_json_object(const Json& json, const std::string& wanted) {
   LabelTable table{.column = wanted, .rows = {}};
   for (const auto& [key, value] : json.items()) {
@@ -246,7 +246,7 @@ LabelTable read_json_object(const Json& json, const std::string& wanted) {
   return table;
 }
 
-// [{"key": KEY, COLUMN: VALUE, ...}, ...]
+// Parses [{"key": KEY, COLUMN: VALUE, ...}, ...].
 LabelTable read_json_list(const Json& json, const std::string& wanted) {
   LabelTable table;
   for (const Json& object : json) {

@@ -11,28 +11,28 @@ namespace penstock {
 /// One word or number of a label.
 struct LabelItem {
   std::string text;  ///< as written, without quotes
-  bool number;       ///< it reads as a finite number and was not quoted
+  bool number;       ///< true if it parses as a finite number and was not quoted
 };
 
 struct LabelRow {
   std::string key;
-  std::vector<LabelItem> items;  ///< one for a plain value
-  bool list;                     ///< written as a list
+  std::vector<LabelItem> items;  ///< one entry for a plain value
+  bool list;                     ///< true if written as a list
 };
 
 struct LabelTable {
-  std::string column;  ///< of the values; empty where the file has no column names
+  std::string column;  ///< of the values; empty if the file has no column names
   std::vector<LabelRow> rows;
 };
 
-/// Reads a label file of the kinds that labels.hpp describes; `column` may be empty.
-/// Throws Error: io; invalid_argument (no such column, no way to choose one); corrupt (path and line or key).
+/// Reads a label file of the kinds that labels.hpp describes. `column` may be empty. Throws Error: io; invalid_argument
+/// (no such column, or the column is ambiguous); corrupt (path and line or key).
 LabelTable read_label_table(const std::filesystem::path& path, const std::string& column);
 
-/// All of a text file, without a byte order mark. Throws Error: io.
+/// Reads a text file without its byte order mark. Throws Error: io.
 std::string read_text_file(const std::filesystem::path& path);
 
-/// The lines of `text` without their ends and outer blanks; empty ones are left out.
+/// Returns the lines of `text` without line endings and outer blanks. Omits empty lines.
 std::vector<std::string_view> lines_of(std::string_view text);
 
 }  // namespace penstock

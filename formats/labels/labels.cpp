@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kMany = kNone - 1;  // a name that does not say which one
+constexpr std::uint64_t kMany = kNone - 1;  // for an ambiguous name
 
 using NumberOf = std::unordered_map<std::string_view, std::uint64_t>;
 
@@ -49,14 +49,15 @@ class Names {
   std::size_t count_ = 0;
 };
 
-// Which row belongs to each sample.
+// Returns the row of each sample.
 std::vector<std::uint64_t> match(const std::vector<LabelRow>& rows, const Dataset& dataset) {
   NumberOf by_key, by_stem, by_base, samples_by_base;
   for (std::uint64_t r = 0; r < rows.size(); ++r) {
     std::string_view key = rows[r].key;
     if (key.starts_with("./")) key.remove_prefix(2);
     if (!by_key.try_emplace(key, r).second) throw Error::invalid_argument("two labels of " + rows[r].key);
-    // Where the key of a name with words between dots ends depends on the dataset's other names.
+    // The end of the key in a name with words between dots depends on the other names of the dataset. Therefore both
+    // possible ends are tried.
     const std::string_view base = base_of(key);
     const std::size_t dot = std::min(base.rfind('.'), base.size());
     for (const std::string_view stem : {split_file_name(key).key, key.substr(0, key.size() - base.size() + dot)}) {
@@ -106,7 +107,7 @@ bool all_items(const std::vector<LabelRow>& rows, const Holds& holds) {
                      [&](const LabelRow& row) { return std::all_of(row.items.begin(), row.items.end(), holds); });
 }
 
-// Class names and how labels name them: by name or by number.
+// Class names, and the way in which labels refer to them: by name or by number.
 class Classes {
  public:
   Classes(const std::vector<LabelRow>& rows, std::span<const std::string> given)
@@ -187,7 +188,7 @@ std::string field_name(const std::string& column) {
   return name;
 }
 
-// Turns rows into bytes, in the order of the samples.
+// Converts rows to bytes, in the order of the samples.
 class Encoder {
  public:
   Encoder(const LabelTable& table, const std::vector<std::uint64_t>& row_of, std::span<const std::string> classes)
@@ -297,7 +298,8 @@ std::span<const std::byte> Labels::of(std::uint64_t sample) const {
 
 namespace {
 
-// Of "FILE:COLUMN" too, where a file has that name; the colon of an address ends no file's name.
+// Checks the part before the colon, because a file may be named "FILE:COLUMN". The colon of an address does not end a
+// file name.
 bool is_label_file(const fs::path& path, std::size_t colon) {
   if (path.native().substr(colon).starts_with("://") || path.native().substr(colon).starts_with(":/")) return true;
   const auto address = address_of(path);

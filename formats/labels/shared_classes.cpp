@@ -16,10 +16,10 @@ using ClassNames = std::vector<std::string>;
 
 struct ShardClasses {
   ClassNames names = {};
-  bool from_folders = false;  // else the shard stores them
+  bool from_folders = false;  // false: the shard stores them
 };
 
-// Shards of a packed dataset that are opened as files follow the list in its penstock.json.
+// Shards of a packed dataset that are opened as single files use the class list in its penstock.json.
 ClassNames classes_beside(const Dataset::Shard& shard) {
   const std::filesystem::path manifest = shard.root / Manifest::kFileName;
   std::error_code ignored;
@@ -53,7 +53,7 @@ ClassNames sorted_union(const std::vector<ShardClasses>& all) {
                                 "; open them one by one, and pack one with the classes of the other (--classes)");
 }
 
-// Labels of `own` classes become those of `all`.
+// Converts labels from the classes `own` to the classes `all`.
 void renumber(Dataset::Shard& shard, const ClassNames& own, const ClassNames& all) {
   std::vector<std::string> labels;
   for (const std::string& name : own) {

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Calls `take` with what each run of the list has of each shard: (shard, first local sample, count).
+// Calls `take` for the part of each run of the list in each shard: (shard, first local sample, count).
 template <typename Take>
 void for_each_run_of_shards(const SampleList& samples, std::span<const Index* const> shards, const Take& take) {
   std::vector<std::uint64_t> firsts{0};

@@ -1,4 +1,4 @@
-// What is told of a list of samples from the indexes of the shards that they stand in.
+// Computes properties of a list of samples from the indexes of their shards.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace penstock {
 
-/// The fingerprint of a dataset of those samples: numbers run through all shards. One pass over the keys, but for
-/// shards that stand in the list whole.
+/// Returns the fingerprint of a dataset of those samples. Sample numbers count through all shards. Makes one pass over
+/// the keys, except for shards that the list contains completely.
 std::uint64_t fingerprint_of(const SampleList& samples, std::span<const Index* const> shards);
 
-/// The field number of a shard that has no such field.
+/// The field number in a shard without the field.
 inline constexpr std::uint32_t kNoField = 0xFFFFFFFF;
 
-/// True when each of the samples has the field, which has number `own(s)` in shard `s`.
+/// Returns whether each of the samples has the field. Its number in shard `s` is `own(s)`.
 bool all_have(const SampleList& samples, std::span<const Index* const> shards,
               const std::function<std::uint32_t(std::size_t shard)>& own);
 

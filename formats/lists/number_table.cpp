@@ -24,7 +24,7 @@ Descriptor unnamed_file(const std::string& folder) {
   return Descriptor(fd);
 }
 
-// Its room is taken at once: a full disk would otherwise be a fault on the page that is written.
+// Allocates the disk space at once. Otherwise a full disk would raise SIGBUS when a page is written.
 void* map_unnamed(std::uint64_t bytes) {
   const std::string folder = temporary_place();
   const Descriptor file = unnamed_file(folder);

@@ -1,4 +1,4 @@
-// Many numbers of 4 or 8 bytes: in memory, or from some millions on in an unnamed temporary file that is mapped.
+// A large array of numbers of 4 or 8 bytes: in memory, or above some millions in a mapped, unnamed temporary file.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@ namespace penstock {
 
 class NumberTable {
  public:
-  /// From so many bytes on the numbers lie in a file, in $TMPDIR or /tmp. It has no name, so a crash leaves nothing.
+  /// From this size on, the numbers are stored in a file in $TMPDIR or /tmp. The file has no name, so a crash leaves
+  /// nothing.
   static constexpr std::uint64_t kInMemory = std::uint64_t{16} << 20;
 
-  /// `count` zeros that may become numbers up to `largest`. Throws Error: io, naming the folder of temporary files;
+  /// Creates `count` zeros that can hold numbers up to `largest`. Throws Error: io, with the folder of temporary files;
   /// resource.
   NumberTable(std::uint64_t count, std::uint64_t largest);
   NumberTable(NumberTable&&) = delete;
@@ -27,7 +28,7 @@ class NumberTable {
       shorts()[i] = static_cast<std::uint32_t>(number);
     }
   }
-  bool wide() const { return wide_; }  ///< 8 bytes a number, else 4
+  bool wide() const { return wide_; }  ///< 8 bytes per number, else 4
   bool in_file() const { return mapped_ != nullptr; }
   std::span<std::uint32_t> shorts() const { return {static_cast<std::uint32_t*>(data_), wide_ ? 0 : count_}; }
   std::span<std::uint64_t> longs() const { return {static_cast<std::uint64_t*>(data_), wide_ ? count_ : 0}; }

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-// Place of the set bit that has `rank` others below it.
+// Returns the position of the set bit that has `rank` set bits below it.
 unsigned select_in_word(std::uint64_t word, std::uint64_t rank) {
   unsigned at = 0;
   for (unsigned half = 32; half != 0; half /= 2) {

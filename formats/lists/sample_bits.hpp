@@ -1,4 +1,4 @@
-// A set of numbers as bits, which tells its i-th number, and the place of a number in it, at once.
+// A set of numbers as bits, with constant-time access to the i-th number and to the position of a number.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// About 1.2 bits for each number of the range that it spans.
+/// Takes about 1.2 bits for each number of the range that it spans.
 class SampleBits {
  public:
   static constexpr std::uint64_t kWord = 64;
@@ -18,15 +18,15 @@ class SampleBits {
   bool has(std::uint64_t number) const {
     return number / kWord < words_.size() && (words_[number / kWord] >> (number % kWord) & 1) != 0;
   }
-  std::uint64_t below(std::uint64_t number) const;  ///< how many are less than `number`
+  std::uint64_t below(std::uint64_t number) const;  ///< count of elements less than `number`
   std::uint64_t bytes() const;
 
  private:
   static constexpr std::uint64_t kWordsOfBlock = 8, kHintEvery = 512;
 
   std::vector<std::uint64_t> words_;
-  std::vector<std::uint64_t> before_;  // numbers in front of each block of words; behind the last one, all
-  std::vector<std::uint64_t> hints_;   // block that holds place 0, kHintEvery, ...; behind them the last block
+  std::vector<std::uint64_t> before_;  // count of elements before each block of words; at the end, the total
+  std::vector<std::uint64_t> hints_;   // block that contains place 0, kHintEvery, ...; at the end, the last block
   std::uint64_t size_ = 0;
 };
 

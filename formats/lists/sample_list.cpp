@@ -19,7 +19,7 @@ bool increase(const NumberTable& table) {
   return true;
 }
 
-// Of `count` increasing numbers over a range of `span`.
+// For `count` increasing numbers over a range of `span`.
 bool smaller_as_bits(std::uint64_t count, std::uint64_t span) {
   return span / 6 < count * 4;
 }
@@ -110,7 +110,7 @@ void SampleList::for_each_run(const std::function<void(std::uint64_t, std::uint6
   if (count != 0) take(first, count);
 }
 
-// Neighbours of one kind become one again, so that what was cut and put together is as it was.
+// Merges neighbouring parts of the same kind, so that a list that was cut and concatenated again is as before.
 void SampleList::add(Part part) {
   if (part.count == 0) return;
   part.position = size();
@@ -165,7 +165,7 @@ SampleList SampleList::shifted(std::uint64_t by) const {
 }
 
 void SampleList::append(const SampleList& other) {
-  const std::vector<Part> parts = other.parts_;  // it may be this one
+  const std::vector<Part> parts = other.parts_;  // a copy, because `other` may be this list
   for (const Part& part : parts) add(part);
 }
 

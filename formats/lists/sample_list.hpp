@@ -1,4 +1,4 @@
-// The list of samples that a view consists of: numbers of another dataset's samples, in any order.
+// The list of samples of a view: numbers of another dataset's samples, in any order.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +13,37 @@
 
 namespace penstock {
 
-/// Immutable, and cheap to copy: copies and slices share what is large. It holds runs of neighbouring numbers as such,
-/// a part in increasing order as bits where these are smaller, and others as numbers of 4 or 8 bytes, from some
-/// millions on in a temporary file (number_table.hpp). A position takes O(1), and the logarithm of the number of parts
-/// that were concatenated.
+/// Immutable, and cheap to copy: copies and slices share large data. Runs of consecutive numbers are stored as runs.
+/// Increasing parts are stored as bits if these are smaller. Other parts are stored as numbers of 4 or 8 bytes, above
+/// some millions in a temporary file (number_table.hpp). Access to a position takes O(1), plus the logarithm of the
+/// number of concatenated parts.
 class SampleList {
  public:
-  SampleList() = default;  ///< of no samples
+  SampleList() = default;  ///< an empty list
   static SampleList range(std::uint64_t first, std::uint64_t count);
   static SampleList of(std::span<const std::uint64_t> numbers);
   static SampleList of(std::shared_ptr<const NumberTable> numbers);
 
   std::uint64_t size() const { return parts_.empty() ? 0 : parts_.back().position + parts_.back().count; }
   bool empty() const { return parts_.empty(); }
-  bool is_run() const {  ///< of neighbouring numbers
+  bool is_run() const {  ///< true for consecutive numbers
     return parts_.size() == 1 && parts_.front().bits == nullptr && parts_.front().numbers == nullptr;
   }
   std::uint64_t operator[](std::uint64_t position) const {  ///< position < size()
     const Part& part = parts_.size() == 1 ? parts_.front() : holder(position);
     return part.at(position - part.position);
   }
-  /// The first position at which the number stands. Of numbers that do not increase it is looked for one by one.
+  /// Returns the first position of the number. The search is linear if the numbers do not increase.
   std::optional<std::uint64_t> find(std::uint64_t number) const;
-  /// Calls `take` with runs of neighbouring numbers, (first number, count), in the list's order.
+  /// Calls `take` with runs of consecutive numbers, (first number, count), in the list's order.
   void for_each_run(const std::function<void(std::uint64_t, std::uint64_t)>& take) const;
 
-  SampleList slice(std::uint64_t first, std::uint64_t count) const;  ///< of positions; inside the list
+  SampleList slice(std::uint64_t first, std::uint64_t count) const;  ///< positions must be inside the list
   SampleList at(const SampleList& positions) const;                  ///< the numbers at those positions
   SampleList shifted(std::uint64_t by) const;                        ///< each number plus `by`
   void append(const SampleList& other);
 
-  std::uint64_t bytes() const;  ///< of anonymous memory, about
+  std::uint64_t bytes() const;  ///< approximate anonymous memory
 
  private:
   struct Numbers {
@@ -52,10 +52,10 @@ class SampleList {
   };
 
   struct Part {
-    std::uint64_t position;  // in the list, of its first number
+    std::uint64_t position;  // position of its first number in the list
     std::uint64_t count;
-    std::uint64_t base;      // added to each number; of a run, its first number
-    std::uint64_t skip = 0;  // of the bits' or the table's numbers
+    std::uint64_t base;      // added to each number; for a run, its first number
+    std::uint64_t skip = 0;  // skipped numbers at the start of the bits or the table
     std::shared_ptr<const SampleBits> bits = {};
     std::shared_ptr<const Numbers> numbers = {};
 
@@ -74,8 +74,8 @@ class SampleList {
   std::vector<Part> parts_;
 };
 
-/// Takes the numbers of a list one by one; what it holds while they increase are bits, so a choice among many samples
-/// needs little memory.
+/// Builds a list from single numbers. While the numbers increase they are stored as bits, so a selection from many
+/// samples needs little memory.
 class SampleListBuilder {
  public:
   SampleListBuilder() = default;

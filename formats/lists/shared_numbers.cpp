@@ -27,20 +27,21 @@ namespace {
 
 constexpr std::string_view kSharedSuffix = ".numbers";
 constexpr std::chrono::milliseconds kLockAgain{5};
-constexpr std::chrono::seconds kLongestWait{120};  // for who fills it: then this process fills its own
+// for the process that fills it; after that this process fills its own
+constexpr std::chrono::seconds kLongestWait{120};
 constexpr std::uint64_t kFilled = 0x64656c6c69667370;
 
 std::filesystem::path shared_folder() {
   return temporary_place() + "/penstock-" + std::to_string(::geteuid());
 }
 
-// Nothing where others may write there.
+// Returns nothing if other users can write to the folder.
 std::optional<Descriptor> open_shared_folder() {
   const std::filesystem::path path = shared_folder();
   ::mkdir(path.c_str(), 0700);
   try {
     return open_private_folder(path, ::geteuid());
-  } catch (const Error&) {  // then each process has tables of its own
+  } catch (const Error&) {  // each process then has its own tables
     return std::nullopt;
   }
 }
@@ -56,7 +57,7 @@ bool is_named(const Descriptor& file) {
   return ::fstat(file.get(), &found) == 0 && found.st_nlink > 0;
 }
 
-// A file that nobody holds is one that a process left which was killed.
+// Removes files without a lock, which killed processes left.
 void remove_unused(const Descriptor& folder) {
   const auto remove = [&](const char* name) {
     if (!std::string_view(name).ends_with(kSharedSuffix)) return true;
@@ -66,11 +67,11 @@ void remove_unused(const Descriptor& folder) {
   };
   try {
     visit_names(folder, shared_folder(), remove);
-  } catch (const Error&) {  // they stay, in nobody's way
+  } catch (const Error&) {  // unused files remain and do no harm
   }
 }
 
-// A file that is held by a lock, and mapped; the last one that has it removes it.
+// A mapped file with a shared lock. The last process that holds it removes it.
 class HeldFile {
  public:
   HeldFile(Descriptor folder, std::string name, Descriptor file)
@@ -82,7 +83,7 @@ class HeldFile {
   }
 
   int descriptor() const { return file_.get(); }
-  char* map(std::uint64_t bytes, int protection) {  // null where that cannot be
+  char* map(std::uint64_t bytes, int protection) {  // null on failure
     void* mapped = ::mmap(nullptr, bytes, protection, MAP_SHARED, file_.get(), 0);
     if (mapped == MAP_FAILED) return nullptr;
     mapped_ = mapped;
@@ -100,16 +101,17 @@ class HeldFile {
 
 }  // namespace
 
-/// One process's way to a table that several have.
+/// Opens or creates the file of a shared table.
 class SharedFile {
  public:
-  /// What a loss of power left may have its mark and not its data: an earlier boot's files have other names.
+  /// After a power failure a file may have its mark but not its data. Therefore the name depends on the boot: files of
+  /// earlier boots have other names.
   SharedFile(std::string_view name, std::uint64_t count, bool wide)
       : name_(hexadecimal(hash64(std::string(name) + boot_id())) + std::string(kSharedSuffix)),
         count_(count),
         wide_(wide) {}
 
-  /// Null where none can be had.
+  /// Returns null if no shared table is possible.
   std::shared_ptr<const SharedNumbers> numbers(const std::function<void(SharedNumbers&)>& fill) {
     const auto give_up = std::chrono::steady_clock::now() + kLongestWait;
     for (; std::chrono::steady_clock::now() < give_up; std::this_thread::sleep_for(kLockAgain)) {
@@ -146,21 +148,21 @@ class SharedFile {
     return table;
   }
 
-  // Null where there is no room for it.
+  // Returns null if there is not enough space.
   std::shared_ptr<const SharedNumbers> filled(const std::shared_ptr<HeldFile>& file,
                                               const std::function<void(SharedNumbers&)>& fill) const {
     if (::posix_fallocate(file->descriptor(), 0, static_cast<off_t>(file_bytes())) != 0) return nullptr;
     char* const mapped = file->map(file_bytes(), PROT_READ | PROT_WRITE);
     if (mapped == nullptr) return nullptr;
     auto table = over(mapped, file);
-    fill(*table);  // where that throws, the file goes before anybody can have it
+    fill(*table);  // if this throws, the file is removed before another process can use it
     std::memcpy(mapped + mark_at(), &kFilled, sizeof kFilled);
     while (::flock(file->descriptor(), LOCK_SH) != 0 && errno == EINTR) {
     }
     return table;
   }
 
-  // Null where it is not whole: then nobody has it any more, and it goes.
+  // Returns null if the file is incomplete. Then no process uses it any more, and it is removed.
   std::shared_ptr<const SharedNumbers> found(const std::shared_ptr<HeldFile>& file) const {
     struct stat status {};
     if (::fstat(file->descriptor(), &status) != 0) return nullptr;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostFields = 256;
 constexpr std::string_view kSampleCount = "num-samples";
 
-// The machine's unsigned int or size_t, in as many digits as the greatest of its kind has.
+// Converts the machine's unsigned int or size_t to decimal digits, padded to the width of the largest value.
 std::string decimal(std::string_view name) {
   std::uint64_t number = 0;
   if (name.size() != 4 && name.size() != 8)
@@ -39,7 +39,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// "image-000000001" is field "image" of sample "000000001"; nothing for other names.
+// "image-000000001" is the field "image" of the sample "000000001". Returns nothing for other names.
 LmdbName split_numbered(std::string_view name) {
   const std::size_t dash = name.rfind('-');
   if (dash == std::string_view::npos || dash == 0 || dash + 1 == name.size()) return {};

@@ -1,4 +1,4 @@
-// Lists every name of an LMDB file in one piece of memory, with the sample and field that it stands for.
+// Lists all names of an LMDB file in one block of memory, with the sample and the field of each.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-/// The key of a sample, and a field's extension as field_from_extension() takes it; none where the whole value is the
-/// sample.
+/// The key of a sample, and a field's extension as field_from_extension() accepts it. The extension is empty if the
+/// whole value is the sample.
 struct LmdbName {
   std::string_view key, extension;
 };
@@ -20,20 +20,20 @@ struct LmdbName {
 class LmdbListing {
  public:
   struct Value {
-    std::uint64_t begin;   ///< of the name, in the listing's text
+    std::uint64_t begin;   ///< start of the name in the listing's text
     std::uint32_t length;  ///< of the name
     std::uint16_t database;
-    bool opaque;  ///< the name stands in hexadecimal or decimal digits, for it is not printable: nothing to split
+    bool opaque;  ///< the name is in hexadecimal or decimal digits because it is not printable, so it is not split
     std::uint64_t offset, size;  ///< of the value in the file
   };
 
-  /// Names that are not printable UTF-8 become their hexadecimal digits, integers decimal ones (10 or 20 of them, so
-  /// that their order stays). Throws Error: corrupt, for an integer name that is none.
+  /// Converts names that are not printable UTF-8 to hexadecimal digits, and integers to decimal digits (10 or 20 of
+  /// them, so that their order stays). Throws Error: corrupt, if an integer name has a wrong length.
   void add(const LmdbEntry& entry, std::uint16_t database, bool integer_name);
   std::string_view name(const Value& value) const { return std::string_view(text_).substr(value.begin, value.length); }
   std::span<const Value> values() const { return values_; }
-  /// Removes values that describe the file and are no samples: names that begin with two underscores, "num-samples".
-  /// Returns how many there were; a file of nothing else keeps them.
+  /// Removes values that describe the file instead of a sample: names that begin with two underscores, and
+  /// "num-samples". Returns how many there were. A file that contains nothing else keeps them.
   std::uint64_t drop_descriptions();
   /// Removes the values whose names are `unwanted`.
   template <typename Unwanted>
@@ -46,17 +46,17 @@ class LmdbListing {
   std::vector<Value> values_;
 };
 
-/// How the names of a file are read, found from all of them.
+/// The naming rule of a file, derived from all of its names.
 class LmdbNaming {
  public:
-  /// `databases` are the names of the named databases that the values come from; empty for the main one.
+  /// `databases` are the names of the named databases that contain the values. Empty for the main database.
   LmdbNaming(const LmdbListing& listing, std::span<const std::string> databases, bool numbered);
   LmdbName of(const LmdbListing::Value& value) const;
 
  private:
   enum class Rule {
     whole,      ///< the name is the key
-    dotted,     ///< KEY.FIELD, at the first dot behind the last slash
+    dotted,     ///< KEY.FIELD, split at the first dot after the last slash
     numbered,   ///< FIELD-NUMBER
     databases,  ///< the named database is the field
   };

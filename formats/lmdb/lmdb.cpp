@@ -26,7 +26,7 @@
 namespace penstock {
 namespace {
 
-// Elements whose dtype and shape all samples share are a raw field; others carry a .npy header of their own.
+// If all samples share the dtype and shape, elements are a raw field. Otherwise each value has a .npy header.
 struct ElementsOfField {
   DType dtype;
   Shape shape;
@@ -39,7 +39,7 @@ class RecordsIndexer {
                  LmdbRecords::Kind kind)
       : builder_(builder), file_(file), listing_(listing), records_(records), kind_(kind) {}
 
-  /// Returns the members of records that were left out.
+  /// Returns the number of members of records that were left out.
   std::uint64_t run() {
     std::uint64_t left_out = 0;
     visit([&](const LmdbListing::Value&, std::uint64_t without) {
@@ -110,9 +110,9 @@ class RecordsIndexer {
   std::map<std::string, ElementsOfField> elements_;
 };
 
-// One sample for each value, its whole name the key. Elements are raw fields of fixed shape where all samples agree on
-// dtype and shape, else .npy values. Reads every record twice, without its payload. Returns how many members of
-// records were left out. Throws Error, with key and offset.
+// Adds one sample for each value, with the whole name as key. Elements are raw fields of fixed shape if all samples
+// agree on dtype and shape, else .npy values. Reads every record twice, without its payload. Returns the number of
+// members of records that were left out. Throws Error, with key and offset.
 std::uint64_t index_records(IndexBuilder& builder, std::uint32_t file, const LmdbListing& listing, LmdbRecords& records,
                             LmdbRecords::Kind kind) {
   return RecordsIndexer(builder, file, listing, records, kind).run();
@@ -148,12 +148,12 @@ std::vector<fs::path> find_lmdb(const fs::path& path) {
   return shards;
 }
 
-// Everything in the file that may be a sample: the values of the named databases, where they hold more than the main
-// one, else of the main one.
+// All values of the file that may be samples: those of the named databases if these contain more than the main one,
+// else those of the main one.
 struct Contents {
   LmdbListing listing;
-  std::vector<std::string> databases;  ///< that the values come from; empty: the main one
-  bool numbered = false;               ///< the file counts its samples under the name "num-samples"
+  std::vector<std::string> databases;  ///< that contain the values; empty: the main one
+  bool numbered = false;               ///< the file stores its number of samples under the name "num-samples"
   std::uint64_t left_out_databases = 0, left_out_values = 0;
 };
 
@@ -205,7 +205,8 @@ Contents list(const LmdbPages& pages, const fs::path& shard, const OpenProgress&
   return contents;
 }
 
-// By key alone: as names, "a-b.jpg" stands between "a.cls" and "a.jpg"'s neighbours, for '-' comes before '.'.
+// Sorts only by key. The order of full names differs, because '-' comes before '.': the name "a-b.jpg" precedes
+// "a.cls", but the key "a" precedes "a-b".
 std::vector<LmdbListing::Value> by_key(const LmdbListing& listing, const LmdbNaming& naming) {
   std::vector<LmdbListing::Value> values(listing.values().begin(), listing.values().end());
   std::ranges::stable_sort(values, {}, [&](const LmdbListing::Value& value) { return naming.of(value).key; });
@@ -214,7 +215,7 @@ std::vector<LmdbListing::Value> by_key(const LmdbListing& listing, const LmdbNam
 
 void build_plain(IndexBuilder& builder, std::uint32_t file, const Contents& contents) {
   const LmdbNaming naming(contents.listing, contents.databases, contents.numbered);
-  // In order of their names, whatever order the samples have them in.
+  // Adds fields in the order of their names, independent of their order in the samples.
   std::map<std::string, std::uint32_t, std::less<>> fields;
   for (const LmdbListing::Value& value : contents.listing.values()) {
     const std::string_view extension = naming.of(value).extension;
@@ -285,10 +286,10 @@ constinit const Format kLmdb{.name = "lmdb",
                              .index = index_lmdb,
                              .stamp = stamp_lmdb,
                              .write = write_lmdb,
-                             .longest_name = 511,  // as LMDB is built unless told otherwise: MDB_MAXKEYSIZE
+                             .longest_name = 511,  // LMDB's default: MDB_MAXKEYSIZE
                              .room = lmdb_room,
                              .watched = watched_lmdb,
-                             .reader = 1,  // 1: numbers and lists of names are no samples
+                             .reader = 1,  // 1: numbers and lists of names are not samples
                              .is_lock = is_lock,
                              .in_stores = false};
 

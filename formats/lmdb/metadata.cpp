@@ -14,13 +14,13 @@ namespace {
 
 using Value = LmdbListing::Value;
 
-constexpr std::uint64_t kShortest = 32;                          // more bytes than any number takes
-constexpr std::uint64_t kLongestList = std::uint64_t{64} << 20;  // of names
+constexpr std::uint64_t kShortest = 32;                          // longer than any number
+constexpr std::uint64_t kLongestList = std::uint64_t{64} << 20;  // for a list of names
 constexpr std::size_t kProbed = 8, kMostNumbers = 8;
 constexpr std::uint64_t kMostPerSample = 256;
 constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
 
-// In what public programs write: stylegan2-pytorch, text recognition, CLIP, ImageFolder2LMDB and the like.
+// Names in public programs: stylegan2-pytorch, text recognition, CLIP, ImageFolder2LMDB and others.
 bool is_known_name(std::string_view name) {
   constexpr std::array<std::string_view, 20> kNames{
       "length",    "len",         "size",       "count",    "total",       "num_samples", "nsamples",
@@ -35,7 +35,7 @@ bool has_digit(std::string_view name) {
 
 enum class Kind { digits, pickle, other };
 
-bool is_pickle(std::string_view bytes) {  // of protocol 2 or later
+bool is_pickle(std::string_view bytes) {  // protocol 2 or later
   return bytes.size() > 3 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 && bytes.back() == '.';
 }
 
@@ -58,7 +58,7 @@ std::uint64_t little(std::string_view bytes) {
   return number;
 }
 
-// A pickled int: PROTO, perhaps FRAME, then BININT, BININT1, BININT2 or LONG1, and STOP.
+// A pickled int: PROTO, optionally FRAME, then BININT, BININT1, BININT2 or LONG1, and STOP.
 std::optional<std::uint64_t> pickled(std::string_view bytes) {
   if (!is_pickle(bytes)) return std::nullopt;
   bytes = bytes.substr(2, bytes.size() - 3);
@@ -101,7 +101,8 @@ class Metadata {
   }
 
  private:
-  // Values with a name that programs use, and short values whose name is not numbered, unless there are many.
+  // Returns values with a name that programs use, and short values with an unnumbered name, unless there are many of
+  // the latter.
   std::vector<const Value*> candidates() {
     std::vector<const Value*> known, others;
     for (const Value& value : listing_.values()) {
@@ -147,14 +148,14 @@ class Metadata {
         probes_, [&](const Value* probe) { return list.find(listing_.name(*probe)) != std::string::npos; });
   }
 
-  // Whether at most one in four of the other values is of this kind.
+  // Returns whether at most one in four of the other values is of this kind.
   bool is_rare(Kind kind, const Value& of) {
     const auto alike = std::ranges::count_if(
         probes_, [&](const Value* probe) { return probe != &of && kind_of(ends_of(*probe)) == kind; });
     return static_cast<std::size_t>(alike) * 4 <= probes_.size();
   }
 
-  // The first bytes and the last one, by which numbers and pickles are known.
+  // Returns the first bytes and the last byte, which identify numbers and pickles.
   std::string ends_of(const Value& value) {
     std::string bytes(text_of(file_.read(value.offset, std::min(value.size, kShortest), kShortest)));
     if (value.size > kShortest) bytes += text_of(file_.read(value.offset + value.size - 1, 1, 1));

@@ -1,4 +1,4 @@
-// Finds the values of an LMDB file that are no samples, but say how many there are, or list their names.
+// Finds the values of an LMDB file that are not samples but contain the number of samples, or list their names.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace penstock {
 
 struct LmdbMetadata {
   std::map<std::string, std::string> left_out;  ///< name -> reason
-  bool counts_samples = false;                  ///< a number says how many samples there are, each of several values
+  bool counts_samples = false;  ///< true if a number counts the samples, each of which has several values
 };
 
 /// Removes these values from the listing:

@@ -21,12 +21,13 @@ constexpr std::size_t kPageHeader = 16;
 constexpr std::size_t kNodeHeader = 8;
 constexpr std::size_t kMetaBytes = 136;
 constexpr std::size_t kDatabaseBytes = 48;
-// A meta page: magic, version, address, map size; the free list's database, then the main one; last page, transaction.
+// A meta page: magic, version, address, map size; the database of the free list, then the main one; last page,
+// transaction.
 constexpr std::size_t kFreeList = kPageHeader + 24;
 constexpr std::size_t kMainDatabase = kFreeList + kDatabaseBytes;
 constexpr std::uint32_t kSmallestPage = 512;
 constexpr std::uint32_t kLargestPage = 65536;
-constexpr std::uint16_t kDeepest = 32;  // as deep as liblmdb's own cursors go
+constexpr std::uint16_t kDeepest = 32;  // the limit of liblmdb's own cursors
 constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 constexpr std::uint64_t kEntriesPerProgress = 65536;
 
@@ -39,7 +40,7 @@ enum DatabaseFlag : std::uint16_t { kReverseKey = 0x02, kDupSort = 0x04, kIntege
 bool LmdbPages::begins_like_one(std::span<const std::byte> head) {
   if (head.size() < kHeadBytes) return false;
   const std::uint32_t swapped = __builtin_bswap32(kMagic);
-  // Behind the page header: 16 bytes on 64-bit machines, 12 on 32-bit ones.
+  // The magic follows the page header: 16 bytes on 64-bit machines, 12 on 32-bit ones.
   for (const std::size_t at : {std::size_t{16}, std::size_t{12}}) {
     const auto magic = load<std::uint32_t>(head, at);
     if (magic == kMagic || magic == swapped) return true;
@@ -137,7 +138,7 @@ std::uint64_t LmdbPages::stamp() const {
   return meta_.transaction << 32 ^ crc;
 }
 
-// Depth first, from the leftmost leaf on; one page buffer per level.
+// Walks depth first from the leftmost leaf on, with one page buffer per level.
 class LmdbPages::Walk {
  public:
   Walk(const LmdbPages& file, const LmdbDatabase& database, const std::function<void(const LmdbEntry&)>& visit,
@@ -221,7 +222,7 @@ class LmdbPages::Walk {
   bool ascends(std::string_view name) const {
     if (!database_.integer_names()) return name > last_;
     if (name.size() != last_.size()) return false;
-    // Little-endian numbers: the last byte weighs most.
+    // The numbers are little-endian: the last byte is the most significant.
     return std::lexicographical_compare(last_.rbegin(), last_.rend(), name.rbegin(), name.rend(), [](char a, char b) {
       return static_cast<unsigned char>(a) < static_cast<unsigned char>(b);
     });
@@ -242,7 +243,7 @@ class LmdbPages::Walk {
   std::vector<std::vector<std::byte>> levels_;
   std::uint64_t visited_ = 0;
   std::uint64_t entries_ = 0;
-  std::string last_;  // strictly ascending names: no page can be reached twice
+  std::string last_;  // names must ascend strictly, so no page can be reached twice
 };
 
 void LmdbPages::walk(const LmdbDatabase& database, const std::function<void(const LmdbEntry&)>& visit,

@@ -15,17 +15,18 @@ namespace {
 
 constexpr std::size_t kProbed = 8;
 constexpr unsigned kDeepest = 16;
-constexpr std::uint64_t kAhead = 16 << 10;  // payloads are skipped, so no more than the heads of a few records
+constexpr std::uint64_t kAhead = 16 << 10;  // small, because payloads are skipped: only the headers of a few records
 constexpr std::uint64_t kMostMembers = 256, kMostDimensions = 16, kLongestName = 255;
 
-// "int32", or as NumPy's array interface: "<f4", "|u1". Nothing for what is not little-endian plain numbers.
+// Parses "int32", or a typestr of NumPy's array interface: "<f4", "|u1". Returns nothing for anything else than
+// little-endian plain numbers.
 std::optional<DType> element_type(std::string_view text) {
   if (const auto named = dtype_named(text)) return named;
   if (text.size() != 3 || (text[0] != '<' && text[0] != '|' && text[0] != '=')) return std::nullopt;
   return dtype_of_numpy(text.substr(1));
 }
 
-/// Walks one value; whatever leads outside it is an Error: corrupt.
+/// Reads one value. Throws Error: corrupt, for reads past its end.
 class Cursor {
  public:
   Cursor(HeaderWindow& file, const LmdbListing::Value& value)
@@ -38,7 +39,7 @@ class Cursor {
     return std::to_integer<std::uint8_t>(file_.read(at_++, 1, kAhead).front());
   }
 
-  /// Returns where the skipped bytes began.
+  /// Returns the offset of the skipped bytes.
   std::uint64_t skip(std::uint64_t count) {
     require(count);
     return std::exchange(at_, at_ + count);
@@ -78,12 +79,12 @@ class Cursor {
   const std::uint64_t end_;
 };
 
-/// A msgpack value's head: what it is, and how long.
+/// The head of a msgpack value: kind and size.
 struct Packed {
   enum class Kind { nil, boolean, integer, real, text, binary, array, map, extension };
   Kind kind;
-  std::uint64_t size = 0;    ///< bytes, elements or pairs that follow
-  std::int64_t integer = 0;  ///< also booleans
+  std::uint64_t size = 0;    ///< number of bytes, elements or pairs that follow
+  std::int64_t integer = 0;  ///< also holds booleans
   double real = 0;
 };
 
@@ -127,7 +128,7 @@ Packed head_of(Cursor& cursor) {
   if (first >= 0xD4 && first <= 0xD8) return {.kind = Kind::extension, .size = 1 + width(0xD4)};
   if (first >= 0xC7 && first <= 0xC9) {
     Packed extension = sized(Kind::extension, cursor, width(0xC7));
-    ++extension.size;  // its type
+    ++extension.size;  // includes its type byte
     return extension;
   }
   throw Error::corrupt("a msgpack byte that has no meaning");
@@ -167,7 +168,7 @@ std::optional<Shape> shape_in(Cursor& cursor, const Packed& head) {
   return shape;
 }
 
-/// A map of type, shape and data; nothing when it is another map.
+/// Parses a map of type, shape and data. Returns nothing for other maps.
 std::optional<RecordField::Elements> array_in(Cursor& cursor, std::uint64_t pairs) {
   std::optional<DType> dtype;
   std::optional<Shape> shape;
@@ -199,8 +200,8 @@ std::string shortest(double value) {
   return text;
 }
 
-// optional int32 channels = 1, height = 2, width = 3; bytes data = 4; int32 label = 5; repeated float float_data = 6;
-// bool encoded = 7.
+// Fields of Datum: optional int32 channels = 1, height = 2, width = 3; bytes data = 4; int32 label = 5; repeated float
+// float_data = 6; bool encoded = 7.
 std::uint64_t read_datum(Cursor cursor, std::vector<RecordField>& fields) {
   enum WireType : unsigned { kVarint = 0, kBytes = 2, kFixed32 = 5 };
   std::uint64_t sides[3] = {}, label = 0;
@@ -283,7 +284,7 @@ LmdbRecords::Kind LmdbRecords::recognise(std::span<const LmdbListing::Value> val
       for (const LmdbListing::Value& value : values.first(std::min(values.size(), kProbed))) read(kind, value, fields);
       if (!values.empty()) return kind;
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::io) throw;  // anything else: they are not of this kind
+      if (error.kind() == ErrorKind::io) throw;  // any other error means that the values are not of this kind
     }
   }
   return Kind::none;

@@ -16,7 +16,7 @@ namespace penstock {
 
 /// One field of a record.
 struct RecordField {
-  /// Bytes of the file, of an encoding that their first bytes tell.
+  /// Bytes of the file. Their first bytes reveal the encoding.
   struct Encoded {
     std::uint64_t offset, length;
   };
@@ -26,7 +26,7 @@ struct RecordField {
     Shape shape;
     std::uint64_t offset, length;
   };
-  /// Text that stands in the index: numbers.
+  /// Text that is stored in the index: numbers.
   struct Text {
     std::string codec, text;
   };
@@ -34,11 +34,11 @@ struct RecordField {
   std::variant<Encoded, Elements, Text> value;
 };
 
-/// The fields of the values of one LMDB file, read where they lie, without their payloads.
+/// Reads the fields of the values of one LMDB file in place, without their payloads.
 ///
 /// Datum   `data` uint8 (channels, height, width), or as encoded, and `cls`. Caffe's pixels are BGR.
 ///         Source: BVLC Caffe 1.0, src/caffe/proto/caffe.proto, message Datum.
-/// msgpack a map of names to byte strings and text (fields of their own), numbers, and typed arrays: maps of `type` or
+/// msgpack a map of names to byte strings and text (each a field), numbers, and typed arrays: maps of `type` or
 ///         `dtype`, `shape` and `data`, as msgpack-numpy and deepmd-kit write them. Other members are left out.
 ///         Source: msgpack specification, github.com/msgpack/msgpack/blob/master/spec.md (2017).
 class LmdbRecords {
@@ -47,9 +47,9 @@ class LmdbRecords {
 
   /// Throws Error: io.
   explicit LmdbRecords(const std::filesystem::path& file) : file_(file, file.string()) {}
-  /// What the first values are, if each of them is that to its last byte.
+  /// Returns the kind of the first values, if each of them parses completely as that kind.
   Kind recognise(std::span<const LmdbListing::Value> values);
-  /// Replaces `fields` by those of a value. Throws Error: corrupt, with what is wrong; unsupported (a Datum of floats).
+  /// Replaces `fields` by those of a value. Throws Error: corrupt, with the cause; unsupported (a Datum of floats).
   /// Returns the number of members that were left out.
   std::uint64_t read(Kind kind, const LmdbListing::Value& value, std::vector<RecordField>& fields);
 

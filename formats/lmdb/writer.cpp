@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kFirstMap = std::size_t{4} << 20;
 constexpr std::size_t kPagesPerPut =
     17;  // copies and splits along the path to a leaf, and their share of the free list
-constexpr std::size_t kPagesPerCommit = 64;                           // the free list's own tree
+constexpr std::size_t kPagesPerCommit = 64;                           // for the tree of the free list
 constexpr std::uint64_t kTransactionBytes = std::uint64_t{16} << 20;  // held in memory until committed
 constexpr std::size_t kOverflowHeader = 16;
 
@@ -45,7 +45,7 @@ class LmdbWriter final : public ShardWriter {
     check(mdb_env_create(&environment), "mdb_env_create");
     environment_.reset(environment);
     check(mdb_env_set_mapsize(environment, map_bytes_), "mdb_env_set_mapsize");
-    // One writer and no reader, and finish() syncs: no lock file, and no sync per transaction.
+    // There is one writer and no reader, and finish() syncs. So no lock file and no sync per transaction are needed.
     check(mdb_env_open(environment, path.c_str(), MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD, 0666), "cannot open");
     MDB_stat status{};
     check(mdb_env_stat(environment, &status), "mdb_env_stat");
@@ -114,7 +114,7 @@ class LmdbWriter final : public ShardWriter {
     make_room((value_pages + kPagesPerPut) * page_bytes_);
     MDB_val stored_name{name.size(), const_cast<char*>(name.data())};
     MDB_val stored_value{value.size(), const_cast<std::byte*>(value.data())};
-    // Behind all others, as sorted keys mostly are: MDB_APPEND fills the pages, where a split leaves them half empty.
+    // Sorted keys usually go to the end. MDB_APPEND fills the pages there, while a split leaves them half empty.
     const bool last = largest_.empty() || name > largest_;
     const unsigned flags = MDB_NOOVERWRITE | (last ? unsigned{MDB_APPEND} : 0U);
     const int code = mdb_put(transaction_.get(), database_, &stored_name, &stored_value, flags);
@@ -127,8 +127,8 @@ class LmdbWriter final : public ShardWriter {
     transaction_bytes_ += value.size();
   }
 
-  // The map's size is also the address space that every reader will take, so it grows with the file; it can do so only
-  // between transactions. Bounding what each put may take means that none ever meets MDB_MAP_FULL.
+  // Every reader reserves address space of the map's size, so the map grows with the file. It can grow only between
+  // transactions. The limit per put ensures that no put meets MDB_MAP_FULL.
   void make_room(std::size_t wanted) {
     if (transaction_ && room_ >= wanted && transaction_bytes_ < kTransactionBytes) {
       room_ -= wanted;
@@ -152,7 +152,7 @@ class LmdbWriter final : public ShardWriter {
   void commit() {
     if (!transaction_) return;
     const int code = mdb_txn_commit(transaction_.release());
-    // LMDB turns a write that ended early into EIO, without the errno that a second try would have given.
+    // LMDB reports a short write as EIO, without the errno that a second attempt would have returned.
     check(code, code == EIO ? "cannot write all of it; is the disk full?" : "cannot write");
     mdb_filehandle_t file = -1;
     MDB_envinfo info{};
@@ -189,9 +189,9 @@ class LmdbWriter final : public ShardWriter {
   std::size_t map_bytes_ = kFirstMap;
   std::size_t page_bytes_ = 0;
   std::unique_ptr<MDB_env, CloseEnvironment> environment_;
-  std::unique_ptr<MDB_txn, AbortTransaction> transaction_;  // ends before its environment
+  std::unique_ptr<MDB_txn, AbortTransaction> transaction_;  // destroyed before its environment
   MDB_dbi database_ = 0;
-  std::size_t room_ = 0;  // bytes of the map that the transaction may still take
+  std::size_t room_ = 0;  // remaining bytes of the map for the transaction
   std::uint64_t transaction_bytes_ = 0;
   Writeback writeback_;
   std::uint64_t bytes_ = 0;
@@ -206,7 +206,7 @@ std::unique_ptr<ShardWriter> write_lmdb(const fs::path& path, const ShardOptions
 }
 
 std::uint64_t lmdb_room(std::string_view key, std::string_view field, std::uint64_t length) {
-  constexpr std::uint64_t kPage = 4096;  // the usual one: a plan must not depend on the machine
+  constexpr std::uint64_t kPage = 4096;  // the usual size: a plan must not depend on the machine
   const std::uint64_t name = key.size() + 1 + field.size() + kOverflowHeader;
   const bool overflows = length + name > kPage / 2;
   return name + (overflows ? (length + kOverflowHeader + kPage - 1) / kPage * kPage : length);

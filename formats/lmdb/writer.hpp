@@ -10,10 +10,10 @@
 
 namespace penstock {
 
-/// Makes the folder `path` with data.mdb in it and no lock file. What add() and finish() throw stands in lmdb.hpp.
+/// Makes the folder `path` with data.mdb in it and no lock file. lmdb.hpp lists the errors of add() and finish().
 std::unique_ptr<ShardWriter> write_lmdb(const std::filesystem::path& path, const ShardOptions& options);
 
-/// Whole pages of 4 KiB for a value that overflows its leaf.
+/// Counts whole pages of 4 KiB for a value that overflows its leaf.
 std::uint64_t lmdb_room(std::string_view key, std::string_view field, std::uint64_t length);
 
 }  // namespace penstock

@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-// Encodings whose bytes are a value as it is, with the codec that reads it. Of a codec's the first one is written.
+// Encodings whose bytes are the plain value, with the codec that reads it. The first one of a codec is used for
+// writing.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTexts{{{"str", "txt"},
                                                                                {"str_float", "txt"},
                                                                                {"str_decimal", "txt"},
@@ -18,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTexts{{{
                                                                                {"jpeg", "jpeg"},
                                                                                {"png", "png"}}};
 
-// Numbers of dtypes inside an ndarray.
+// Codes of dtypes in an ndarray.
 constexpr std::array<std::pair<unsigned, DType>, 11> kNumbers{{{8, DType::u8},
                                                                {9, DType::i8},
                                                                {16, DType::u16},
@@ -46,7 +47,7 @@ DType dtype_of_number(unsigned number) {
   throw Error::corrupt("an ndarray has elements of type number " + std::to_string(number));
 }
 
-/// "2,3" -> (2, 3)
+/// Parses "2,3" to (2, 3).
 Shape shape_of(std::string_view text) {
   Shape shape;
   while (true) {
@@ -68,7 +69,7 @@ void make_fixed(MdsColumn& column, DType dtype, Shape shape) {
   column.schema.fixed = true;
 }
 
-/// "" or "DTYPE" or "DTYPE:SHAPE" or ":SHAPE"
+/// Parses "", "DTYPE", "DTYPE:SHAPE" or ":SHAPE".
 void make_array(MdsColumn& column, std::string_view arguments) {
   const std::size_t colon = arguments.find(':');
   const std::string_view dtype_name = arguments.substr(0, colon);
@@ -85,14 +86,14 @@ void make_array(MdsColumn& column, std::string_view arguments) {
   column.kind = dtype ? MdsColumn::Kind::typed_array : shaped ? MdsColumn::Kind::untyped_array : MdsColumn::Kind::array;
 }
 
-/// Bytes of a value of the column's dtype and shape.
+/// Returns the bytes of a value with the column's dtype and shape.
 std::uint64_t fixed_size(const FieldSchema& schema) {
   const std::uint64_t count = element_count(schema.shape);
   if (count > (std::uint64_t{1} << 40)) throw Error::corrupt("an ndarray encoding of too many elements");
   return count * size_of(schema.dtype);
 }
 
-// Its length and width stand in one byte: dimensions << 2 | log2 of the bytes of each.
+// One byte holds the number of dimensions and their width: dimensions << 2 | log2 of the bytes of each.
 Shape read_shape(std::span<const std::byte> bytes, std::uint64_t& at) {
   const auto packed = std::to_integer<unsigned>(bytes[at++]);
   const std::uint64_t width = std::uint64_t{1} << (packed & 3), dimensions = packed >> 2;
@@ -118,7 +119,7 @@ MdsColumn mds_column(std::string name, std::string_view encoding, std::optional<
   if (const auto dtype = number_dtype(encoding)) make_fixed(column, *dtype, {});
   if (encoding == "ndarray") make_array(column, "");
   if (encoding.starts_with("ndarray:")) make_array(column, encoding.substr(8));
-  if (size && *size != 0) column.size = size;  // as the library reads it: 0 is none
+  if (size && *size != 0) column.size = size;  // as in mosaicml-streaming: 0 means no size
   if (column.schema.fixed && column.size && *column.size != fixed_size(column.schema)) {
     throw Error::corrupt(
         "a column of " + std::string(encoding) + " has values of " + std::to_string(*column.size) + " bytes",

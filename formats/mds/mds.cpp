@@ -34,7 +34,7 @@ using Bytes = std::span<const std::byte>;
 constexpr std::string_view kIndexName = "index.json", kKeyColumn = "__key__";
 constexpr std::uint64_t kSmallSample = std::uint64_t{64} << 10, kSmallAhead = std::uint64_t{4} << 10;
 
-/// A shard as index.json describes it.
+/// A shard as described in index.json.
 struct Description {
   std::vector<MdsColumn> columns;
   std::optional<std::size_t> key_column = {};
@@ -44,7 +44,7 @@ struct Description {
   std::uint64_t raw_bytes = 0;
 };
 
-// Runs `read` and turns what the JSON library throws into an Error.
+// Calls `read` and converts exceptions of the JSON library to an Error.
 template <typename Read>
 auto reading_json(const Read& read) {
   try {
@@ -55,7 +55,7 @@ auto reading_json(const Read& read) {
   }
 }
 
-// The library's own comparison takes memory, and must not throw.
+// Compares without allocation: the library's own comparison allocates memory in a function that must not throw.
 bool is_text(const Json& value, std::string_view text) {
   return value.is_string() && value.get_ref<const std::string&>() == text;
 }
@@ -125,12 +125,12 @@ std::vector<Description> read_index_json(const fs::path& folder) {
   });
 }
 
-/// A shard's plain bytes, from the file or from memory.
+/// The plain bytes of a shard, from the file or from memory.
 class ShardBytes {
  public:
   explicit ShardBytes(HeaderWindow& file) : file_(file) {}
 
-  /// Undoes the whole shard. Throws Error: corrupt, unsupported.
+  /// Decompresses the whole shard. Throws Error: corrupt, unsupported.
   void undo(const Block& block) {
     std::vector<std::byte> scratch;
     undo_filters(block, file_.read(0, file_.size()), plain_, scratch);
@@ -172,8 +172,8 @@ class MdsIndexer {
   }
 
  private:
-  // An index has one type per field. Codecs with magic bytes may differ. Columns of `bytes` do not count, because a
-  // writer uses them in shards where a value is missing.
+  // An index has one type per field, except that codecs with magic bytes may differ. Columns of `bytes` do not count,
+  // because a writer uses them in shards where a value is missing.
   void leave_out_differing() {
     std::map<std::string, FieldTypes> types;
     for (const Description& shard : shards_) {
@@ -316,7 +316,7 @@ class MdsIndexer {
   IndexBuilder builder_;
   std::map<std::string, std::string> left_out_;  // field -> reason
   std::uint32_t file_number_ = 0;                // of the current shard
-  std::optional<std::uint32_t> block_ = {};      // the current shard, where it is compressed
+  std::optional<std::uint32_t> block_ = {};      // the current shard, if it is compressed
   std::vector<std::uint64_t> begins_, lengths_;  // of the current sample's values
 };
 
@@ -326,7 +326,7 @@ Index index_mds(const fs::path& shard, const fs::path&, const OpenProgress& prog
 
 constexpr std::string_view kShards = "\"shards\"";
 
-// Whether what follows a name in JSON is a list of nothing.
+// Returns whether an empty list follows a name in JSON.
 bool is_empty_list(std::string_view text) {
   for (const char wanted : {':', '[', ']'}) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));

@@ -20,7 +20,7 @@ namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;  // keys in bytewise order, as the library writes them
+using Json = nlohmann::json;  // keys in bytewise order, as mosaicml-streaming writes them
 
 constexpr std::string_view kKeyColumn = "__key__";
 constexpr std::uint64_t kLargestShard = 0xFFFFFFFF;  // offsets have 32 bits
@@ -35,7 +35,7 @@ std::string number(std::uint64_t value) {
   return text;
 }
 
-/// True for UTF-8 (what a JSON string may hold).
+/// Returns true for UTF-8, the text that a JSON string may hold.
 bool is_utf8(std::string_view text) {
   try {
     Json(text).dump();
@@ -50,7 +50,7 @@ bool is_whole_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// The encoding that a field's values should have.
+/// Returns the preferred encoding for a field's values.
 std::string wanted_encoding(const FieldSchema& schema) {
   if (const std::string_view known = mds_encoding_of(schema.codec); !known.empty()) return std::string(known);
   const bool numeric = schema.fixed && schema.dtype != DType::bf16 && schema.dtype != DType::boolean;
@@ -61,7 +61,7 @@ std::string wanted_encoding(const FieldSchema& schema) {
   return "ndarray:" + std::string(name(schema.dtype)) + ":" + shape;
 }
 
-/// Whether mosaicml-streaming would take the value for one of that encoding.
+/// Returns whether mosaicml-streaming would accept the value for that encoding.
 bool fits(const std::string& encoding, const FieldSchema& schema, std::string_view value) {
   if (encoding == "str_int") return is_whole_number(value);
   if (encoding == "str") return is_utf8(value);
@@ -71,11 +71,11 @@ bool fits(const std::string& encoding, const FieldSchema& schema, std::string_vi
   return value.size() == element_count(schema.shape) * size_of(schema.dtype);
 }
 
-/// A column of the shard, in the order of their names.
+/// A column of the shard. Columns are in the order of their names.
 struct Column {
   std::string name;
-  std::optional<std::uint32_t> field = {};  // nothing: the key
-  std::string encoding = {};                // "bytes" from the first value on that is none of what was wanted
+  std::optional<std::uint32_t> field = {};  // empty: the key
+  std::string encoding = {};                // "bytes" from the first value on that does not fit the preferred encoding
 };
 
 class MdsWriter final : public ShardWriter {
@@ -135,7 +135,7 @@ class MdsWriter final : public ShardWriter {
   const ObjectStream* object() const override { return file_.object(); }
 
  private:
-  /// Where a value lies among the samples, until their place in the file is known.
+  /// A value and its location among the samples. Its position in the file is not known yet.
   struct Value {
     std::uint32_t field;
     std::uint32_t crc32c;
@@ -183,7 +183,7 @@ class MdsWriter final : public ShardWriter {
     if (!value.range_sums.empty()) builder_.set_range_sums(value.field, value.range_sums);
   }
 
-  // Every size stands in the samples: what is wanted of a column may change until the last value.
+  // Every size is stored in the samples, because the encoding of a column may change until the last value.
   std::string description() const {
     Json json{{"version", 2},
               {"format", "mds"},
@@ -206,15 +206,15 @@ class MdsWriter final : public ShardWriter {
   BufferedFile file_;
   SpillBuffer samples_;
   std::vector<Column> columns_;
-  std::uint64_t described_ = 0;  // bytes of the description, about
+  std::uint64_t described_ = 0;  // approximate bytes of the description
   IndexBuilder builder_;
   std::vector<std::string> keys_;
-  std::vector<std::uint32_t> ends_;         // of the samples, in samples_
+  std::vector<std::uint32_t> ends_;         // end of each sample in samples_
   std::vector<Value> values_;               // of all samples
-  std::vector<std::uint64_t> first_value_;  // of each sample
+  std::vector<std::uint64_t> first_value_;  // index of each sample's first value in values_
 };
 
-/// A shard's own description, with what index.json says beside it.
+/// A shard's own description, with the additional members of index.json.
 Json entry_of(const fs::path& folder, const std::string& name) {
   HeaderWindow file(folder / name, name);
   const auto samples = little_endian<std::uint32_t>(file.read(0, 4), 0);

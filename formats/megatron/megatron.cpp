@@ -43,7 +43,7 @@ std::optional<DType> token_dtype(std::uint8_t code) {
   return code < kByCode.size() ? kByCode[code] : std::nullopt;
 }
 
-// The three tables of an .idx file, checked for lengths; what they say is checked where it is read.
+// The three tables of an .idx file. The constructor checks their lengths; their content is checked when read.
 class TokenIndex {
  public:
   TokenIndex(const fs::path& idx, std::string shard)
@@ -89,7 +89,7 @@ class TokenIndex {
   std::int32_t tokens(std::uint64_t sequence) const { return little_endian<std::int32_t>(bytes_, length_at(sequence)); }
   std::int64_t begin(std::uint64_t sequence) const { return little_endian<std::int64_t>(bytes_, begin_at(sequence)); }
 
-  // Where a sequence lies in the data file, which has `size` bytes.
+  // Returns the location of a sequence in the data file, which has `size` bytes.
   Extent extent(std::uint64_t sequence, std::uint64_t size) const {
     const std::int32_t tokens = this->tokens(sequence);
     if (tokens < 0)
@@ -145,7 +145,7 @@ class TokenIndex {
   std::uint64_t sequences_ = 0, documents_ = 0;
 };
 
-// Sequences that follow each other are one extent.
+// Merges consecutive sequences into one extent.
 void add_sequence(std::vector<Piece>& pieces, const Extent& extent) {
   if (extent.length == 0) return;
   if (!pieces.empty() && pieces.back().extent.offset + pieces.back().length == extent.offset) {
@@ -165,7 +165,7 @@ Index index_tokens(const fs::path& shard, const fs::path& root, const OpenProgre
   builder.add_file({.path = indexed_path(data, root), .size = size, .stamp = probe_stamp(data)});
   builder.add_file({.path = indexed_path(shard, root), .size = size_of_file(shard), .stamp = probe_stamp(shard)});
   const std::uint32_t tokens = builder.field({.name = "tokens", .codec = "tokens", .dtype = index.dtype()});
-  const std::string name = shard.stem().string() + "/";  // a folder may hold several
+  const std::string name = shard.stem().string() + "/";  // prefix, because a folder may hold several
   std::vector<Piece> pieces;
   for (std::uint64_t document = 0; document < index.documents(); ++document) {
     builder.add_sample(name + row_key(document, index.documents()));

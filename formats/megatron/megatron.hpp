@@ -1,16 +1,16 @@
-// Opens an indexed dataset of Megatron-LM, a .bin file of tokens and its .idx file, as they are.
+// Opens an indexed dataset of Megatron-LM in place: a .bin file of tokens and its .idx file.
 #pragma once
 
 #include <formats/format.hpp>
 
 namespace penstock {
 
-/// Found: NAME.idx that begins with the magic, and NAME.bin beside it (either may be named); or a folder whose files
-/// *.idx all do, which are its shards in the order of their names.
+/// Recognises NAME.idx that begins with the magic, with NAME.bin beside it (the user may name either file). Also
+/// recognises a folder in which all *.idx files begin with the magic. They are its shards in the order of their names.
 ///
-/// A sample is a document of the index. Its one field, "tokens", of the codec of that name, has the integers of the
-/// stored dtype, as many as the document has, the extents of its sequences in the .bin file (one extent where they
-/// follow each other). Nothing of the .bin file is read. Keys are the documents' numbers.
+/// A sample is a document of the index. Its one field, "tokens", has the codec "tokens" and holds the document's
+/// integers in the stored dtype. Its value consists of the extents of its sequences in the .bin file (one extent if
+/// they are consecutive). The .bin file is not read. Keys are the documents' numbers.
 ///
 ///   NAME.idx, little-endian
 ///   | "MMIDIDX" 0 0 | version u64 = 1 | dtype u8 | sequences u64 | documents + 1 u64 |
@@ -19,10 +19,10 @@ namespace penstock {
 ///
 /// dtype: 1 uint8, 2 int8, 3 int16, 4 int32, 5 int64, 8 uint16.
 ///
-/// index() throws Error: corrupt, with the file, the offset in it and the cause: an index that ends early or late,
-/// another version, sequences that lie outside NAME.bin or overlap in a document that has more bytes than it, documents
-/// whose sequences do not rise from the first to the last; io, where NAME.bin is not there; unsupported: elements that
-/// are no integers, sequences with modes (multimodal). Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
+/// index() throws Error: corrupt, with the file, the offset in it and the cause: an index of the wrong length, another
+/// version, sequences outside NAME.bin or overlapping in a document with more bytes than the file, documents whose
+/// sequences do not ascend from the first to the last; io, if NAME.bin is missing; unsupported: elements that are not
+/// integers, sequences with modes (multimodal). Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
 extern const Format kMegatron;
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ namespace {
   throw Error::corrupt("npy: " + why);
 }
 
-/// The few forms of Python literals that NumPy writes: 'text', True, False, (1, 2L,).
+/// Parses the few forms of Python literals that NumPy writes: 'text', True, False, (1, 2L,).
 class Literals {
  public:
   explicit Literals(std::string_view text) : rest_(text) {}
@@ -76,7 +76,7 @@ class Literals {
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (error != std::errc() || value < 0) malformed("a dimension is not a number");
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    accept('L');  // Python 2
+    accept('L');  // suffix of Python 2
     return value;
   }
   void skip_blanks() {

@@ -14,7 +14,7 @@ struct NpyHeader {
   Shape shape;
   bool swapped;                     ///< big-endian
   std::size_t data_begin;           ///< bytes before the first element
-  std::uint64_t row_bytes() const;  ///< of one index of the first dimension; of the scalar, where there is none
+  std::uint64_t row_bytes() const;  ///< of one index of the first dimension; of the scalar if there is none
 };
 
 /// bytes: "\x93NUMPY" major minor length(u16; u32 from version 2 on) "{'descr': '<f4', 'fortran_order': False, ...}"

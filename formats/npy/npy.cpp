@@ -29,12 +29,12 @@ namespace fs = std::filesystem;
 constexpr std::string_view kLoneArray = "value";
 constexpr std::uint64_t kLongestHeader = std::uint64_t{1} << 20;
 
-/// An array and where its rows lie: in the file, or in a block that holds the whole .npy file.
+/// An array and the location of its rows: in the file, or in a block that holds the whole .npy file.
 struct Array {
   std::string name;
   NpyHeader header;
   std::uint64_t data = 0;           // offset of the first row, in the file or in the block
-  std::optional<Block> block = {};  // of a compressed member
+  std::optional<Block> block = {};  // set for a compressed member
   std::optional<std::uint32_t> block_number = {};
 
   std::uint64_t rows() const { return static_cast<std::uint64_t>(header.shape.front()); }
@@ -44,7 +44,7 @@ struct Array {
   }
 };
 
-/// `available` bytes follow the header. Throws Error: unsupported, corrupt.
+/// Checks that the rows fit into the `available` bytes after the header. Throws Error: unsupported, corrupt.
 void require_rows(const NpyHeader& header, std::uint64_t available) {
   if (header.shape.empty()) throw Error::unsupported("npy: a scalar has no rows");
   const std::uint64_t row_bytes = header.row_bytes(), rows = static_cast<std::uint64_t>(header.shape.front());
@@ -54,7 +54,7 @@ void require_rows(const NpyHeader& header, std::uint64_t available) {
   }
 }
 
-/// The header that begins at `offset`, of `available` bytes with the rows.
+/// Reads the header at `offset`. `available` bytes include the header and the rows.
 NpyHeader header_at(HeaderWindow& file, std::uint64_t offset, std::uint64_t available) {
   try {
     const std::uint64_t begin = std::min<std::uint64_t>(available, 12);
@@ -210,7 +210,7 @@ Index index_npy(const fs::path& shard, const fs::path& root, const OpenProgress&
   return index_npy_with(shard, root, {}, progress);
 }
 
-// What an array alone tells costs no more to read again.
+// Validating a single array costs as much as indexing it again, so only archives are validated.
 bool npy_proves(const fs::path& shard, const Index& index, const OpenProgress& progress) {
   return index.file_count() == 1 && index.file(0).stamp != 0 && zip_proves(shard, index, progress);
 }

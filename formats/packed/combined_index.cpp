@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "PNSIDXS\n", version, checksum of what follows up to the indexes, hash of penstock.json, number of indexes; then of
-// each its offset and its length.
+// "PNSIDXS\n", version, checksum of the following bytes up to the indexes, hash of penstock.json, number of indexes;
+// then the offset and the length of each index.
 struct CombinedHeader {
   std::uint64_t magic;
   std::uint32_t version;
@@ -27,7 +27,7 @@ struct CombinedEntry {
 };
 constexpr std::uint64_t kCombinedMagic = 0x0A53584449534E50;
 constexpr std::uint32_t kCombinedVersion = 1;
-constexpr std::size_t kCheckedFrom = 16;  // of the header
+constexpr std::size_t kCheckedFrom = 16;  // offset in the header
 
 }  // namespace
 

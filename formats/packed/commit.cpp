@@ -35,7 +35,7 @@ void commit_dataset(const fs::path& partial, const fs::path& destination, const 
     rename_durably(partial, destination);
   }
   fs::remove(destination / marker);
-  if (marker != Journal::kFileName) sync_folder(destination);  // beside penstock.json a journal means nothing
+  if (marker != Journal::kFileName) sync_folder(destination);  // beside penstock.json a journal has no meaning
 }
 
 void remove_dataset(const fs::path& folder) {

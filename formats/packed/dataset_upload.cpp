@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPiece = std::size_t{4} << 20;  // handed to an upload at once
+constexpr std::size_t kPiece = std::size_t{4} << 20;  // passed to an upload in one call
 constexpr std::uint64_t kLargestIndex = std::uint64_t{4} << 30;
 
 std::string new_run() {
@@ -48,7 +48,7 @@ bool is_shard_file(std::string_view name) {
   return digits >= 6 && digits < name.size() && name[digits] == '.';
 }
 
-// What packing may have written beside a dataset's penstock.json.
+// Files that packing may have written beside a dataset's penstock.json.
 bool is_of_packing(std::string_view name) {
   constexpr std::array<std::string_view, 5> kNames{Manifest::kFileName, DatasetUpload::kJournal, SkipReport::kFileName,
                                                    "penstock.idx", "index.json"};
@@ -66,12 +66,12 @@ std::span<const std::byte> bytes_of_text(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// The shard whose file or index this is: "shard-000000" of "shard-000000.lmdb/data.mdb".
+// Returns the shard to which a file or index belongs: "shard-000000" for "shard-000000.lmdb/data.mdb".
 std::string_view stem_of(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
 
-// Of the first file: where the first value begins.
+// Returns the offset of the first value in the first file.
 std::uint64_t head_bytes(const Index& index) {
   std::uint64_t first = index.file(0).size;
   std::vector<Piece> pieces;
@@ -91,12 +91,12 @@ std::uint64_t head_bytes(const Index& index) {
 DatasetUpload::DatasetUpload(std::string address, fs::path folder)
     : address_(std::move(address)), folder_(std::move(folder)), run_(new_run()) {}
 
-// What lies at the address, with what lies in the shards that are folders.
+// Lists the objects at the address, including those in shards that are folders.
 void DatasetUpload::look() {
   there_.clear();
   first_foreign_.clear();
   for (const ListedObject& one : object_store().list(address_)) {
-    if (one.name.empty()) continue;  // a folder's own mark
+    if (one.name.empty()) continue;  // the marker object of a folder
     if (!is_of_packing(one.name)) {
       if (first_foreign_.empty()) first_foreign_ = one.name;
       continue;
@@ -203,7 +203,7 @@ void DatasetUpload::fetch_heads(std::span<const ManifestShard> shards) {
   }
 }
 
-// Behind it lies a hole.
+// The file has the shard's full length, with a hole after the head.
 void DatasetUpload::fetch_head(const ManifestShard& shard) const {
   const fs::path path = folder_ / shard.name;
   const Index index = Index::open(folder_ / index_name(shard.name));
@@ -226,7 +226,7 @@ void DatasetUpload::save_journal() {
   send_text(std::string(kJournal), "{\"run\": \"" + run_ + "\"}\n" + text_of_file(folder_ / Journal::kFileName), false);
 }
 
-// Another process may have taken the address over.
+// Detects that another process has taken over the address.
 void DatasetUpload::require_own_journal() const {
   const auto now = object_store().find(at(std::string(kJournal)));
   if (now && now->version == journal_version_) return;
@@ -249,7 +249,7 @@ void DatasetUpload::finish(std::span<const ManifestShard> shards, const std::str
   send_text(std::string(Manifest::kFileName), manifest, true);
   try {
     object_store().remove(at(std::string(kJournal)));
-  } catch (const Error&) {  // beside penstock.json it means nothing
+  } catch (const Error&) {  // beside penstock.json it has no meaning
   }
 }
 
@@ -266,7 +266,7 @@ void DatasetUpload::discard() noexcept {
       if (name != journal) object_store().remove(at(name));
     }
     object_store().remove(at(journal));
-  } catch (...) {  // the failure that led here is what counts
+  } catch (...) {  // the earlier failure is the one to report
   }
 }
 
@@ -296,7 +296,7 @@ void DatasetUpload::send_text(const std::string& name, const std::string& text, 
     upload->write(bytes_of_text(text));
     info = upload->finish();
   } catch (const Error&) {
-    // An answer may have been lost on the way: then what is there is this.
+    // The response may have been lost although the upload succeeded. In that case the object has the same content.
     if (!if_absent) throw;
     const auto there = object_store().read_whole(at(name), info, kLargestIndex);
     if (!there || !std::ranges::equal(*there, bytes_of_text(text))) throw;
@@ -306,7 +306,7 @@ void DatasetUpload::send_text(const std::string& name, const std::string& text, 
   journal_version_ = info.version;
 }
 
-// What the caller's thread is asked counts too, where this one is the caller's.
+// Also checks the interruption of the calling thread, because this may run in the caller's thread.
 std::function<bool()> DatasetUpload::when_aborted() const {
   return [this, by_caller = interruption_of_thread()] { return aborted_ || (by_caller && by_caller()); };
 }

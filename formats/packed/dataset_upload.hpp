@@ -1,4 +1,4 @@
-// Brings a dataset to a store while it is packed: whole shards first, penstock.json last.
+// Uploads a dataset to a store while it is packed: whole shards first, penstock.json last.
 #pragma once
 
 #include <atomic>
@@ -16,50 +16,51 @@
 
 namespace penstock {
 
-/// Shards that are written from their beginning to their end go to the store as they are written. Others grow in a
-/// folder of this machine's, from which each whole one goes to the store and is removed. Indexes stay in the folder
-/// (and heads of shards, where the packing's own readers want something made of all heads). Beside the shards lies
-/// penstock.partial.jsonl, the journal of the unfinished run, by which another run goes on, also on another machine.
-/// Before penstock.json is there nobody opens the dataset; it goes first when the dataset is replaced.
+/// Shards that are written from beginning to end go to the store as they are written. Others are written in a local
+/// folder. Each complete shard is sent to the store and then removed. Indexes stay in the folder, and so do the heads
+/// of shards if the format's own readers need a file made from all heads. penstock.partial.jsonl beside the shards is
+/// the journal of the unfinished run. Another run, also on another machine, can resume from it. Without penstock.json
+/// the dataset cannot be opened. When a dataset is replaced, its penstock.json is removed first.
 ///
-/// Used by one thread at a time, but for abort(). What it throws (Error: io, of the store's; invalid_argument) names
-/// no secret.
+/// For use by one thread at a time, except abort(). Errors (io, from the store; invalid_argument) contain no secret.
 class DatasetUpload {
  public:
   static constexpr std::string_view kJournal = "penstock.partial.jsonl";
 
-  /// `address` has no slash behind it. Nothing is asked of the store.
+  /// `address` has no slash at its end. Sends no request.
   DatasetUpload(std::string address, std::filesystem::path folder);
 
-  /// Throws Error: invalid_argument, where something is in the way at the address, as in a folder on a disk: a dataset,
-  /// an unfinished one, or objects that are none of penstock's.
+  /// Throws Error: invalid_argument, if the address is not free, by the same rules as for a folder: a dataset, an
+  /// unfinished dataset, or foreign objects.
   void require_free(bool overwrite, bool resume);
 
-  /// Brings the journal of an interrupted run, and its report of samples left out, into the folder, after
-  /// require_free(). False where there is none.
+  /// Downloads the journal of an interrupted run, and its report of samples left out, into the folder. Call after
+  /// require_free(). Returns false if there is no journal.
   bool fetch_journal();
-  /// Brings the index of a shard into the folder and returns it; nothing where the shard is not there as it was
-  /// written.
+  /// Downloads the index of a shard into the folder and returns it. Returns nothing if the shard in the store is not as
+  /// it was written.
   std::optional<Index> fetch_index(const ManifestShard& shard);
 
-  /// Takes the address for this run: writes the journal that lies in the folder, removes penstock.json if it is there,
-  /// and all of penstock's but `whole` shards. After require_free().
+  /// Claims the address for this run: uploads the journal in the folder, removes penstock.json if it is there, and all
+  /// of penstock's objects except the `whole` shards. Call after require_free().
   void begin(std::span<const ManifestShard> whole);
-  /// Sends the shard, unless it is `there` already, and its index, and removes the shard from the folder, but for its
-  /// head where that is kept.
+  /// Sends the shard, unless it is `there` already, and its index. Removes the shard from the folder, except its head
+  /// if `keep_head`.
   void add_shard(const ManifestShard& shard, bool there, bool keep_head);
-  /// Sends the journal, and the report where there is one, as they lie in the folder.
+  /// Sends the current journal of the folder, and the report if there is one.
   void save_journal();
-  /// The head of each of these shards that the folder lacks, followed by a hole: all that comes before the first value.
+  /// Downloads the missing heads of these shards: all bytes before the first value, followed by a hole.
   void fetch_heads(std::span<const ManifestShard> shards);
-  /// Sends what else lies in the folder, then penstock.json, and removes the journal.
+  /// Sends the remaining files of the folder, then penstock.json, and removes the journal.
   void finish(std::span<const ManifestShard> shards, const std::string& manifest);
-  /// Removes what an unfinished run left, its own journal last. Never throws: what cannot be removed stays.
+  /// Removes the objects of an unfinished run, its own journal last. Never throws: objects that cannot be removed
+  /// remain.
   void discard() noexcept;
 
-  /// Ends what is being sent with Error: resource, "interrupted". Any thread may say so.
+  /// Ends the current upload with Error: resource, "interrupted". Any thread may call it.
   void abort() noexcept { aborted_ = true; }
-  /// For waits of a thread that works for it: whether abort() was called, or what the thread waited for before is over.
+  /// Interruption check for a thread that works for this upload: true after abort(), or if the thread's previous check
+  /// is true.
   std::function<bool()> when_aborted() const;
 
   const std::string& address() const { return address_; }
@@ -75,10 +76,10 @@ class DatasetUpload {
 
   const std::string address_;
   const std::filesystem::path folder_;
-  const std::string run_;                       // tells this run's journal from those of others
-  std::map<std::string, std::uint64_t> there_;  // what is penstock's in the store, and its bytes
-  std::string first_foreign_;                   // of the other objects; empty: none
-  std::string journal_version_;                 // as this run left it; empty: it has written none
+  const std::string run_;                       // distinguishes this run's journal from those of others
+  std::map<std::string, std::uint64_t> there_;  // penstock's objects in the store, and their sizes
+  std::string first_foreign_;                   // name of one foreign object; empty: none
+  std::string journal_version_;                 // after this run's last write; empty: nothing written
   std::string report_sent_;
   std::atomic<bool> aborted_{false};
 };

@@ -44,7 +44,7 @@ const Format& writable_format(const std::string& name) {
   return *format;
 }
 
-// Everything that decides the bytes, on one line: a resumed run must agree with it.
+// All options that determine the bytes, on one line. A resumed run must have the same.
 std::string describe(const DatasetWriterOptions& options) {
   Manifest fields{.format = options.format,
                   .samples = 0,
@@ -84,17 +84,17 @@ void require_free_destination(const fs::path& destination, const fs::path& parti
   }
 }
 
-// A hash of the samples of a shard, and of those left out among them where there are any.
+// Combines the hash of the samples of a shard with the hash of the samples left out among them, if any.
 std::uint64_t with_left_out(std::uint64_t samples, std::uint64_t left_out) {
   return left_out == 0 ? samples : mix64(samples ^ mix64(left_out)) >> 1;
 }
 
-// A hash of 63 bits, as numbers in JSON may have.
+// A hash of 63 bits, because numbers in JSON are limited to that.
 std::uint64_t with_source(std::uint64_t hash, std::uint64_t of_sample) {
   return mix64(hash ^ of_sample) >> 1;
 }
 
-// The number in "shard-000012.tar"; nothing when that is no name of a shard.
+// Returns the number in "shard-000012.tar". Returns nothing for other names.
 std::optional<std::size_t> shard_number_of(const std::string& name, std::string_view extension) {
   constexpr std::string_view kBefore = "shard-";
   std::size_t number = 0;
@@ -110,27 +110,28 @@ struct DatasetWriter::State {
   fs::path destination, partial;
   DatasetWriterOptions options;
   const Format& format;
-  std::unique_ptr<HiddenFolder> spool;  // what goes to a store grows there
+  std::unique_ptr<HiddenFolder> spool;  // local folder for a dataset that goes to a store
   std::unique_ptr<DatasetUpload> upload = {};
   std::optional<Journal> journal = {};
   std::unique_ptr<ShardWriter> shard = {};  // null between shards
-  std::optional<FilledShard> filled = {};   // the one before, while it is completed: with the journal, it is left alone
-  std::future<void> completed = {};         // until this is there
+  // the previous shard, while the background thread completes it; until then, only that thread uses it and the journal
+  std::optional<FilledShard> filled = {};
+  std::future<void> completed = {};  // ready when `filled` is complete
   std::string last_key = {};
   bool any_key = false;
-  std::size_t number = 0;       // of the shard that is open, or comes next
-  std::string last_shard = {};  // the name of the one closed last, by this run or the interrupted one
+  std::size_t number = 0;       // of the open shard, or of the next one
+  std::string last_shard = {};  // name of the last closed shard, of this run or the interrupted one
   SkipReport report = SkipReport(partial);
   std::uint64_t skipped_before_last = 0;  // lines of the report when the last sample was added
   std::uint64_t shard_samples = 0;
-  std::vector<FieldValue> values = {};                      // of the sample that is added
-  std::vector<std::vector<std::uint32_t>> range_sums = {};  // of these
-  std::uint64_t shard_source = 0;                           // a hash of options.source_of() its samples
-  std::uint64_t shard_left_out = 0;                         // the same of those left out before its last sample
-  std::vector<std::uint64_t> left_out = {};                 // options.source_of() those left out since
+  std::vector<FieldValue> values = {};                      // of the sample being added
+  std::vector<std::vector<std::uint32_t>> range_sums = {};  // of these values
+  std::uint64_t shard_source = 0;                           // a hash of options.source_of() for its samples
+  std::uint64_t shard_left_out = 0;                         // the same for samples left out before its last sample
+  std::vector<std::uint64_t> left_out = {};  // options.source_of() for samples left out after the last one added
   std::uint64_t resumed = 0;
   std::uint64_t whole_bytes = 0;  // of the shards in the journal
-  bool over = false;              // finished, or failed: nothing may be added
+  bool over = false;              // finished or failed: nothing may be added
 
   void begin();
   void begin_in_store();
@@ -153,10 +154,11 @@ struct DatasetWriter::State {
   void discard_shards() noexcept;
   void finish();
   void finish_in_store(const Manifest& manifest);
-  // What errors name.
+  // The place that errors name.
   std::string place() const { return upload ? upload->address() : partial.string(); }
 
-  // An error names the partial folder, and ends the writer: whole shards stay for a resume, those begun are removed.
+  // Adds the partial folder to an error and ends the writer. Whole shards stay for a resume, incomplete ones are
+  // removed.
   template <typename Work>
   void guarded(const Work& work) {
     if (over) throw Error::invalid_argument("the dataset is finished, or failed", {.dataset = place()});
@@ -226,13 +228,13 @@ void DatasetWriter::State::resume() {
   any_key = true;
 }
 
-// The keys of all samples that the interrupted run left out, up to its last whole shard.
+// Returns the keys of all samples that the interrupted run left out, up to its last whole shard.
 std::vector<std::string> DatasetWriter::State::left_out_before() const {
   if (journal->skipped() == 0) return {};
   return keys_of_skip_report(read_skip_report(partial));
 }
 
-// Shards are numbered one after the other, but a plan may leave numbers out.
+// Shards are numbered consecutively, but a plan may skip numbers.
 bool DatasetWriter::State::continues(const ManifestShard& entry) {
   const auto found = shard_number_of(entry.name, format.extension);
   return found && (options.planned ? *found >= number : *found == number);
@@ -248,7 +250,7 @@ bool DatasetWriter::State::is_whole(const ManifestShard& entry) const {
   }
 }
 
-// The source may have changed since the shard was packed.
+// Checks that the source has not changed since the shard was packed.
 bool DatasetWriter::State::has_source(const ManifestShard& entry, std::uint64_t source,
                                       std::span<const std::string> left_out_keys) const {
   if (source == 0 || !options.source_of) return true;
@@ -300,7 +302,7 @@ void DatasetWriter::State::open_shard() {
   shard_left_out = 0;
 }
 
-// Of values longer than a range, which may be read in part.
+// Computes the checksums of ranges for values longer than a range, which may be read in part.
 void DatasetWriter::State::sum_ranges(std::span<const FieldValue> fields) {
   values.assign(fields.begin(), fields.end());
   range_sums.resize(std::max(range_sums.size(), values.size()));
@@ -338,7 +340,7 @@ void DatasetWriter::State::skip(const SkippedSample& sample) {
 }
 
 void DatasetWriter::State::close_shard(bool last) {
-  await_filled();  // so there are never more than two in memory, and they enter the journal in their order
+  await_filled();  // limits memory to two shards, and keeps the order of the journal
   report.sync();
   last_shard = shard_name();
   filled = FilledShard{.writer = std::move(shard),
@@ -401,7 +403,7 @@ void DatasetWriter::State::discard_shards() noexcept {
     if (options.keep_unfinished || !journal) return;
     if (upload) upload->discard();
     remove_tree(partial);
-  } catch (...) {  // the failure that led here is what counts, and a resume removes what stays
+  } catch (...) {  // the earlier failure is the one to report, and a resume removes the rest
   }
 }
 
@@ -427,7 +429,7 @@ void DatasetWriter::State::finish() {
   over = true;
 }
 
-// Beside the shard that is under way: it is short, or MDS's list of all shards.
+// Runs beside the shard in flight: the work is short, or it is MDS's list of all shards.
 void DatasetWriter::State::finish_in_store(const Manifest& manifest) {
   const auto work = [&] {
     complete_folder(partial, manifest);

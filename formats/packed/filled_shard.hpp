@@ -1,4 +1,4 @@
-// A shard that has all of its samples, and the work that is left until it is complete.
+// A shard that has all of its samples, and the remaining work to complete it.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace penstock {
 struct FilledShard {
   std::unique_ptr<ShardWriter> writer;
   std::string name;           ///< of its file or folder
-  std::uint64_t samples = 0;  ///< that the writer was given
-  std::uint64_t bytes = 0;    ///< about
+  std::uint64_t samples = 0;  ///< passed to the writer
+  std::uint64_t bytes = 0;    ///< approximate
   std::uint64_t skipped = 0;  ///< lines of the report of samples left out when the last sample was added
   std::uint64_t source = 0;   ///< Journal::source
-  bool last = false;          ///< penstock.json follows at once, and with it the folder is fsynced
-  bool in_store = false;      ///< once complete: its file is an object already
+  bool last = false;          ///< true if penstock.json follows at once, and with it the fsync of the folder
+  bool in_store = false;      ///< after completion: its file is already an object
 };
 
-/// Writes the rest of the shard and its index into `folder`, where all of it stays after a power cut, and ends its
-/// writer. Uses nothing but the shard and its files, so any thread may do it. Throws Error: io; corrupt.
+/// Writes the rest of the shard and its index durably into `folder`, and destroys its writer. Uses only the shard and
+/// its files, so any thread may call it. Throws Error: io; corrupt.
 ManifestShard complete(const std::filesystem::path& folder, FilledShard& shard);
 
 }  // namespace penstock

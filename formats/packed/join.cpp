@@ -47,7 +47,7 @@ auto reading(const fs::path& path, const Read& read) {
   }
 }
 
-// "1, 4 and 7"; of many only the first.
+// Returns "1, 4 and 7". A long list is cut.
 std::string list_of(const std::vector<std::uint32_t>& numbers) {
   constexpr std::size_t kMost = 20;
   std::string text;
@@ -58,11 +58,11 @@ std::string list_of(const std::vector<std::uint32_t>& numbers) {
   return numbers.size() > kMost ? text + " and " + std::to_string(numbers.size() - kMost) + " more" : text;
 }
 
-// What is to be moved where. Once it stands in joining.json, a join can only go on.
+// The planned moves. After this is written to joining.json, a join can only continue.
 struct JoiningPlan {
   struct Source {
     std::string part;        // "part-00000-of-00003"
-    std::size_t shards = 0;  // of the manifest's, in its order
+    std::size_t shards = 0;  // number of the manifest's shards, in its order
   };
   std::string manifest;  // text of penstock.json
   std::vector<Source> sources;
@@ -89,14 +89,14 @@ struct JoiningPlan {
   }
 };
 
-// One finished part, as its penstock.json tells it.
+// One finished part, as described in its penstock.json.
 struct Part {
   std::uint32_t rank = 0;
   fs::path folder;
   Manifest manifest = {};
-  std::string options = {};  // what all parts must agree on
+  std::string options = {};  // must be equal in all parts
   std::uint64_t first_shard = 0, end_shard = 0, samples = 0, skipped = 0;
-  std::string first_key = {}, last_key = {};  // empty where the part has no sample
+  std::string first_key = {}, last_key = {};  // empty if the part has no sample
   std::string report = {};
 
   std::string name() const { return "rank " + std::to_string(rank); }
@@ -131,7 +131,7 @@ Part read_part(const fs::path& folder, std::uint32_t rank) {
   return part;
 }
 
-/// The parts of one join, checked before anything is moved.
+/// The parts of one join. All checks happen before anything is moved.
 class Parts {
  public:
   explicit Parts(const fs::path& partial) : partial_(partial) {
@@ -204,7 +204,7 @@ class Parts {
 
   void require_in_order() const {
     std::uint64_t next_shard = 0;
-    const Part* before = nullptr;  // the last one with samples
+    const Part* before = nullptr;  // the previous part that has samples
     for (const Part& part : parts_) {
       if (part.first_shard != next_shard) refuse(part.name() + " does not begin where the rank before it ends");
       next_shard = part.end_shard;
@@ -222,7 +222,7 @@ class Parts {
     require_all_samples();
   }
 
-  // Ranks share out the samples of the source, which the options name.
+  // The ranks divide the samples of the source, whose number is in the options.
   void require_all_samples() const {
     std::uint64_t sum = 0;
     for (const Part& part : parts_) sum += part.samples;
@@ -237,7 +237,7 @@ class Parts {
   std::vector<Part> parts_;
 };
 
-// Done already, when an earlier run came so far.
+// Skips a move that an earlier run already made.
 void move_into(const fs::path& folder, const fs::path& part, const fs::path& name) {
   if (fs::exists(part / name)) {
     fs::rename(part / name, folder / name);
@@ -246,7 +246,7 @@ void move_into(const fs::path& folder, const fs::path& part, const fs::path& nam
   }
 }
 
-// Left behind by a run that was killed while it wrote one.
+// Removes temporary files of a killed run.
 void remove_temporary_files(const fs::path& folder) {
   std::vector<fs::path> found;
   visit_names(folder, [&](const char* entry) {
@@ -286,14 +286,14 @@ JoiningPlan begin_joining(const fs::path& partial) {
   return plan;
 }
 
-// Nothing is to be joined: a run before this one came to the end, or almost.
+// Handles the case without parts: an earlier run finished, or almost did.
 JoinedDataset appeared(const fs::path& destination, const fs::path& partial) {
   if (!fs::exists(destination / Manifest::kFileName)) {
     throw Error::invalid_argument("there is nothing to finish: no process has packed a part of it",
                                   {.dataset = destination.string()});
   }
   if (fs::exists(destination / kJoining)) {
-    if (fs::exists(partial)) {  // what was replaced
+    if (fs::exists(partial)) {  // the replaced dataset
       require_ours(partial);
       remove_dataset(partial);
     }

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// The line is a shard's description already.
+// The line has already been parsed as a shard's description.
 std::uint64_t skipped_in(const std::string& line) {
   try {
     const Json json = Json::parse(line);
@@ -86,7 +86,7 @@ Journal Journal::resume(const fs::path& folder) {
         journal.sources_.push_back(source);
       }
     } catch (const Error&) {
-      break;  // what follows a broken line is not trusted: those shards are packed again
+      break;  // lines after a broken one are not trusted: those shards are packed again
     }
     journal.ends_.push_back(end + 1);
   }
@@ -102,7 +102,8 @@ void Journal::require_unused(const fs::path& folder) {
 }
 
 void Journal::add(const ManifestShard& shard, std::uint64_t skipped, std::uint64_t source, bool fsyncs) {
-  // Locks do not reach from host to host everywhere, but a journal that another process wrote to has another length.
+  // Locks do not work between hosts on every file system. But if another process wrote to the journal, its length
+  // differs.
   struct stat now {};
   if (::fstat(file_.get(), &now) != 0) throw Error::io(errno, "cannot look at " + path_.string());
   if (now.st_nlink == 0 || static_cast<std::uint64_t>(now.st_size) != ends_.back()) {

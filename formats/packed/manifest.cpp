@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// A number as eight hexadecimal digits, as checksums are usually printed.
+// Returns eight hexadecimal digits, the usual form of checksums.
 std::string digits_of(std::uint32_t value) {
   std::string digits(8, '0');
   for (std::size_t i = 8; i-- > 0; value >>= 4) digits[i] = "0123456789abcdef"[value & 15];
@@ -67,7 +67,7 @@ ManifestShard shard_from(const Json& json) {
   return shard;
 }
 
-// Runs `read` and turns what the JSON library throws into an Error.
+// Calls `read` and converts exceptions of the JSON library to an Error.
 template <typename Read>
 auto reading(const char* what, const Read& read) {
   try {

@@ -25,7 +25,7 @@ auto in_shard(const std::filesystem::path& folder, const std::string& shard, con
 
 namespace {
 
-/// A shard that was touched since has to have the content that penstock.json tells of.
+/// If a shard was touched after opening, its content must still match penstock.json.
 std::shared_ptr<const ShardPins> pins_of(const std::filesystem::path& folder, const ManifestShard& entry,
                                          const Index& index) {
   std::vector<FileIdentity> files;
@@ -73,7 +73,7 @@ Dataset dataset_of(const std::filesystem::path& folder, Manifest manifest, std::
                  std::move(text));
 }
 
-// Description, indexes and shards are those of one dataset, also while another one takes its place.
+// Ensures that the description, indexes and shards belong to one dataset, even if another one replaces it meanwhile.
 Dataset open_packed(const std::filesystem::path& folder) {
   constexpr int kMostAttempts = 3;
   const auto described_by = [&] { return identity_of(folder / Manifest::kFileName); };

@@ -1,4 +1,4 @@
-// Opens and proves datasets made by `penstock pack`.
+// Opens and validates datasets made by `penstock pack`.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,17 @@
 
 namespace penstock {
 
-/// Opens the folder of a penstock.json by its durable indexes; nothing is scanned. Each index must be the one that the
-/// manifest names, and each shard as long as it was.
-/// Throws Error: io; corrupt, unsupported (a later version), naming the file.
+/// Opens the folder of a penstock.json by its stored indexes, without a scan. Each index must match the manifest, and
+/// each shard must have its original length. Throws Error: io; corrupt, unsupported (a later version), with the file.
 Dataset open_packed(const std::filesystem::path& folder);
 
-/// The dataset that the manifest describes, whose shards these are; `text`: the manifest's own. Throws Error: corrupt,
-/// where their samples do not add up.
+/// Returns the dataset that the manifest describes, with these shards. `text` is the text of the manifest. Throws
+/// Error: corrupt, if the numbers of samples are inconsistent.
 Dataset dataset_of(const std::filesystem::path& folder, Manifest manifest, std::string text,
                    std::vector<Dataset::Shard> shards);
 
-/// Reads one shard of a packed dataset, its index included, and compares the checksums with penstock.json.
-/// Throws Error: io; corrupt, naming the shard; invalid_argument, when the dataset is not packed.
+/// Reads one shard of a packed dataset, including its index, and compares the checksums with penstock.json. Throws
+/// Error: io; corrupt, with the shard; invalid_argument, if the dataset is not packed.
 void verify_shard(const Dataset& dataset, std::size_t shard);
 
 }  // namespace penstock

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Takes `text` from the front of `rest`.
+// Removes `text` from the front of `rest`.
 bool take(std::string_view& rest, std::string_view text) {
   if (!rest.starts_with(text)) return false;
   rest.remove_prefix(text.size());

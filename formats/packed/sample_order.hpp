@@ -1,4 +1,4 @@
-// Puts the fields of a sample into the schema's order on their way into a shard.
+// Sorts the fields of a sample into the schema's order before they are written into a shard.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,7 @@ class SampleOrder {
  public:
   explicit SampleOrder(std::span<const FieldSchema> fields) : count_(fields.size()) {}
 
-  /// Valid until the next call. Throws Error: invalid_argument, in `sample`, for a field that is unknown or given
-  /// twice.
+  /// Valid until the next call. Throws Error: invalid_argument, in `sample`, for an unknown or duplicate field.
   std::span<const FieldValue> sorted(std::span<const FieldValue> fields, const ErrorContext& sample) {
     values_.assign(fields.begin(), fields.end());
     std::sort(values_.begin(), values_.end(), [](const auto& a, const auto& b) { return a.field < b.field; });

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A run of a file's bytes whose checksum is known.
+/// A run of a file's bytes with a known checksum.
 struct Summed {
   std::uint64_t offset, length;
   std::uint32_t crc32c;
@@ -24,10 +24,11 @@ std::uint32_t crc_of_header(const Index& index) {
   return crc32c(index.bytes().first(64));
 }
 
-/// The values worth leaving out of reading, for each file of the index in the order of their places. One that shares
-/// bytes with another is read.
+/// Returns the values that need not be read again, for each file of the index in the order of their offsets. Values
+/// that share bytes with another are read.
 std::vector<std::vector<Summed>> long_values(const Index& index) {
-  constexpr std::uint64_t kWorth = std::uint64_t{32} << 10;  // bytes: a read of them takes longer than what saves it
+  // bytes: reading them takes longer than joining checksums
+  constexpr std::uint64_t kWorth = std::uint64_t{32} << 10;
   std::vector<std::vector<Summed>> known(index.file_count());
   std::vector<Piece> pieces;
   for (std::uint64_t sample = 0; sample < index.size(); ++sample) {
@@ -45,7 +46,7 @@ std::vector<std::vector<Summed>> long_values(const Index& index) {
   return known;
 }
 
-/// Sums up one file from its beginning.
+/// Computes the checksum of one file from its beginning.
 class FileSum {
  public:
   FileSum(const fs::path& path, std::uint32_t crc)
@@ -75,7 +76,7 @@ class FileSum {
   std::shared_ptr<const ByteSource> source_;
   std::uint64_t position_ = 0;
   std::uint32_t crc_;
-  std::vector<std::byte> buffer_;  // stays in a core's cache until it is summed up
+  std::vector<std::byte> buffer_;  // small enough to stay in a core's cache until summed
 };
 
 std::uint64_t size_in(const fs::path& path, const ErrorContext& context) {

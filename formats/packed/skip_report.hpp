@@ -1,4 +1,4 @@
-// Lists the samples that packing left out, and why: skipped.jsonl in the packed dataset.
+// Lists the samples that packing left out, with the cause: skipped.jsonl in the packed dataset.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ struct SkippedSample {
   std::string key, field, cause;
 };
 
-/// One JSON object a line, in the order of keys: {"sample": 17, "key": "cat/0001", "field": "jpg", "cause": "..."}.
-/// What is not UTF-8 has U+FFFD in its place. The file is there only if it has a line.
+/// One JSON object per line, in the order of keys: {"sample": 17, "key": "cat/0001", "field": "jpg", "cause": "..."}.
+/// Invalid UTF-8 is replaced by U+FFFD. The file exists only if it has a line.
 class SkipReport {
  public:
   static constexpr std::string_view kFileName = "skipped.jsonl";
 
   explicit SkipReport(const std::filesystem::path& folder) : path_(folder / kFileName) {}
 
-  /// Forgets all lines but the first `lines` of an interrupted run. Throws Error: io; corrupt, when there are fewer.
+  /// Drops all but the first `lines` lines of an interrupted run. Throws Error: io; corrupt, if there are fewer.
   void keep(std::uint64_t lines);
   void add(const SkippedSample& sample);
   void sync();
@@ -37,10 +37,10 @@ class SkipReport {
   bool dirty_ = false;
 };
 
-/// The report of the dataset in `folder` as it stands; empty when nothing was left out. Throws Error: io.
+/// Returns the report of the dataset in `folder`. Empty if nothing was left out. Throws Error: io.
 std::string read_skip_report(const std::filesystem::path& folder);
 std::uint64_t count_lines(std::string_view text);
-/// The key of each line, as the report has it. Throws Error: corrupt.
+/// Returns the key of each line, as in the report. Throws Error: corrupt.
 std::vector<std::string> keys_of_skip_report(std::string_view text);
 
 }  // namespace penstock

@@ -60,7 +60,7 @@ class StoredIndexes {
     }
   }
 
-  // What is there may be another dataset's, left by a program that copied only some files: then it is not used.
+  // The object may belong to another dataset if a program copied only some files. In that case it is not used.
   std::optional<std::vector<Index>> from_combined() const {
     const fs::path place = folder_ / kCombinedIndexName;
     auto bytes = SeenPlaces::current()->read_whole(place.native(), kLongestCombinedIndex + (std::uint64_t{1} << 20));
@@ -90,7 +90,8 @@ class StoredIndexes {
     return kept(std::move(indexes));
   }
 
-  // Those kept on this machine, where they could be: large ones are mapped there. A failure costs the next open alone.
+  // Stores the indexes on this machine and returns the stored ones if possible: large ones are then mapped. A failure
+  // only makes the next open slower.
   std::vector<Index> kept(std::vector<Index> indexes) const {
     std::vector<std::uint64_t> lengths;
     std::uint64_t total = 0;
@@ -112,8 +113,8 @@ class StoredIndexes {
   const fs::path kept_;
 };
 
-// The objects of a shard's files. A web server is not asked for them: what the first answer tells of one is its state,
-// and the shard's checksum tells its bytes from others.
+// Returns the objects of a shard's files. A web server is not asked for them: the first response determines the
+// version, and the shard's checksum identifies the content.
 std::vector<std::shared_ptr<const StoredObject>> objects_of(const fs::path& folder, const ManifestShard& shard,
                                                             const Index& index) {
   std::vector<std::shared_ptr<const StoredObject>> objects;
@@ -136,7 +137,7 @@ std::vector<std::shared_ptr<const StoredObject>> objects_of(const fs::path& fold
   return objects;
 }
 
-// Looks for all files of all shards together.
+// Looks up all files of all shards together.
 void expect_files(const fs::path& folder, const std::vector<Index>& indexes) {
   if (lists_nothing(folder)) return;
   std::vector<fs::path> places;

@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-/// As open_packed(), of an address, while a SeenPlaces is in use. Asks for penstock.json, and for the indexes unless
-/// those of this penstock.json are kept in index_folder(); and, of stores that list, for versions and lengths of all
-/// shards. Of web servers these are found out by the first read, and lengths are the manifest's.
+/// Like open_packed(), for an address, while a SeenPlaces is in use. Requests penstock.json, and the indexes unless
+/// index_folder() holds those of this penstock.json. For stores that list, also requests versions and lengths of all
+/// shards. On web servers the first read finds the versions, and lengths come from the manifest.
 Dataset open_stored_dataset(const std::filesystem::path& folder);
 
 }  // namespace penstock

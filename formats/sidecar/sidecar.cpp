@@ -21,30 +21,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A sidecar is these 64 bytes and then the bytes of an .idx file.
+// A sidecar consists of these 64 bytes and the bytes of an .idx file.
 struct SidecarHeader {
   std::uint64_t magic;
   std::uint32_t version;
-  std::uint32_t crc;  // of the header with this field 0
+  std::uint32_t crc;  // of the header, with 0 in this field
   std::uint64_t size;
   std::uint64_t stamp;
   std::uint64_t name_hash;  // of the shard's file name, which its index repeats
   char format[16];
-  std::uint64_t identity;  // of the watched files; 0 (always in version 1): not known, so the index has to be proved
+  std::uint64_t identity;  // of the watched files; 0 (always in version 1): unknown, so the index must be validated
 
   friend bool operator==(const SidecarHeader&, const SidecarHeader&) = default;
 };
 static_assert(sizeof(SidecarHeader) == 64);
 constexpr std::uint64_t kMagic = 0x0A52414344534E50;  // "PNSDCAR\n"
 constexpr std::uint32_t kVersion = 2, kOldest = 1;
-constexpr int kMostAttempts = 3;  // to index files that somebody is writing to
+constexpr int kMostAttempts = 3;  // to index files that another process is writing
 
 std::uint32_t crc_of(SidecarHeader header) {
   header.crc = 0;
   return crc32c(std::as_bytes(std::span(&header, 1)));
 }
 
-/// What can be told of a shard without reading it.
+/// Fills the header with the facts about a shard that need no reading.
 SidecarHeader name_of(const Format& format, const fs::path& shard) {
   SidecarHeader header{.magic = kMagic,
                        .version = kVersion,
@@ -63,7 +63,7 @@ SidecarHeader name_of(const Format& format, const fs::path& shard) {
   return header;
 }
 
-/// The watched files of a shard at one moment.
+/// The watched files of a shard at one point in time.
 struct Look {
   std::vector<ProvenIndex::File> files;
 
@@ -73,7 +73,7 @@ struct Look {
     });
   }
 
-  // Never 0 but where there is nothing to look at.
+  // Never 0, except if there are no watched files.
   std::uint64_t hash(const Format& format) const {
     if (files.empty()) return 0;
     std::uint64_t hash = mix64(format.reader + 1U);
@@ -113,7 +113,7 @@ struct Sidecar {
   Index index;
 };
 
-// Nothing where there is none of this shard, or none that is whole and may be believed: it is made again.
+// Returns nothing if there is no sidecar of this shard, or if it is incomplete or not trusted. A new one is then built.
 std::optional<Sidecar> read_sidecar(const fs::path& place, const fs::path& shard, const SidecarHeader& wanted) {
   std::error_code ignored;
   if (!fs::exists(place, ignored)) return std::nullopt;
@@ -136,10 +136,10 @@ std::optional<Sidecar> read_sidecar(const fs::path& place, const fs::path& shard
   }
 }
 
-// The time, once the files' last changes lie behind it as far as they must, where that is soon: a clock that runs in
-// fine steps is worth waiting for.
+// Returns the time. If the files changed very recently, waits first until a later write would give them another
+// identity. Waits only for clocks with fine steps.
 std::int64_t settled_clock(const Format& format, const fs::path& shard, const fs::path& touched) {
-  constexpr std::int64_t kSoon = 50'000'000, kTick = 10'000'000;  // nanoseconds; the clock may be a tick behind
+  constexpr std::int64_t kSoon = 50'000'000, kTick = 10'000'000;  // nanoseconds; the clock may be a tick late
   std::int64_t now = file_clock(touched);
   for (int waits = 0; waits < 3; ++waits, now = file_clock(touched)) {
     const std::int64_t left = look_at(format, shard).until_settled(now);
@@ -149,22 +149,22 @@ std::int64_t settled_clock(const Format& format, const fs::path& shard, const fs
   return now;
 }
 
-/// Proves or makes the index of one shard.
+/// Validates or builds the index of one shard.
 class Renewal {
  public:
   Renewal(const Format& format, const fs::path& shard, const OpenProgress& progress,
           const OpenOptions* options = nullptr)
       : format_(format), shard_(shard), progress_(progress), options_(options) {}
 
-  /// Sidecars that were found, not proved yet.
+  /// The sidecars found, not validated yet.
   std::vector<Sidecar> found = {};
 
   struct Result {
     ProvenIndex index;
-    std::optional<SidecarHeader> header;  ///< for its sidecar; none where it should not have one
+    std::optional<SidecarHeader> header;  ///< header of its sidecar; empty if it should not have one
   };
 
-  /// The index as one of `found` has it, or made anew. `touched` lies where the sidecar will, or is empty.
+  /// Returns the index from one of `found`, or builds it. `touched` is a path beside the future sidecar, or empty.
   Result run(const fs::path& touched) {
     for (int attempt = 1;; ++attempt) {
       const std::int64_t now = settled_clock(format_, shard_, touched);
@@ -175,7 +175,7 @@ class Renewal {
         header.stamp = stamp_of(format_, shard_);
         index = proven(header, before);
         if (!index) index = made();
-      } catch (const Error&) {  // of a file that was half written, most likely
+      } catch (const Error&) {  // probably from a half-written file
         if (attempt == kMostAttempts || look_at(format_, shard_).equals(before)) throw;
         continue;
       }
@@ -216,10 +216,10 @@ class Renewal {
   const Format& format_;
   const fs::path& shard_;
   const OpenProgress& progress_;
-  const OpenOptions* options_;  // null: the usual ones
+  const OpenOptions* options_;  // null: the defaults
 };
 
-// Keeps the index at `place` and gives back the one kept, or the index itself where that fails (a full disk).
+// Stores the index at `place` and returns the stored one. If that fails (a full disk), returns the index itself.
 Index keep(Index index, const fs::path& place, const SidecarHeader& header) {
   try {
     write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()}, kSidecarMode);
@@ -229,7 +229,7 @@ Index keep(Index index, const fs::path& place, const SidecarHeader& header) {
   }
 }
 
-// Root may write where nobody is meant to; a folder that is marked read-only is left alone all the same.
+// Root can write to folders without write permission. Such a folder stays unchanged nevertheless.
 bool marked_read_only(const fs::path& folder) {
   constexpr fs::perms any_write = fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write;
   std::error_code failed;
@@ -287,7 +287,7 @@ void keep_sidecar(const Format& format, const fs::path& shard, const Index& inde
   if (belongs_to_another(place)) return;
   try {
     write_atomically(place, {std::as_bytes(std::span(&header, 1)), index.bytes()}, kSidecarMode);
-  } catch (const Error&) {  // whoever opens the copy makes one
+  } catch (const Error&) {  // the first open of the copy builds it
   }
 }
 
@@ -323,7 +323,7 @@ ProvenIndex sidecar_index(const Format& format, const fs::path& shard, const Ope
     if (!lock) continue;
     auto sidecar = read_sidecar(place, shard, wanted);
     if (sidecar && is_good(*sidecar))
-      return {std::move(sidecar->index), look.files, std::move(walked.pins)};  // made meanwhile
+      return {std::move(sidecar->index), look.files, std::move(walked.pins)};  // another process built it meanwhile
     const SidecarHeader there = sidecar ? sidecar->header : SidecarHeader{};
     if (sidecar) renewal.found.insert(renewal.found.begin(), std::move(*sidecar));
     Renewal::Result result = renewal.run(lock_file);

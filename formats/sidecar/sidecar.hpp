@@ -1,4 +1,4 @@
-// Keeps the index of a foreign shard beside its data, so that the second open is instant. Users may delete it.
+// Keeps the index of a foreign shard beside its data, so that the second open is instant. Users may delete the file.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,16 @@
 
 namespace penstock {
 
-/// Where the sidecar of a shard may lie, in the order tried: beside the data ("SHARD.penstock-idx", or
-/// ".penstock-idx" inside a folder); in $PENSTOCK_INDEX_DIR, or else in $XDG_CACHE_HOME/penstock or ~/.cache/penstock,
-/// under a name made from the shard's absolute path.
+/// Possible paths of a shard's sidecar, in the order tried: beside the data ("SHARD.penstock-idx", or ".penstock-idx"
+/// inside a folder); then in $PENSTOCK_INDEX_DIR, or else in $XDG_CACHE_HOME/penstock or ~/.cache/penstock, under a
+/// name derived from the shard's absolute path.
 std::vector<std::filesystem::path> sidecar_paths(const std::filesystem::path& shard);
 
-/// The folder that the paths in a foreign shard's index start from: the shard itself where it is a folder, else the
-/// folder that holds it.
+/// The folder to which the paths in a foreign shard's index are relative: the shard itself if it is a folder, else its
+/// parent folder.
 std::filesystem::path root_of(const std::filesystem::path& shard);
 
-/// An index, and what the files it was made from (Format::watched) were when it was the right one for them.
+/// A valid index, and the identities of its source files (Format::watched) for which it is valid.
 struct ProvenIndex {
   struct File {
     std::filesystem::path path;
@@ -29,30 +29,31 @@ struct ProvenIndex {
   };
   Index index;
   std::vector<File> files;
-  FolderPins folder = {};  ///< in place of `files` where none is watched
+  FolderPins folder = {};  ///< instead of `files` if none is watched
 
-  /// The same, to be compared with what is opened later.
+  /// The same identities, for comparison with files that are opened later.
   std::shared_ptr<const ShardPins> pins(const Format& format, const std::filesystem::path& shard) const;
 };
 
-/// The shard's index: from its sidecar where one is right, else made by format.index and kept.
+/// Returns the shard's index: from a valid sidecar, else built by format.index and stored.
 ///
-/// A sidecar names the format, the name and size of the shard, Format::stamp, and the identities of its files (device,
-/// inode, size, times of modification and of change), which alone are looked at where all is as it was. Where anything
-/// differs (a copy, chgrp, touch, a file written again), Format::proves compares the shard with the index, and what
-/// holds is kept with the new identities; what does not is indexed again. Identities that could belong to another state
-/// of the files as well, for they were taken too soon after a change (until_settled), are not kept: the next open
-/// proves. Processes that need the same sidecar prove or build it once: the others wait for its lock. It appears by
-/// rename. Where none can be written, each open proves, or holds its index in memory. Throws Error: what format.index,
-/// format.stamp and format.watched throw; resource, when the shard is written to while it is indexed.
+/// A sidecar contains the format, the name and size of the shard, Format::stamp, and the identities of its files
+/// (device, inode, size, times of modification and of change). If all of these match, nothing else is compared. If an
+/// identity differs (a copy, chgrp, touch, a rewritten file), Format::proves compares the shard with the index. A valid
+/// index is stored with the new identities; otherwise the shard is indexed again. Identities taken too soon after a
+/// change (until_settled) could also belong to another state of the files. They are not stored, so the next open
+/// validates again. If several processes need the same sidecar, one validates or builds it, and the others wait for its
+/// lock. The sidecar appears by rename. If no path is writable, each open validates, or holds its index in memory.
+/// Throws the errors of format.index, format.stamp and format.watched; Error: resource, if the shard is written while
+/// it is indexed.
 ProvenIndex sidecar_index(const Format& format, const std::filesystem::path& shard, const OpenProgress& progress);
 
-/// The same by format.index_with, made at each call: sidecars hold indexes of the usual options.
+/// The same by format.index_with, at each call: sidecars contain only indexes of the default options.
 ProvenIndex index_with_options(const Format& format, const std::filesystem::path& shard, const OpenOptions& options,
                                const OpenProgress& progress);
 
-/// Puts `index`, made of a shard with the same content and the same file name, beside the copy at `shard` unless a good
-/// one is there. Does nothing where it cannot be written. Throws Error: what format.stamp throws.
+/// Stores `index` beside the copy at `shard`, unless a valid sidecar is there. `index` must belong to a shard with the
+/// same content and file name. Does nothing if the place is not writable. Throws the errors of format.stamp.
 void keep_sidecar(const Format& format, const std::filesystem::path& shard, const Index& index);
 
 }  // namespace penstock

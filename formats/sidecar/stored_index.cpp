@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is kept is these 64 bytes and then the bytes of an .idx file.
+// The file consists of these 64 bytes and the bytes of an .idx file.
 struct KeptHeader {
   std::uint64_t magic;
   std::uint32_t version;
-  std::uint32_t crc;       // of the header with this field 0
+  std::uint32_t crc;       // of the header, with 0 in this field
   std::uint64_t state[2];  // two hashes of address, version, length and time of each watched object
   char format[16];
   std::uint64_t reader;
@@ -35,7 +35,7 @@ static_assert(sizeof(KeptHeader) == 64);
 constexpr std::uint64_t kKeptMagic = 0x0A5450454B534E50;  // "PNSKEPT\n"
 constexpr std::uint32_t kKeptVersion = 1;
 
-// Nothing where an object does not tell its states apart.
+// Returns nothing if the states of an object cannot be distinguished.
 std::optional<KeptHeader> header_of(const Format& format, const std::vector<fs::path>& watched) {
   KeptHeader header{.magic = kKeptMagic,
                     .version = kKeptVersion,
@@ -68,7 +68,7 @@ std::optional<Index> kept_index(const fs::path& place, const fs::path& shard, co
     Index index = Index::open(std::move(*file), place, sizeof(found));
     if (!names_only(index, shard)) return std::nullopt;
     return index;
-  } catch (const Error&) {  // cut short, or of other bits: it is made again
+  } catch (const Error&) {  // truncated or corrupt: a new one is built
     return std::nullopt;
   }
 }
@@ -102,7 +102,7 @@ StoredIndex stored_index(const Format& format, const fs::path& shard, const Open
   std::optional<Index> index = look();
   if (!index) {
     const std::optional<FileLock> lock = header && !place.empty() ? turn_at(place, progress) : std::nullopt;
-    if (lock) index = look();  // made meanwhile
+    if (lock) index = look();  // another process built it meanwhile
     if (!index) index = made_and_kept(format, shard, place, header, usual ? nullptr : &options, progress);
   }
   StoredIndex found{.index = std::move(*index), .objects = {}};

@@ -1,4 +1,4 @@
-// Makes the index of a foreign shard in a store, by ranges, and keeps it on this machine.
+// Builds the index of a foreign shard in a store by range reads, and stores the index on this machine.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,22 @@
 
 namespace penstock {
 
-/// An index, and the objects that its files are, in the state in which it is the right one.
+/// An index, and its files' objects with the versions for which it is valid.
 struct StoredIndex {
   Index index;
   std::vector<std::shared_ptr<const StoredObject>> objects;  ///< by number of the file
 };
 
-/// The shard's index: the one kept under its address in index_folder(), where versions, lengths and times of the
-/// shard's objects (Format::watched) are those it was made of, else made by format.index and kept. Objects that tell
-/// neither version nor time are indexed at each open. Nothing is written to the store. Options
-/// that change the index have it made at each call, by format.index_with. Processes that need the same
-/// index make it once. To be called while a SeenPlaces is in use. Throws Error: what format.index, Format::watched and
-/// the store throw.
+/// Returns the shard's index. An index stored under the shard's address in index_folder() is valid if the versions,
+/// lengths and times of the shard's objects (Format::watched) are unchanged. Otherwise format.index builds the index,
+/// which is then stored. Objects with neither version nor time are indexed at each open. Nothing is written to the
+/// store. If options change the index, format.index_with builds it at each call. If several processes need the same
+/// index, one builds it. Call while a SeenPlaces is in use. Throws the errors of format.index, Format::watched and the
+/// store.
 StoredIndex stored_index(const Format& format, const std::filesystem::path& shard, const OpenOptions& options,
                          const OpenProgress& progress);
 
-/// Pins that hold for these states alone.
+/// Returns pins that accept only these versions.
 std::shared_ptr<const ShardPins> pins_of(const std::vector<std::shared_ptr<const StoredObject>>& objects);
 
 }  // namespace penstock

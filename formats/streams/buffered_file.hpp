@@ -16,21 +16,21 @@
 
 namespace penstock {
 
-/// What has been appended is in the file after finish(). Each call throws Error: io, naming the file.
+/// All appended bytes are in the file after finish(). Each call throws Error: io, with the file.
 class BufferedFile {
  public:
   /// The file must not exist.
   explicit BufferedFile(std::filesystem::path path);
-  /// Where an object is named, its bytes go there, and no file is made.
+  /// If `object` is not empty, the bytes go to that object, and no file is made.
   BufferedFile(std::filesystem::path path, const std::string& object);
 
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
   void append_zeros(std::uint64_t count);
-  void finish();  ///< writes what is left and fsyncs
-  /// After finish(): probe_stamp() of the bytes.
+  void finish();  ///< writes the remaining bytes and fsyncs
+  /// Call after finish(). Returns probe_stamp() of the bytes.
   std::uint64_t stamp() const;
-  const ObjectStream* object() const { return object_ ? &*object_ : nullptr; }  ///< null: it is a file
+  const ObjectStream* object() const { return object_ ? &*object_ : nullptr; }  ///< null: a file is written
 
   std::uint64_t position() const { return position_; }  ///< bytes appended
   const std::filesystem::path& path() const { return path_; }
@@ -41,7 +41,7 @@ class BufferedFile {
 
   std::filesystem::path path_;
   Descriptor file_;
-  std::optional<ObjectStream> object_;  // in its place
+  std::optional<ObjectStream> object_;  // replaces the file
   std::vector<std::byte> buffer_;
   std::uint64_t position_ = 0;
   Writeback writeback_;

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kKeptOfBeginning = std::size_t{1} << 20;  // so that the store is not asked for small ones
+constexpr std::size_t kKeptOfBeginning = std::size_t{1} << 20;  // enough that small objects need no request
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Writes an object from its beginning to its end, and knows what is told of its bytes without reading them again.
+// Writes an object sequentially, and computes checksum and stamp of its bytes without reading them again.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,20 @@
 
 namespace penstock {
 
-/// It appears whole with finish(), or not at all. Used by one thread at a time.
+/// The object appears complete with finish(), or not at all. For use by one thread at a time.
 class ObjectStream {
  public:
   explicit ObjectStream(std::string address);
 
-  /// Waits while parts that were sent are not taken yet. Throws Error: io, naming the address.
+  /// Waits while earlier parts are still being sent. Throws Error: io, with the address.
   void append(std::span<const std::byte> bytes);
-  /// Throws Error: io, also where the store has another length than was written.
+  /// Throws Error: io, also if the length in the store differs from the written length.
   void finish();
 
-  /// After finish(): of all its bytes.
+  /// Call after finish(). Returns the checksum of all bytes.
   std::uint32_t crc32c() const { return crc_; }
-  /// After finish(): as probe_stamp() of a file of these bytes. Of a large one the store is asked for 4 KiB.
+  /// Call after finish(). Returns probe_stamp() of a file with these bytes. For a large object, requests 4 KiB from the
+  /// store.
   std::uint64_t stamp() const;
 
  private:
@@ -32,10 +33,10 @@ class ObjectStream {
 
   const std::string address_;
   std::unique_ptr<ObjectUpload> upload_;
-  ObjectInfo info_;  // once it is there
+  ObjectInfo info_;  // set by finish()
   std::uint64_t size_ = 0;
   std::uint32_t crc_ = 0;
-  std::vector<std::byte> first_, last_;  // bytes
+  std::vector<std::byte> first_, last_;  // first and last bytes
 };
 
 }  // namespace penstock

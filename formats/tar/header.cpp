@@ -67,7 +67,7 @@ void put_octal(std::string& block, Part where, std::uint64_t value) {
   put(block, where, digits);
 }
 
-// Eight bytes at a time: those at even places and those at odd ones, in four sums of 16 bits each.
+// Sums eight bytes at a time: bytes at even and at odd positions, in four sums of 16 bits each.
 std::uint64_t unsigned_sum(std::string_view block) {
   static_assert(kTarBlock % 8 == 0 && kTarBlock / 4 * 255 <= 0xFFFF);
   constexpr std::uint64_t kEven = 0x00FF00FF00FF00FF;
@@ -90,7 +90,8 @@ std::uint64_t signed_sum(std::string_view block) {
   return static_cast<std::uint64_t>(sum + std::int64_t{kChecksum.length} * ' ');
 }
 
-/// Where `name` is cut into prefix and name: the slash's position, 0 when it fits whole, npos when it does not fit.
+/// Returns where to split `name` into prefix and name: the slash's position, 0 if the whole name fits, npos if it does
+/// not fit.
 std::size_t prefix_length(std::string_view name) {
   if (name.size() <= kNameLength) return 0;
   const std::size_t slash = name.find('/', name.size() - std::min(name.size(), kNameLength + 1));
@@ -117,7 +118,7 @@ TarHeader read_tar_header(std::string_view block) {
   if (!size) throw Error::corrupt("a header without a valid size");
   header.size = *size;
   if (part(block, kMagic).substr(0, 6) == std::string_view("ustar\0", 6)) {
-    constexpr Part kStarPrefix{345, 131}, kStarMark{508, 4};  // star keeps times behind a shorter prefix
+    constexpr Part kStarPrefix{345, 131}, kStarMark{508, 4};  // star stores times after a shorter prefix
     const bool star = part(block, kStarMark) == std::string_view("tar\0", 4);
     const std::string_view prefix = text(block, star ? kStarPrefix : kPrefix);
     if (!prefix.empty()) header.name = std::string(prefix).append("/").append(header.name);

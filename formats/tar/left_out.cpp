@@ -6,7 +6,7 @@
 namespace penstock {
 
 void TarLeftOut::add(const TarMember& member) {
-  constexpr std::string_view kNoValues = "5DV";  // directories, GNU lists of them, labels
+  constexpr std::string_view kNoValues = "5DV";  // directories, GNU lists of directories, labels
   const bool hidden = member.name[member.name.rfind('/') + 1] == '.';
   if (hidden || kNoValues.find(member.type) != std::string_view::npos) return;
   if (count_++ == 0) first_ = one_line(member.name);

@@ -1,5 +1,4 @@
-// Counts the parts of a tar that are not read: members that could be values but belong to no sample, and bytes after
-// its end.
+// Counts the unread parts of a tar: members that could be values but belong to no sample, and bytes after its end.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,10 @@ namespace penstock {
 
 class TarLeftOut {
  public:
-  /// A member that belongs to no sample. Directories, labels of volumes and names with a leading dot do not count.
+  /// Counts a member that belongs to no sample. Ignores directories, volume labels and names with a leading dot.
   void add(const TarMember& member);
-  /// {"left_out":2,"left_out_example":"README"}, and "warnings", a list, if bytes follow the end marker at `after_end`;
-  /// "{}" without either.
+  /// Returns {"left_out":2,"left_out_example":"README"}, and "warnings", a list, if bytes follow the end marker at
+  /// `after_end`; "{}" if there is neither.
   std::string attributes(std::optional<std::uint64_t> after_end) const;
 
  private:

@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kLargestExtension = std::uint64_t{8} << 20;  // bytes of a long name or of pax records
-constexpr std::uint64_t kSmallMember = std::uint64_t{64} << 10;      // behind larger ones a header is read alone
+constexpr std::uint64_t kSmallMember = std::uint64_t{64} << 10;  // after larger members, a header is read separately
 constexpr std::uint64_t kWindow = std::uint64_t{256} << 10, kSmallWindow = std::uint64_t{4} << 10;
 
 struct Compression {
@@ -31,12 +31,12 @@ bool is_extension(char type) {
   return type == 'x' || type == 'X' || type == 'g' || type == 'L' || type == 'K';
 }
 
-/// Links, devices, directories and pipes have no data, whatever their size field says.
+/// Links, devices, directories and pipes have no data, even if their size field is not 0.
 bool has_no_data(char type) {
   return type >= '1' && type <= '6';
 }
 
-/// Fit for a message of one line.
+/// Formats a name for a message of one line.
 std::string in_quotes(std::string_view name) {
   constexpr std::size_t kShown = 200;
   if (name.size() > kShown) return in_quotes(name.substr(0, kShown)) + "...";
@@ -45,7 +45,7 @@ std::string in_quotes(std::string_view name) {
 
 }  // namespace
 
-/// What extension headers said about the member that follows them.
+/// The content of the extension headers before a member.
 struct TarMembers::Overrides {
   PaxRecords pax;
   std::optional<std::string> long_name = {}, long_link = {};
@@ -66,12 +66,12 @@ TarMembers::TarMembers(const std::filesystem::path& path, std::string shard) : f
   }
 }
 
-/// The caller has checked that [offset, offset + length) lies inside the file. Valid until the next call.
+/// The caller must check that [offset, offset + length) is inside the file. Valid until the next call.
 std::string_view TarMembers::bytes_at(std::uint64_t offset, std::uint64_t length) {
   return text_of(file_.read(offset, length, last_data_ > kSmallMember ? kSmallWindow : kWindow));
 }
 
-/// Nothing at the end of the file.
+/// Returns nothing at the end of the file.
 std::optional<std::string_view> TarMembers::header_at(std::uint64_t offset) {
   if (offset == size()) return std::nullopt;
   if (size() - offset < kTarBlock) throw file_.corrupt("the archive ends inside a header", offset);
@@ -87,8 +87,8 @@ std::string_view TarMembers::extension_body(std::uint64_t header, std::uint64_t 
   return bytes_at(data, size);
 }
 
-// Archives that were joined (cat a.tar b.tar) have zero blocks between them, two or more. Reading on after these, as
-// tar --ignore-zeros does, finds all members. Stopping there would silently lose the later ones.
+// Concatenated archives (cat a.tar b.tar) have two or more zero blocks between them. Like tar --ignore-zeros, this
+// continues after the zero blocks and finds all members. Stopping there would silently lose the later ones.
 bool TarMembers::skip_zeros(std::uint64_t begin) {
   std::uint64_t at = begin;
   while (at != size()) {
@@ -101,9 +101,9 @@ bool TarMembers::skip_zeros(std::uint64_t begin) {
       after_end_ = at;
       return false;
     }
-    // Some readers stop at a lone block and others go on, so members after it would come and go.
+    // Some readers stop at a single zero block and others continue, so members after it would depend on the reader.
     if (at - begin < 2 * kTarBlock) throw file_.corrupt("a lone block of zeros between members", begin);
-    global_ = {};  // global records hold until the end of their archive
+    global_ = {};  // global records are valid until the end of their archive
     next_ = at;
     return true;
   }
@@ -163,10 +163,10 @@ void TarMembers::complete(TarMember& member, Overrides&& overrides) {
   if (member.type == 'M') {
     throw file_.unsupported("the member " + in_quotes(member.name) + " continues one of another volume", member.header);
   }
-  if (member.type == '\0' && member.name.ends_with('/')) member.type = '5';  // as v7 wrote directories
+  if (member.type == '\0' && member.name.ends_with('/')) member.type = '5';  // v7 wrote directories this way
   if (member.type == '\0' || member.type == '7') member.type = '0';
   if (has_no_data(member.type)) member.size = 0;
-  const std::uint64_t there = size() - member.data;  // padding counts: a file that lacks it was cut off
+  const std::uint64_t there = size() - member.data;  // includes padding: a file without it was truncated
   if (member.size > there || tar_padded(member.size) > there) {
     throw file_.corrupt("the archive is cut off: the member " + in_quotes(member.name) + " of " +
                             std::to_string(member.size) + " bytes has " + std::to_string(there) + " left",

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-/// `text` with each character of `special` as %XX, and '%' likewise where it begins such a code.
+/// Replaces each character of `special` in `text` by %XX, and also '%' if it begins such a code.
 std::string percent_encoded(std::string_view text, std::string_view special) {
   static constexpr std::string_view kCodes[]{"25", "2E", "2F"};
   std::string encoded;

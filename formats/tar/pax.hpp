@@ -9,20 +9,20 @@
 
 namespace penstock {
 
-/// What the records of one member, and the archive's global ones before them, change.
+/// The changes of the records of one member, including the archive's preceding global records.
 struct PaxRecords {
   std::optional<std::string> path = {}, link_path = {};
   std::optional<std::uint64_t> size = {};
-  bool sparse = false;  ///< the data is a map and pieces, not the file's bytes
+  bool sparse = false;  ///< the data is a map and pieces instead of the file's bytes
 };
 
-/// Adds the records of `body`; later ones replace earlier ones, an empty value takes a record back.
-/// Throws Error: corrupt (a record's length, form or number is wrong).
+/// Adds the records of `body`. Later records replace earlier ones, and an empty value removes a record. Throws Error:
+/// corrupt (a record's length, form or number is wrong).
 void read_pax(std::string_view body, PaxRecords& records);
 
-/// One record; its length counts its own digits.
+/// Returns one record. Its length includes its own digits.
 std::string pax_record(std::string_view key, std::string_view value);
-/// A comment of exactly `length` bytes (at least 12), which every reader skips: padding.
+/// Returns a comment of exactly `length` bytes (at least 12) as padding, which every reader skips.
 std::string pax_comment(std::size_t length);
 
 }  // namespace penstock

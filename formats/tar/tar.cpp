@@ -30,8 +30,8 @@
 namespace penstock {
 namespace {
 
-/// Begins to read the headers of the samples that come next, many at a time, so that a disk has more than one to look
-/// for. Where members are small they lie in what is read anyway.
+/// Announces reads of the headers of the following samples, many at a time, so that a disk can reorder them. If members
+/// are small, ordinary reads already cover their headers.
 class HeadersAhead {
  public:
   HeadersAhead(const ByteSource& shard, const Index& index) : index_(index), shard_(shard) {}
@@ -100,7 +100,7 @@ class TarProof {
            pieces_.front().extent == Extent{.file = 0, .offset = member.data, .length = member.size};
   }
 
-  // The current sample has no values but those that were seen.
+  // Returns whether all values of the current sample were seen.
   bool ends_sample() {
     if (begun_ == 0) return true;
     std::size_t listed = 0;
@@ -115,19 +115,19 @@ class TarProof {
   std::map<std::string, std::uint32_t, std::less<>> field_named_;
   std::vector<Piece> pieces_;
   TarLeftOut left_out_;
-  std::uint64_t begun_ = 0;  // samples
-  std::size_t values_ = 0;   // of the last of them
+  std::uint64_t begun_ = 0;  // number of samples
+  std::size_t values_ = 0;   // in the last of these samples
 };
 
-// True when the members of `shard` are those that `index` lists: names, places and sizes, in order. The system is
-// asked ahead for the headers, whose places the index tells. False, too, for archives with hard links, and for those
-// that kTar.index would refuse. Throws Error: io.
+// Returns true if the members of `shard` are those that `index` lists: names, locations and sizes, in order. The index
+// contains the locations of the headers, so the system is asked to prefetch them. Returns false also for archives with
+// hard links, and for those that kTar.index would refuse. Throws Error: io.
 bool tar_proves(const std::filesystem::path& shard, const Index& index, const OpenProgress& progress) {
   try {
     return TarProof(shard, index).holds(progress);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) throw;
-    return false;  // indexing it says why
+    return false;  // indexing reports the reason
   }
 }
 
@@ -170,7 +170,7 @@ class TarIndexer {
     builder_.set(field, value);
   }
 
-  // Only the first names are kept: they matter where no member counts.
+  // Keeps only the first names, for the message if no member counts.
   void leave_out(const TarMember& member) {
     constexpr std::size_t kNamed = 3;
     if (left_out_count_++ < kNamed) left_out_names_ += (left_out_names_.empty() ? "" : ", ") + one_line(member.name);
@@ -190,7 +190,7 @@ class TarIndexer {
     builder_.add_sample(key);
   }
 
-  /// Two keys may share a hash, so the archive itself is asked.
+  /// Two keys may have the same hash, so this reads the archive again.
   void refuse_if_seen(const TarMember& member) const {
     TarMembers again(path_, shard_);
     TarMember earlier;
@@ -203,7 +203,7 @@ class TarIndexer {
     }
   }
 
-  /// Names are kept from the first hard link on, since most archives have none.
+  /// Names are kept only from the first hard link on, because most archives have none.
   Extent target_of(const TarMember& link) {
     if (!targets_) {
       targets_.emplace();
@@ -239,10 +239,10 @@ class TarIndexer {
   TarLeftOut left_out_;
   std::string left_out_names_;  // of members that belong to no sample
   std::uint64_t left_out_count_ = 0;
-  std::set<std::string> tables_;                                    // fields of tables that are known
+  std::set<std::string> tables_;                                    // fields of tables that were already checked
   std::string key_;                                                 // of the current sample
   std::unordered_set<std::size_t> seen_;                            // hashes of all keys so far
-  std::optional<std::unordered_map<std::string, Extent>> targets_;  // by name: files, and links to them
+  std::optional<std::unordered_map<std::string, Extent>> targets_;  // files and links to them, by name
 };
 
 std::string name_below(const std::filesystem::path& shard, const std::filesystem::path& root) {
@@ -293,8 +293,8 @@ const Format kTar{.name = "tar",
                   .write = write_tar,
                   .room = tar_room,
                   .proves = tar_proves,
-                  .reader = 3,  // 1: tells how many members belong to no sample; 2: tables may be text; 3: joined
-                                // archives and own files
+                  // 1: counts members that belong to no sample; 2: tables may be text; 3: joined archives and own files
+                  .reader = 3,
                   .folders = Format::Folders::keys,
                   .content = "members"};
 

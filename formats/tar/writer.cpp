@@ -24,8 +24,8 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-/// The pax records that a member needs, with a comment that moves its data, which would follow header and records at
-/// `position`, to a multiple of `align`. Empty when the ustar header alone does.
+/// Returns the pax records that a member needs. A comment among them moves its data, which would follow header and
+/// records at `position`, to a multiple of `align`. Empty if the ustar header is enough.
 std::string pax_body(std::string_view name, std::uint64_t size, std::uint64_t position, std::uint64_t align) {
   std::string body;
   if (!fits_ustar(name)) body += pax_record("path", name);
@@ -34,7 +34,8 @@ std::string pax_body(std::string_view name, std::uint64_t size, std::uint64_t po
 
   const std::uint64_t data = position + kTarBlock + tar_padded(body.size()) + kTarBlock;
   std::uint64_t gap = (align - data % align) % align;
-  if (body.empty() && gap == 0) gap = align;  // room for the comment that makes this a header at all
+  // a pax header must contain at least one record, so this makes space for the comment
+  if (body.empty() && gap == 0) gap = align;
   if (gap != 0) body += pax_comment(tar_padded(body.size()) + gap - body.size());
   return body;
 }
@@ -49,7 +50,7 @@ class TarWriter final : public ShardWriter {
   void add(std::string_view key, std::span<const FieldValue> fields) override {
     order_.assign(fields.begin(), fields.end());
     std::sort(order_.begin(), order_.end(), [](const auto& a, const auto& b) { return a.field < b.field; });
-    name_members(key);  // a sample that cannot be named leaves nothing behind
+    name_members(key);  // first, so that a sample without valid names writes nothing
     last_key_ = key;
     builder_.add_sample(key);
     for (std::size_t i = 0; i < order_.size(); ++i) add_field(names_[i], order_[i], i == 0 ? align_ : kTarBlock);
@@ -93,7 +94,7 @@ class TarWriter final : public ShardWriter {
     if (!value.range_sums.empty()) builder_.set_range_sums(value.field, value.range_sums);
   }
 
-  /// Returns where the data begins.
+  /// Returns the offset of the data.
   std::uint64_t append_member(std::string_view name, char type, std::span<const std::byte> data) {
     file_.append(bytes_of(write_tar_header(name, type, data.size())));
     const std::uint64_t offset = file_.position();
@@ -107,8 +108,8 @@ class TarWriter final : public ShardWriter {
   BufferedFile file_;
   IndexBuilder builder_;
   std::string last_key_;
-  std::vector<FieldValue> order_;   // of the current sample, as the schema orders them
-  std::vector<std::string> names_;  // of its members
+  std::vector<FieldValue> order_;   // of the current sample, in the schema's order
+  std::vector<std::string> names_;  // member names of the current sample
 };
 
 }  // namespace

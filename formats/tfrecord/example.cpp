@@ -8,10 +8,10 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// The encodings of a field that an Example uses. Source: protobuf "Encoding", "Message Structure".
+// The encodings of fields that an Example uses. Source: protobuf "Encoding", "Message Structure".
 enum class Wire : std::uint8_t { varint = 0, length = 2, fixed32 = 5 };
 
-/// Steps through the fields of a message. Every step is false at what is broken.
+/// Steps through the fields of a message. Every step returns false for invalid data.
 class Message {
  public:
   explicit Message(Bytes bytes) : rest_(bytes) {}
@@ -58,7 +58,7 @@ class Message {
   Bytes rest_;
 };
 
-// Calls `take` with every field of a message of fields with length; false when there is anything else, or `take` is.
+// Calls `take` with every length-delimited field of a message. Returns false for any other field, or if `take` does.
 template <typename Take>
 bool each_field(Bytes bytes, const Take& take) {
   Message message(bytes);
@@ -73,7 +73,7 @@ bool each_field(Bytes bytes, const Take& take) {
   return true;
 }
 
-// Calls `take` with every run of a list of numbers: a packed one, or a single value by itself.
+// Calls `take` with every run of a list of numbers: a packed run, or a single value.
 template <typename Take>
 bool each_run(Bytes list, Wire single, const Take& take) {
   Message message(list);
@@ -141,7 +141,7 @@ bool parse_feature(Bytes bytes, ExampleFeature& feature) {
   return feature.kind == ExampleFeature::Kind::bytes ? parse_strings(feature) : parse_numbers(feature);
 }
 
-// An entry of the map from names to features.
+// Parses an entry of the map from names to features.
 bool parse_entry(Bytes bytes, std::vector<ExampleFeature>& features) {
   ExampleFeature feature;
   Bytes value;
@@ -164,7 +164,7 @@ bool parse_example(Bytes record, std::vector<ExampleFeature>& features) {
              return entry_number == 1 && parse_entry(entry, features);
            });
   });
-  // Other messages may have the form of an Example, such as ExampleListWithContext, but no values where that has them.
+  // Other messages, such as ExampleListWithContext, may parse as an Example, but their features have no values.
   return read && std::ranges::any_of(features, [](const ExampleFeature& feature) {
            return feature.kind != ExampleFeature::Kind::none;
          });
@@ -189,7 +189,7 @@ std::vector<std::string_view> sequence_features(Bytes record) {
 std::vector<float> float_values(const ExampleFeature& feature) {
   std::vector<float> values;
   each_run(feature.list, Wire::fixed32, [&](Bytes run, bool) {
-    if (run.empty()) return true;  // a packed run of nothing, which may point nowhere
+    if (run.empty()) return true;  // an empty packed run, whose address may be null
     const std::size_t before = values.size();
     values.resize(before + run.size() / sizeof(float));
     std::memcpy(values.data() + before, run.data(), (values.size() - before) * sizeof(float));

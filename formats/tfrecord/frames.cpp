@@ -16,7 +16,7 @@ bool is_gzip(std::span<const std::byte> bytes) {
   return text_of(bytes).starts_with("\x1F\x8B");
 }
 
-// Source: RFC 1950: method 8, and a multiple of 31.
+// RFC 1950: method 8, and a multiple of 31.
 bool is_zlib(std::span<const std::byte> bytes) {
   const auto first = std::to_integer<unsigned>(bytes[0]), second = std::to_integer<unsigned>(bytes[1]);
   return first == 0x78 && (first << 8 | second) % 31 == 0;
@@ -68,7 +68,7 @@ bool TfrecordFrames::skip() {
   constexpr std::uint64_t kSmallRecord = std::uint64_t{64} << 10, kSmallAhead = std::uint64_t{4} << 10;
   const std::optional<std::uint64_t> length = next_length(HeaderWindow::kAhead);
   if (!length) return false;
-  // The next record's header is read with this one's checksum.
+  // Reads the next record's header together with this checksum.
   const std::uint64_t trailer = next_ + kTfrecordHeader + *length;
   const std::uint64_t ahead = *length > kSmallRecord ? kSmallAhead : HeaderWindow::kAhead;
   take(*length, little_endian<std::uint32_t>(file_.read(trailer, kTfrecordTrailer, ahead), 0));

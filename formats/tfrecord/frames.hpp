@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// The checksum as TFRecord stores it: CRC32C, rotated right by 15 bits, plus 0xA282EAD8.
+/// Returns the checksum as TFRecord stores it: CRC32C, rotated right by 15 bits, plus 0xA282EAD8.
 std::uint32_t masked_crc32c(std::uint32_t crc);
 
 inline constexpr std::uint64_t kTfrecordHeader = 8 + 4, kTfrecordTrailer = 4;
@@ -22,7 +22,7 @@ struct TfrecordFrame {
   std::span<const std::byte> bytes;  ///< valid until the next call
 };
 
-/// Walks a file's records, each read whole, with both checksums compared:
+/// Walks a file's records, reads each completely, and compares both checksums:
 ///
 ///   | length u64 | masked crc of the length u32 | bytes | masked crc of the bytes u32 | next record ...
 ///
@@ -31,18 +31,18 @@ class TfrecordFrames {
  public:
   explicit TfrecordFrames(HeaderWindow& file) : file_(file) {}
 
-  /// False at the end of the file. Throws Error: io; corrupt, with shard and offset (a checksum differs, the file ends
-  /// inside a record); unsupported, when the file is compressed as a whole.
+  /// Returns false at the end of the file. Throws Error: io; corrupt, with shard and offset (a checksum differs, the
+  /// file ends inside a record); unsupported, if the file is compressed as a whole.
   bool next(TfrecordFrame& frame);
-  /// Passes over the next record by its length and its checksum alone, which is not compared. Returns and throws as
-  /// next().
+  /// Skips the next record. Reads only its length and checksum, and does not compare the checksum. Returns and throws
+  /// like next().
   bool skip();
-  /// A hash of the lengths and checksums of all records so far: another one for other content.
+  /// Hash of the lengths and checksums of all records so far, which depends on their content.
   std::uint64_t stamp() const { return stamp_; }
 
  private:
   void refuse_compressed();
-  /// Bytes of the next record; nothing at the end of the file.
+  /// Returns the bytes of the next record. Returns nothing at the end of the file.
   std::optional<std::uint64_t> next_length(std::uint64_t ahead);
   void take(std::uint64_t length, std::uint32_t checksum);
 
@@ -51,7 +51,7 @@ class TfrecordFrames {
   std::uint64_t stamp_ = 0;
 };
 
-/// True when a whole record header with a right checksum stands at the start.
+/// Returns true if the file begins with a complete record header with a correct checksum.
 bool begins_as_tfrecord(const std::filesystem::path& path);
 
 }  // namespace penstock

@@ -27,10 +27,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kKeyFeature = "__key__", kWholeRecord = "value";
-constexpr std::uint64_t kInlineInts = 8;  // a block costs more than so many values in the index
+constexpr std::uint64_t kInlineInts = 8;  // a block costs more than this number of values in the index
 constexpr std::array<std::string_view, 3> kEndings{".tfrecord", ".tfrecords", ".tfrec"};
 
-// How a feature becomes a field; a file's records must agree, so the widest of them is taken.
+// How a feature becomes a field. All records of a file must agree, so the widest form is used.
 enum class Form : std::uint8_t { bytes, one_int, array, any };
 
 Form form_of(const ExampleFeature& feature) {
@@ -95,7 +95,7 @@ class TfrecordIndexer {
   }
 
  private:
-  // False when a feature turns out to be of a wider form than its field was made for.
+  // Returns false if a feature needs a wider form than its field has.
   bool build(const OpenProgress& progress) {
     constexpr std::uint64_t kReportEvery = 4096;
     builder_ = IndexBuilder();
@@ -106,7 +106,7 @@ class TfrecordIndexer {
       if (!add_record(number)) return false;
       if (progress && number % kReportEvery == 0) progress(frame_.header, file_.size());
     }
-    // The extents say file 0 already: there is no other.
+    // The extents already refer to file 0, the only file.
     builder_.add_file({.path = file_.shard(), .size = file_.size(), .stamp = frames.stamp()});
     if (progress) progress(file_.size(), file_.size());
     return true;
@@ -122,7 +122,7 @@ class TfrecordIndexer {
     }
   }
 
-  // The form that holds for the feature in all records seen so far; whether it is another than before.
+  // Widens the form of the feature so that it fits all records so far. Returns whether the form changed.
   bool widen(const ExampleFeature& feature) {
     const auto [known, added] = forms_.try_emplace(std::string(feature.name), form_of(feature));
     const Form form = both(known->second, form_of(feature));
@@ -224,9 +224,9 @@ class TfrecordIndexer {
   std::string stem_;
   IndexBuilder builder_;
   TfrecordFrame frame_;                         // the current record
-  std::vector<ExampleFeature> features_;        // of it
+  std::vector<ExampleFeature> features_;        // features of the current record
   std::map<std::string, Form> forms_;           // by feature
-  std::map<std::string, std::uint64_t> lists_;  // records in which a feature is several byte strings
+  std::map<std::string, std::uint64_t> lists_;  // number of records in which a feature has several byte strings
   std::set<std::string> in_sequences_;          // names in SequenceExamples
 };
 
@@ -234,7 +234,7 @@ Index index_tfrecord(const fs::path& shard, const fs::path& root, const OpenProg
   return TfrecordIndexer(shard, root).index(progress);
 }
 
-// By the lengths and checksums of all records: index() put them into the stamp of the file.
+// Compares the lengths and checksums of all records, which index() put into the stamp of the file.
 bool tfrecord_proves(const fs::path& shard, const Index& index, const OpenProgress& progress) {
   constexpr std::uint64_t kReportEvery = 4096;
   HeaderWindow file(shard, shard.filename().string());
@@ -247,11 +247,11 @@ bool tfrecord_proves(const fs::path& shard, const Index& index, const OpenProgre
     return frames.stamp() == index.file(0).stamp;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) throw;
-    return false;  // indexing it says why
+    return false;  // indexing reports the reason
   }
 }
 
-/// "x-00000-of-00010" -> "x"; names without that as they are.
+/// "x-00000-of-00010" -> "x". Other names are unchanged.
 std::string_view without_part(std::string_view name) {
   constexpr std::size_t kDigits = 5, kLength = 1 + kDigits + 4 + kDigits;
   if (name.size() <= kLength) return name;
@@ -263,7 +263,8 @@ std::string_view without_part(std::string_view name) {
   return name.substr(0, name.size() - kLength);
 }
 
-// By its name; with `look`, a name that only has a part's number must begin as a TFRecord, or compressed, does.
+// Decides by the name. With `look`, a file whose name has only a part number must begin like a TFRecord, or a
+// compressed one.
 bool is_shard(const fs::path& path, bool look) {
   std::string name = path.filename().string();
   const bool gzip = name.ends_with(".gz");
@@ -301,6 +302,6 @@ constinit const Format kTfrecord{.name = "tfrecord",
                                  .write = write_tfrecord,
                                  .room = tfrecord_room,
                                  .proves = tfrecord_proves,
-                                 .reader = 1};  // 1: names what is in SequenceExamples
+                                 .reader = 1};  // 1: lists names in SequenceExamples
 
 }  // namespace penstock

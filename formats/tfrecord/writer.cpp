@@ -19,7 +19,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kKeyFeature = "__key__";
-// Tags of fields with length: number << 3 | 2.
+// Tags of length-delimited fields: number << 3 | 2.
 constexpr char kFirst = 0x0A, kSecond = 0x12, kInt64List = 0x1A;
 
 std::string varint(std::uint64_t value) {
@@ -34,7 +34,7 @@ std::string number(std::uint64_t value, int bytes) {
   return text;
 }
 
-// What stands before `length` more bytes of the field.
+// Returns the head of a field with `length` more bytes.
 std::string field_head(char tag, std::uint64_t length) {
   return tag + varint(length);
 }
@@ -43,7 +43,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The number, when the text is how to_string() would write it.
+// Returns the number if the text is exactly what to_string() writes.
 std::optional<std::int64_t> plain_int(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -120,7 +120,7 @@ class TfrecordWriter final : public ShardWriter {
     return number ? int_entry(name, *number) : bytes_entry(name, value.bytes);
   }
 
-  /// Returns where the first entry begins.
+  /// Returns the offset of the first entry.
   std::uint64_t write_record() {
     std::uint64_t features = 0;
     for (const Entry& entry : entries_) features += entry.size();
@@ -148,7 +148,7 @@ class TfrecordWriter final : public ShardWriter {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const FieldValue& value = values[i];
       const Entry& entry = entries_[i + 1];
-      if (int_of(value)) {  // the file has it as a varint, so the index keeps the text
+      if (int_of(value)) {  // the file has it as a varint, so the text is stored in the index
         const Piece piece = inline_piece(value.bytes);
         builder_.set(value.field, std::span(&piece, 1), value.crc32c);
       } else {

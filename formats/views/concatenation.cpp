@@ -51,10 +51,10 @@ std::vector<std::string> classes_of_all(std::span<const Dataset> datasets) {
   return {known->classes().begin(), known->classes().end()};
 }
 
-// Where the shards of each dataset begin among all: number of shard and of sample. Views of the same shards share them.
+// Assigns the first shard and sample number to the shards of each dataset. Views of the same shards share them.
 class Shards {
  public:
-  // Number of the dataset's first stored sample.
+  // Returns the number of the dataset's first stored sample.
   std::uint64_t add(const Dataset& dataset) {
     for (const auto& [known, first] : known_) {
       if (known->shares_shards(dataset)) return first;
@@ -78,7 +78,7 @@ class Shards {
   std::uint64_t samples_ = 0;
 };
 
-// For each dataset the list that a field of the whole comes from: 0, or 1 and the number of a joined one.
+// Returns for each dataset the number of the list that a field comes from: 0, or 1 plus the number of a joined list.
 std::vector<std::uint32_t> lists_of(const std::string& field, std::span<const Dataset> datasets,
                                     std::span<const Dataset::Choice> choices) {
   std::vector<std::uint32_t> lists;

@@ -18,7 +18,7 @@ namespace {
 
 using Names = std::vector<std::pair<std::string, std::string>>;
 
-// What is taken of the other dataset: its name there, and here.
+// Returns the fields taken from the other dataset: their names there, and in the result.
 Names taken_fields(const Dataset& dataset, const Dataset& other, const Names& asked) {
   Names taken = asked;
   if (asked.empty()) {
@@ -48,7 +48,7 @@ Names taken_fields(const Dataset& dataset, const Dataset& other, const Names& as
   return taken;
 }
 
-// Finds samples by key: 16 bytes for each.
+// Finds samples by key. Takes 16 bytes per sample.
 class KeyTable {
  public:
   explicit KeyTable(const Dataset& dataset) : dataset_(dataset) {

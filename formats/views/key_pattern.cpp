@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Bytes of the character that begins the text; broken UTF-8 counts byte by byte.
+// Returns the bytes of the first character of the text. Invalid UTF-8 counts byte by byte.
 std::size_t length_of_character(std::string_view text) {
   std::size_t length = 1;
   if (static_cast<unsigned char>(text[0]) < 0xC0) return length;
@@ -22,7 +22,8 @@ struct CharacterClass {
   bool has;
 };
 
-// Of "[a-z]..." and the character; nothing where the bracket does not end, and is itself.
+// Matches the character with "[a-z]...". Returns nothing if the bracket is not closed, so that it is a literal
+// character.
 std::optional<CharacterClass> in_class(std::string_view pattern, char character) {
   std::size_t at = 1;
   const bool none_of = at < pattern.size() && (pattern[at] == '!' || pattern[at] == '^');
@@ -39,7 +40,7 @@ std::optional<CharacterClass> in_class(std::string_view pattern, char character)
   return std::nullopt;
 }
 
-// Goes back to the last `*` alone, so the time is at most the product of the lengths.
+// Backtracks only to the last `*`, so the time is at most the product of the lengths.
 bool match(std::string_view pattern, std::string_view key) {
   std::size_t p = 0, k = 0;
   std::optional<std::size_t> star;

@@ -1,4 +1,4 @@
-// Compares keys with patterns as shells know them.
+// Matches keys with patterns like those of a shell.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace penstock {
 
-/// "cat/*", "{train,val}/00[0-4]?": `*` stands for any characters, also `/`; `?` for one (of UTF-8); `[a-z]`, `[!a-z]`
-/// for one of those, or none of those, of ASCII; braces for alternatives (expand_braces). Everything else is itself.
+/// "cat/*", "{train,val}/00[0-4]?": `*` matches any characters, also `/`; `?` matches one (of UTF-8); `[a-z]` and
+/// `[!a-z]` match one ASCII character in or outside the set; braces are alternatives (expand_braces). Everything else
+/// is literal.
 class KeyPattern {
  public:
   explicit KeyPattern(std::string_view pattern);  ///< throws Error: invalid_argument, for millions of alternatives

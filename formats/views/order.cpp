@@ -13,11 +13,11 @@
 namespace penstock {
 namespace {
 
-// The samples in the order of `less`, which also says which of two equal ones comes first. Nothing is taken beside the
-// table, which large orders have in a file.
+// Sorts the samples by `less`, which must also order equal samples. Needs no memory except the table, which is in a
+// file for large orders.
 template <typename Less>
 SampleList in_order(std::uint64_t samples, const Less& less) {
-  std::uint64_t first_below = 1;  // whether all are in order already
+  std::uint64_t first_below = 1;  // for a check whether all are in order already
   while (first_below < samples && less(first_below - 1, first_below)) ++first_below;
   if (first_below >= samples) return SampleList::range(0, samples);
   const auto table = std::make_shared<NumberTable>(samples, samples);
@@ -33,7 +33,7 @@ SampleList in_order(std::uint64_t samples, const Less& less) {
   return SampleList::of(table);
 }
 
-// The bits of doubles, in the order of their values; of 0 and -0 alike.
+// Maps doubles to bits with the same order. 0 and -0 map to the same bits.
 std::uint64_t ordered_bits(double number) {
   const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);
   constexpr std::uint64_t kSign = std::uint64_t{1} << 63;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLongestAbout = 200;  // bytes
 
-// What a chain of choices says of itself; the middle of a long one is left out.
+// Joins the descriptions of a chain of choices. Omits the middle of a long description.
 std::string joined_about(const std::string& before, const std::string& added) {
   std::string all = before.empty() || added.empty() ? before + added : before + ", " + added;
   all = one_line(all);

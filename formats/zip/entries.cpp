@@ -20,15 +20,15 @@ namespace {
 using namespace zip;
 using Bytes = std::span<const std::byte>;
 
-constexpr std::uint64_t kSmallEntry = std::uint64_t{64} << 10;  // behind larger ones a header is read alone
+constexpr std::uint64_t kSmallEntry = std::uint64_t{64} << 10;  // after larger entries, a header is read separately
 constexpr std::uint64_t kSmallAhead = std::uint64_t{4} << 10;
 
 struct Directory {
   std::uint64_t begin;   // offset in the file
   std::uint64_t length;  // bytes
   std::uint64_t count;   // entries
-  bool count_is_whole;   // else only its last 16 bits are known
-  std::uint64_t base;    // what the archive's own offsets are relative to
+  bool count_is_whole;   // false: only its last 16 bits are known
+  std::uint64_t base;    // origin of the archive's own offsets
 };
 
 std::string shown(std::string_view name) {
@@ -102,10 +102,10 @@ class ZipReader {
 
   HeaderWindow& file_;
   std::vector<ZipEntry> entries_;
-  std::vector<std::uint32_t> name_hashes_;  // of the names as they are stored, beside entries_
+  std::vector<std::uint32_t> name_hashes_;  // of the stored names, parallel to entries_
 };
 
-// The last one whose comment fits into the file.
+// Returns the last record whose comment fits into the file.
 std::optional<std::uint64_t> ZipReader::find_end_record() {
   const std::uint64_t size = file_.size();
   if (size < kEndRecord) return std::nullopt;
@@ -148,7 +148,7 @@ Directory ZipReader::from_end64(std::uint64_t end_record, std::uint64_t locator)
     return offset <= locator && locator - offset >= kEnd64Record &&
            little_endian<std::uint32_t>(file_.read(offset, kEnd64Record), 0) == kEnd64Signature;
   };
-  // With bytes before the archive the locator's offset is wrong; the record then stands right before it.
+  // If bytes precede the archive, the locator's offset is wrong. The record is then directly before the locator.
   if (!is_record(at) && locator >= kEnd64Record) at = locator - kEnd64Record;
   if (!is_record(at)) throw file_.corrupt("the zip64 locator does not lead to the zip64 end record", locator);
   const Bytes record = file_.read(at, kEnd64Record);
@@ -164,8 +164,8 @@ Directory ZipReader::from_end64(std::uint64_t end_record, std::uint64_t locator)
                  little_endian<std::uint64_t>(record, 48), at);
 }
 
-// The directory ends where the record behind it begins; by how much that differs from what the archive says is the
-// length of what stands before it.
+// The directory ends at the next record. The difference to the offset in the archive is the number of bytes before the
+// archive.
 Directory ZipReader::checked(Directory directory, std::uint64_t claimed_begin, std::uint64_t behind) {
   if (directory.length > behind || claimed_begin > behind - directory.length) {
     throw file_.corrupt("the central directory of " + std::to_string(directory.length) + " bytes at " +
@@ -222,7 +222,8 @@ std::uint64_t ZipReader::read_entry(const Directory& directory, std::uint64_t at
   return at + length;
 }
 
-// The extra field holds, in this order, those of plain size, stored size and offset that did not fit.
+// The extra field contains the plain size, the stored size and the offset, in this order, but only those that did not
+// fit.
 void ZipReader::take_sizes_in_64(Bytes extra, ZipEntry& entry, const std::array<bool, 3>& wanted) {
   if (!wanted[0] && !wanted[1] && !wanted[2]) return;
   for (std::size_t at = 0; at + 4 <= extra.size();) {
@@ -240,7 +241,7 @@ void ZipReader::take_sizes_in_64(Bytes extra, ZipEntry& entry, const std::array<
     }
     return;
   }
-  // Without the field the numbers are what they are: 4294967295.
+  // Without the field the numbers are literal: 4294967295.
 }
 
 std::string ZipReader::decoded_name(Bytes raw, Bytes extra, std::uint16_t flags) const {
@@ -282,7 +283,7 @@ void ZipReader::check_method(const ZipEntry& entry, std::uint16_t flags) const {
   }
 }
 
-// In the order of the file: headers of neighbours are read together, and an overlap shows at the next entry.
+// In the order of the file: one read covers neighbouring headers, and the next entry reveals an overlap.
 void ZipReader::find_data(const Directory& directory) {
   std::vector<std::size_t> order(entries_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -341,7 +342,7 @@ bool zip_proves(const std::filesystem::path& shard, const Index& index, const Op
     return zip_stamp(file) == index.file(0).stamp;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) throw;
-    return false;  // indexing it says why
+    return false;  // indexing reports the reason
   }
 }
 

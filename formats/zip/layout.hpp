@@ -30,7 +30,7 @@ constexpr std::uint16_t kUtf8 = 1U << 11;
 constexpr std::uint16_t kZip64Extra = 1;
 constexpr std::uint16_t kUnicodePathExtra = 0x7075;
 
-constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  // a size or offset that the zip64 extra field holds
+constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  // the zip64 extra field holds this size or offset
 constexpr std::uint16_t kCountIn64 = 0xFFFF;
 constexpr std::uint16_t kMadeByUnix = 3;
 constexpr std::uint32_t kModeType = 0170000, kModeFile = 0100000;

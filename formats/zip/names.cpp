@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// What bytes 128 to 255 are in code page 437. Source: Unicode, VENDORS/MICSFT/PC/CP437.TXT.
+// The characters of bytes 128 to 255 in code page 437. Source: Unicode, VENDORS/MICSFT/PC/CP437.TXT.
 constexpr std::array<std::uint16_t, 128> kCodePage437{
     0x00C7, 0x00FC, 0x00E9, 0x00E2, 0x00E4, 0x00E0, 0x00E5, 0x00E7, 0x00EA, 0x00EB, 0x00E8, 0x00EF, 0x00EE,
     0x00EC, 0x00C4, 0x00C5, 0x00C9, 0x00E6, 0x00C6, 0x00F4, 0x00F6, 0x00F2, 0x00FB, 0x00F9, 0x00FF, 0x00D6,

@@ -6,10 +6,10 @@
 
 namespace penstock {
 
-/// What a name without the UTF-8 flag says. Source: PKWARE APPNOTE 6.3.10, appendix D.
+/// Decodes a name without the UTF-8 flag. Source: PKWARE APPNOTE 6.3.10, appendix D.
 std::string utf8_from_cp437(std::string_view name);
 
-/// True for names with a leading dot, at any level, and for what macOS puts beside the files ("__MACOSX/").
+/// Returns true for names with a leading dot, at any level, and for additions by macOS ("__MACOSX/").
 bool is_hidden_in_archive(std::string_view path);
 
 /// "./a/b" and "/a/b" -> "a/b"

@@ -23,11 +23,11 @@ using namespace zip;
 constexpr std::uint64_t kLargestAlign = std::uint64_t{32} << 10;  // an extra field has at most 65535 bytes
 constexpr std::uint16_t kNeedsZip64 = 45, kNeedsFolders = 20;
 constexpr std::uint16_t kDate = 0x0021;          // 1980-01-01
-constexpr std::uint16_t kPaddingExtra = 0xD935;  // as Android's zipalign writes it: alignment, then zeros
+constexpr std::uint16_t kPaddingExtra = 0xD935;  // the id of Android's zipalign: alignment, then zeros
 constexpr std::uint32_t kPaddingHeader = 2 + 2 + 2;
 constexpr std::uint32_t kRegularFile = 0100644U << 16;
 
-/// Little-endian numbers, one behind the other.
+/// Builds a record of little-endian numbers.
 class Record {
  public:
   Record& u16(std::uint64_t value) { return add(value, 2); }
@@ -64,7 +64,7 @@ class ZipWriter final : public ShardWriter {
   void add(std::string_view key, std::span<const FieldValue> fields) override {
     const ErrorContext sample{.shard = file_.path().filename().string(), .key = std::string(key)};
     const std::span<const FieldValue> sorted = order_.sorted(fields, sample);
-    std::vector<std::string> names;  // a sample that cannot be named leaves nothing behind
+    std::vector<std::string> names;  // first, so that a sample without valid names writes nothing
     for (const FieldValue& value : sorted) names.push_back(name_of(key, value.field, sample));
     builder_.add_sample(key);
     for (std::size_t i = 0; i < sorted.size(); ++i) add_entry(names[i], sorted[i], i == 0 ? options_.align : 1);
@@ -94,7 +94,7 @@ class ZipWriter final : public ShardWriter {
     }
   }
 
-  // An extra field that moves the data, which would begin at `data`, to a multiple of `align`.
+  // Returns an extra field that moves the data, which would begin at `data`, to a multiple of `align`.
   static std::string padding(std::uint64_t data, std::uint64_t align) {
     if (data % align == 0) return {};
     const std::uint64_t begin = data + kPaddingHeader;
@@ -184,7 +184,7 @@ class ZipWriter final : public ShardWriter {
   SampleOrder order_;
   BufferedFile file_;
   IndexBuilder builder_;
-  std::string directory_;  // what the central directory will be
+  std::string directory_;  // the central directory so far
   std::uint64_t entries_ = 0;
 };
 

@@ -34,7 +34,7 @@ void place(IndexBuilder& builder, std::uint32_t field, const ZipEntry& entry) {
   builder.set(field, std::span(&piece, 1));
 }
 
-// "train/" where `split` is a folder of that name; empty without a split.
+// Returns "train/" if `split` is a folder of that name. Empty without a split.
 std::string folder_of_split(const std::vector<ZipEntry>& entries, const std::string& split) {
   if (split.empty()) return {};
   std::set<std::string> folders;
@@ -112,7 +112,7 @@ constinit const Format kZip{.name = "zip",
                             .longest_name = 65535,
                             .room = zip_room,
                             .proves = zip_proves,
-                            .reader = 1,  // dots in names, names of splits
+                            .reader = 1,  // 1: dots in names, names of splits
                             .depends = [](const OpenOptions& options) { return options.change_names(); },
                             .index_with = index_zip_with,
                             .folders = Format::Folders::classes};

@@ -5,18 +5,18 @@
 
 namespace penstock {
 
-/// Found: a file named *.zip, or one that begins with a local header and ends as an archive does; or a folder with
-/// *.zip in it but neither folders nor images, arrays or clouds.
+/// Recognises a file named *.zip, a file that begins with a local header and ends like an archive, and a folder with
+/// *.zip but neither folders nor images, arrays or clouds.
 ///
-/// Keys, fields, what is left out and class folders are as in a folder of files (folder.hpp); samples stand in the
-/// order of the central directory, each where its first file does, also when its files stand apart. Stored entries are
-/// extents; deflated and zstd entries are blocks of their own, whose CRC-32 is compared when they are undone.
-/// index() throws what read_zip_entries does; invalid_argument, when no file counts, and when names allow two readings
-/// or the archive holds splits; corrupt, when two files are the same field of one sample.
+/// Keys, fields, files left out and class folders follow the rules for a folder of files (folder.hpp). Samples are in
+/// the order of the central directory, each at the position of its first file, even if its files are not adjacent.
+/// Stored entries are extents. Each deflated or zstd entry is a block, whose CRC-32 is verified at decompression.
+/// index() throws the errors of read_zip_entries; invalid_argument, if no file counts, if names allow two readings, or
+/// if the archive contains splits; corrupt, if two files are the same field of one sample.
 ///
-/// Written shards hold stored entries named KEY.FIELD as in tar (formats/tar/names.hpp), dated 1980-01-01, with zip64
-/// records only where sizes need them. `align`, a power of two up to 32 KiB, moves a sample's first data by an extra
-/// field. add() throws Error: unsupported (a key or field that no entry can be named by, a name of 64 KiB).
+/// Written shards contain stored entries named KEY.FIELD as in tar (formats/tar/names.hpp), dated 1980-01-01. They have
+/// zip64 records only if sizes need them. `align`, a power of two up to 32 KiB, moves a sample's first data by an extra
+/// field. add() throws Error: unsupported (a key or field that cannot be an entry name, a name of 64 KiB).
 extern const Format kZip;
 
 }  // namespace penstock
