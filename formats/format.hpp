@@ -20,9 +20,9 @@ struct Format {
   std::string_view name;       ///< "tar": as spelled in --format, info and penstock.json
   std::string_view extension;  ///< of a shard written here: "shard-000000" + extension is a file, or a folder (LMDB)
 
-  /// Returns the shards at `path`, in order, if `path` is a dataset of this format, whoever wrote it. Empty otherwise.
-  /// Examines only names and first bytes. (tar: the file, or a folder whose *.tar are its shards; LMDB: the folder of
-  /// data.mdb, or the file itself; HDF5: the file, or a folder of HDF5 files; folder: the folder.)
+  /// Returns the shards at `path`, in order, if `path` is a dataset of this format, written by any program. Empty
+  /// otherwise. Examines only names and first bytes. (tar: the file, or a folder whose *.tar are its shards; LMDB: the
+  /// folder of data.mdb, or the file itself; HDF5: the file, or a folder of HDF5 files; folder: the folder.)
   std::vector<std::filesystem::path> (*find_shards)(const std::filesystem::path& path);
 
   /// Indexes one shard. The paths in the index are relative to `root`. Throws Error: io, corrupt, unsupported.

@@ -469,7 +469,7 @@ Dataset open_address(const fs::path& given, const fs::path& address, const OpenO
          "SOURCE DESTINATION), or copy them to a disk");
 }
 
-// If samples lie beside shards, the user must choose: neither is left out silently.
+// If there are samples beside shards, the user must choose: neither is left out silently.
 void require_no_samples_beside(const fs::path& path, const Found& found) {
   if (!is_folder(path)) return;
   const std::vector<std::string> loose = loose_samples(path, found.shards);

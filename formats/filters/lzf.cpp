@@ -6,9 +6,11 @@
 
 namespace penstock {
 
-// A control byte below 32 begins a run: that many bytes plus one follow unchanged. Any other control byte is a copy:
-// its upper three bits are the length minus 2 (7: the next byte is added), its lower five bits and the next byte are
-// the distance minus 1. A copy may overlap its own output.
+// A control byte below 32 begins a run: that many bytes plus one follow unchanged.
+// Any other control byte is a copy. Its upper three bits are the length minus 2 (7: the next byte is added). Its lower
+// five bits and the following byte are the distance minus 1.
+//
+// A copy may overlap its own output.
 void lzf_decompress(std::span<const std::byte> stored, std::span<std::byte> plain) {
   constexpr unsigned kLongest = 7;
   const auto broken = [] { return Error::corrupt("lzf block is broken"); };

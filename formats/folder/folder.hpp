@@ -6,13 +6,15 @@
 
 namespace penstock {
 
-/// Files that count are regular files, also through symbolic links, whose name has an extension. Left out are hidden
-/// files and folders (a leading dot), penstock's own files and the datasets that it packed (own_files.hpp),
-/// "Thumbs.db", "desktop.ini", and files without an extension. If the folder has images, arrays or clouds anywhere
-/// (folder_names.hpp lists their extensions), other files at the top level whose stem no other file has are left out
-/// too (README.md, labels.csv). Other files at any level whose stem belongs to no image, array or cloud are also left
-/// out if the layout without them is class folders and they are fewer than the remaining files. The attributes contain
-/// the number of files left out ("left_out") and one example ("left_out_example").
+/// Files that count are regular files, also through symbolic links, whose name has an extension.
+/// These are left out:
+/// - hidden files and folders (a leading dot), "Thumbs.db", "desktop.ini", and files without an extension.
+/// - penstock's own files and the datasets that it packed (own_files.hpp).
+/// - other files at the top level whose stem no other file has (README.md, labels.csv). This applies only if the folder
+///   has images, arrays or clouds at any level (folder_names.hpp lists their extensions).
+/// - other files whose stem belongs to no image, array or cloud, at any level. This applies only if the layout without
+///   them is class folders and they are fewer than the remaining files.
+/// The attributes contain the number of files left out ("left_out") and one example ("left_out_example").
 ///
 /// Key: the path relative to the folder, without extension. Field: the extension, as field_from_extension names it.
 /// key_ends.hpp decides whether words between dots belong to the key or to the field. If two files of one kind share a
@@ -27,11 +29,15 @@ namespace penstock {
 ///   folder of images, each sample has one field.
 /// The attributes contain the layout ("layout": "class folders" or "shared stems"), and where keys end ("key").
 ///
-/// stamp() covers the paths and sizes of all files, so a copy of the folder has the same stamp. index() throws Error:
-/// io, with the path that cannot be read; invalid_argument, with the folder, if no file counts, and, with the option
-/// that decides, if names allow two readings or first-level folders are splits; corrupt, with both files, if two files
-/// are the same field of one sample that has others ("a.jpg", "a.jpeg", "a.txt"); unsupported, with the symbolic link,
-/// if a link leads back to a folder above it.
+/// stamp() covers the paths and sizes of all files, so a copy of the folder has the same stamp.
+///
+/// index() throws Error:
+/// - io, with the path that cannot be read.
+/// - invalid_argument, with the folder, if no file counts.
+/// - invalid_argument, with the option that decides, if names allow two readings or first-level folders are splits.
+/// - corrupt, with both files, if two of three or more files of a sample are the same field ("a.jpg", "a.jpeg",
+///   "a.txt").
+/// - unsupported, with the symbolic link, if a link leads back to a folder above it.
 extern const Format kFolder;
 
 /// The result of kFolder.stamp, and the identities of the files that it covers.

@@ -49,7 +49,7 @@ class Hdf5Cursor {
   std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
   std::uint64_t u64() { return number(8); }
   std::uint64_t length() { return number(sizes_.length); }
-  /// Returns kNoAddress if all bits are set, whatever the width.
+  /// Returns kNoAddress if all bits are set, for any width.
   std::uint64_t address() {
     const std::uint64_t value = number(sizes_.offset);
     const bool none = value == ~std::uint64_t{0} >> (64 - 8 * sizes_.offset);

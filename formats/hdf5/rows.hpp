@@ -56,7 +56,7 @@ class Hdf5Rows {
     std::uint32_t block = kPlain;
   };
 
-  // References to a heap are always little-endian, whatever the byte order of the elements in the heap.
+  // References to a heap are always little-endian, independent of the byte order of the elements in the heap.
   bool swaps() const { return dataset_.type.kind == Hdf5Type::Kind::number && dataset_.type.swapped; }
   void read_shape();
   void swap_what_is_here();
@@ -107,7 +107,7 @@ class Hdf5RowReader {
   std::uint64_t held_ = ~std::uint64_t{0};  // number of the block in block_
 };
 
-/// Counts the cost `each` for every row. Call before keeping something for all rows: a run of zeros can stand for any
+/// Counts the cost `each` for every row. Call before keeping something for all rows: a run of zeros may represent any
 /// number of rows. Throws Error: corrupt, like Hdf5File::spend.
 inline void spend_for_rows(const Hdf5File& file, const Hdf5Rows& rows, std::uint64_t each) {
   std::uint64_t bytes = 0;

@@ -11,9 +11,9 @@
 namespace penstock {
 
 /// finish() makes the file `path`. Until then each field's bytes are collected in memory or, beyond 256 KiB, in an
-/// unnamed temporary file in the same folder, because the size of a contiguous dataset must be known when it is
-/// created. Therefore a shard needs twice its size on disk while it is finished. hdf5.hpp lists the errors of add() and
-/// finish().
+/// unnamed temporary file in the same folder. The reason is that the size of a contiguous dataset must be known when it
+/// is created. Therefore a shard needs twice its size on disk while it is finished. hdf5.hpp lists the errors of add()
+/// and finish().
 std::unique_ptr<ShardWriter> write_hdf5(const std::filesystem::path& path, const ShardOptions& options);
 
 /// Estimates the bytes of the value, its end offset, and its share of the key.

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-/// Compares values by their location in files, whatever their block numbers are.
+/// Compares values by their location in files, and ignores their block numbers.
 class ValueComparison {
  public:
   ValueComparison(const Index& index, const Index& other) : index_(index), other_(other) {}

@@ -55,7 +55,7 @@ class RangeSums {
 class Index {
  public:
   /// Throws Error: io; resource; corrupt, if the file is not a complete index or a checksum differs; unsupported, for
-  /// another version. A valid checksum is no reason for trust, because anyone can compute one. Therefore numbers are
+  /// another version. A valid checksum does not justify trust, because anyone can compute one. Therefore numbers are
   /// checked when used, and every accessor may throw Error: corrupt.
   static Index open(const std::filesystem::path& path);
   /// The same for the bytes of `path` in memory. The index begins at byte `skip`, a multiple of 8.
@@ -64,7 +64,7 @@ class Index {
   static Index open(std::shared_ptr<const FileBytes> file, const std::filesystem::path& path, std::size_t skip,
                     std::size_t length);
   static Index from_bytes(std::vector<std::byte> bytes);
-  /// An index of samples that are computed on request. It has no bytes(), and no files or blocks of its own.
+  /// An index of samples that are computed on request. The index has no bytes(), and no files or blocks of its own.
   static Index of(std::shared_ptr<const MadeSamples> samples);
 
   Index(const Index&);

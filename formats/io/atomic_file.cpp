@@ -29,8 +29,8 @@ std::string unpredictable() {
   return hexadecimal(number);
 }
 
-// A temporary file beside its target, created below an open folder descriptor and with an unpredictable name. So no
-// other user can prepare a file of that name. Removed at the end of the scope unless it was renamed.
+// A temporary file beside its target, created below an open folder descriptor and with an unpredictable name. Therefore
+// no other user can prepare a file of that name. Removed at the end of the scope unless it was renamed.
 class TemporaryFile {
  public:
   TemporaryFile(const fs::path& target, unsigned mode)

@@ -11,7 +11,7 @@ namespace penstock {
 /// multiplication in 512-bit registers. Other processors use the CRC instruction, or else a table.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
-/// Copies and computes the checksum of the written bytes in one pass. Where the processor allows it, the copy bypasses
+/// Copies and computes the checksum of the written bytes in one pass. On processors that support it, the copy bypasses
 /// the caches. Use it for data that is not read again soon.
 std::uint32_t copy_with_crc32c(std::byte* to, std::span<const std::byte> bytes);
 

@@ -12,7 +12,7 @@ namespace penstock {
 /// Calls `visit` with each name in the folder except "." and "..", in no particular order, until it returns false. The
 /// name is valid during the call. Throws Error: io, with the folder.
 void visit_names(const std::filesystem::path& folder, const std::function<bool(const char* name)>& visit);
-/// The same for an open folder, whatever its path names by now. `path` is for messages.
+/// Lists an open folder, even if another folder has its path by now. `path` is for messages.
 void visit_names(const Descriptor& folder, const std::filesystem::path& path,
                  const std::function<bool(const char* name)>& visit);
 

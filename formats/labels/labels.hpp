@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-/// A field that every sample of a dataset gets from a label file. It replaces a field of the same name.
+/// A field that every sample of a dataset gets from a label file. The field replaces one of the same name.
 struct Labels {
   FieldSchema field;
   std::vector<std::string> classes;  ///< names of the classes, if the labels have classes
@@ -31,9 +31,8 @@ struct Labels {
 /// - anything else: "NAME LABEL" per line, split at the first tab, else at the first blank.
 ///
 /// All values together decide how they are read:
-/// - one word: the name of a class. Classes are numbered as in `classes`, or else in their bytewise order. Whole
-/// numbers
-///   from 0 on are class numbers (names, if `classes` has them as names). Field `cls`, ASCII decimal.
+/// - one word: the name of a class. Classes are numbered as in `classes`, or else in their bytewise order. Field `cls`,
+///   ASCII decimal. Whole numbers from 0 on are class numbers (names, if `classes` has them as names).
 /// - one number, if any value has a sign, a point or an exponent: raw float32, shape ().
 /// - lists ("[a, b]", "a;b", "a|b", "0.1 0.2" or a JSON list). Lists of words are several classes at once. So are lists
 ///   of whole numbers if their length varies or `classes` is given. The field is raw uint8 of shape (classes), with 1

@@ -9,13 +9,12 @@ namespace penstock {
 /// or a folder of *.lmdb.
 /// - Names are "KEY.FIELD", split at the first dot after the last slash, as in tar. Values of one key need not be
 ///   neighbours, and samples are in the bytewise order of their keys.
-/// - A name without a dot is the key of a sample with one field, "value", whose codec is found from its bytes. All
-/// names
-///   are read this way if the split would give more than 256 fields (names that are decimal numbers).
+/// - A name without a dot is the key of a sample with one field, "value", whose codec is found from its bytes. If the
+///   split would give more than 256 fields (names that are decimal numbers), all names are read this way.
 /// - Names that are not printable UTF-8 are shown as their hexadecimal digits.
 /// - If named databases hold more values than the main one, a database is a field and its names are keys.
 /// - Values that are Caffe Datums or msgpack maps are samples of several fields (see formats/lmdb/values.hpp).
-/// - In OCR's "image-000000001" the field comes before the key (see formats/lmdb/listing.hpp).
+/// - Names such as OCR's "image-000000001" have the field before the key (see formats/lmdb/listing.hpp).
 /// - Values that count or list the others are left out (see formats/lmdb/metadata.hpp) and named in the attributes
 ///   ("left_out"). Other left-out items are counted there ("left_out_databases", "left_out_values",
 ///   "left_out_members").

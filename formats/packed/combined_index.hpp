@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-/// In a packed dataset of several shards. It repeats their .idx files and may be missing.
+/// In a packed dataset of several shards. The file repeats their .idx files and may be missing.
 inline constexpr const char* kCombinedIndexName = "penstock.idx";
 inline constexpr std::uint64_t kLongestCombinedIndex = std::uint64_t{2} << 30;
 

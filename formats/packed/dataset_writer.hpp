@@ -28,7 +28,7 @@ struct DatasetWriterOptions {
   std::string made_of = "{}";
   bool overwrite = false;  ///< replace an existing dataset (after the new one is complete)
   bool resume = false;     ///< keep the whole shards of an interrupted run
-  bool planned = false;    ///< begin_shard() decides where shards begin, whatever their size
+  bool planned = false;    ///< only begin_shard() decides where shards begin, not their size
   /// Returns a number that identifies the current source of the sample with that key. If it changed since an
   /// interrupted run completed a shard with the sample, or left it out in that shard, a resume packs that shard and all
   /// later ones again. Empty: no check.

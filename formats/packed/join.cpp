@@ -222,7 +222,7 @@ class Parts {
     require_all_samples();
   }
 
-  // The ranks divide the samples of the source, whose number is in the options.
+  // The ranks divide the samples of the source. The options contain their number.
   void require_all_samples() const {
     std::uint64_t sum = 0;
     for (const Part& part : parts_) sum += part.samples;

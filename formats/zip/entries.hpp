@@ -39,7 +39,7 @@ struct ZipEntry {
 /// PKWARE APPNOTE 6.3.10.
 std::vector<ZipEntry> read_zip_entries(HeaderWindow& file);
 
-/// Returns a hash of the central directory and of all following bytes. It covers the names, locations, sizes and
+/// Returns a hash of the central directory and of all following bytes. The hash covers the names, locations, sizes and
 /// checksums of all entries. Throws Error: io, corrupt, unsupported.
 std::uint64_t zip_stamp(HeaderWindow& file);
 /// Returns true if the directory of `shard` still has the zip_stamp that index() put into the index. Throws Error: io.
