@@ -25,7 +25,7 @@ struct Dataset::Shard {
   std::filesystem::path root;
   std::string name;                            ///< for messages: path of the shard inside the dataset
   std::shared_ptr<const ShardPins> pins = {};  ///< identities of its files when opened; null: no comparison
-  std::filesystem::path dataset = {};          ///< path that it was opened with, if it comes from a joined dataset
+  std::filesystem::path dataset = {};          ///< path of its own dataset, if this dataset combines several
   /// The dataset's name for each field of the index ("": the dataset does not have this field). Empty: the names of the
   /// index.
   std::vector<std::string> fields = {};

@@ -46,8 +46,8 @@ class Hdf5File {
   /// not.
   std::vector<std::byte> read_checked(std::uint64_t address, std::uint64_t length) const;
   Hdf5Cursor cursor(std::span<const std::byte> bytes) const { return {bytes, sizes_}; }
-  /// Counts work that metadata demand without containing it (copies of a name, rows, chunks) as if that many bytes were
-  /// read. Throws Error: corrupt, if the total exceeds the limit for a file of this size.
+  /// Counts work that metadata request without containing it (copies of a name, rows, chunks) as if that many bytes
+  /// were read. Throws Error: corrupt, if the total exceeds the limit for a file of this size.
   void spend(std::uint64_t bytes) const;
   /// Returns whether a metadata cache image contains a part of these bytes, which may then be outdated in the file.
   bool overlaid(std::uint64_t address, std::uint64_t length) const;

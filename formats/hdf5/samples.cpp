@@ -235,7 +235,7 @@ class Indexer {
     return looks_encoded(first);
   }
 
-  // All values of a field must have the type of the first one. Otherwise the field is left out.
+  // All values of a field must have a common type (see join()). Otherwise the field is left out.
   void learn(const Found& dataset) {
     const std::string name = field_of(dataset);
     auto known = schemas_.find(name);

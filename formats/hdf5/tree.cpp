@@ -49,6 +49,8 @@ class Tree {
   }
 
  private:
+  // The width of a number in a node depends on the largest value that a subtree allows. Therefore the widths are
+  // computed from the leaves upwards.
   void measure(std::uint64_t depth) {
     const std::uint64_t room = node_bytes_ - kNodeOverhead;
     const std::uint64_t in_leaf = room / record_bytes_;

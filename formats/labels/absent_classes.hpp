@@ -14,9 +14,10 @@ struct AbsentClasses {
 };
 
 /// For a folder of files or a zip archive without a field `cls`: returns the first file that prevents its folders from
-/// being classes, by the rule in folder/folder.hpp. For a tar whose members are in folders: returns that folders are
-/// not labels there. Examines every sample. Empty for other formats, for datasets packed by penstock, and for datasets
-/// with a `cls`.
+/// being classes, by the rule in folder/folder.hpp.
+/// For a tar whose members are in folders: the cause is that folders in a tar are not labels.
+///
+/// Examines every sample. Empty for other formats, for datasets packed by penstock, and for datasets with a `cls`.
 AbsentClasses absent_classes(const Dataset& dataset);
 
 }  // namespace penstock

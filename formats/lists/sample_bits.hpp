@@ -1,4 +1,7 @@
-// A set of numbers as bits, with constant-time access to the i-th number and to the position of a number.
+// A set of numbers as bits,
+// with fast access to the i-th number and to the position of a number
+//
+// .
 #pragma once
 
 #include <cstdint>

@@ -28,6 +28,7 @@ void commit_dataset(const fs::path& partial, const fs::path& destination, const 
   complete_folder(partial, Manifest::from_json(manifest));
   write_atomically(partial / Manifest::kFileName, std::as_bytes(std::span(manifest.data(), manifest.size())));
   if (fs::exists(destination)) {
+    // The exchange moves the old dataset to `partial`. With a marker it would look like an unfinished run there.
     for (const std::string_view name : {Journal::kFileName, kJoining}) fs::remove(destination / name);
     sync_folder(destination);
     remove_dataset(replace_folder(partial, destination));

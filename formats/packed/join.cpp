@@ -265,7 +265,7 @@ void move_shards(const fs::path& partial, const JoiningPlan& plan, const Manifes
       move_into(partial, partial / source.part, index_name(shard->name));
     }
   }
-  sync_folder(partial);
+  sync_folder(partial);  // the moves must be durable before the parts are removed
   remove_temporary_files(partial);
   for (const JoiningPlan::Source& source : plan.sources) remove_tree(partial / source.part);
 }
@@ -282,6 +282,7 @@ JoiningPlan begin_joining(const fs::path& partial) {
   const std::string report = parts.report();
   report.empty() ? void(fs::remove(partial / SkipReport::kFileName))
                  : write_text(partial / SkipReport::kFileName, report);
+  // This must be last: if joining.json exists, a join continues from its plan without reading the parts again.
   write_text(partial / kJoining, plan.to_json());
   return plan;
 }

@@ -12,7 +12,8 @@ namespace penstock {
 /// is literal.
 class KeyPattern {
  public:
-  explicit KeyPattern(std::string_view pattern);  ///< throws Error: invalid_argument, for millions of alternatives
+  /// Throws Error: invalid_argument, for too many alternatives (expand_braces).
+  explicit KeyPattern(std::string_view pattern);
   bool matches(std::string_view key) const;
 
  private:
