@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-// up to this length, an extent of the index needs no check
+// Up to this length, an extent of the index needs no check.
 constexpr std::uint64_t kBelieved = std::uint64_t{1} << 20;
 constexpr std::uint32_t kNone = kNoField;
 
@@ -141,7 +141,7 @@ struct Dataset::State {
   }
 
   void prove(std::size_t s, const Piece& piece) const {
-    // borrowed pieces were checked in the shards that own them
+    // Borrowed pieces were checked in the shards that own them.
     if (piece.length <= kBelieved || shards[s].borrowed != 0) return;
     if (piece.kind == Piece::Kind::extent) prove(s, piece.extent);
     if (piece.kind == Piece::Kind::block) prove(s, shards[s].values().block(piece.block).extent);
@@ -221,7 +221,7 @@ bool Dataset::State::give_types(Shard& shard) {
 
 void Dataset::State::number_shards() {
   std::uint64_t samples = 0, files = 0, blocks = 0, ranges = 0;
-  // only views have shards of generated samples, and the fingerprint of a view comes from its list
+  // Only views have shards of generated samples, and the fingerprint of a view comes from its list.
   bool made = false;
   for (const Shard& shard : shards) {
     const Numbering* lender = shard.borrowed == 0 ? nullptr : &numbering.at(numbering.size() - shard.borrowed);

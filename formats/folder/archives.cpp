@@ -15,7 +15,7 @@ bool is_archive(std::string_view path) {
                                                              ".mds", ".parquet", ".arrow",  ".zip", "/data.mdb"};
   const std::string_view name = path.substr(path.rfind('/') + 1);
   if (name.find(".tfrec") != std::string_view::npos) return true;
-  // at the top level, `pack` has its own rules for a folder of compressed tars
+  // At the top level, `pack` has its own rules for a folder of compressed tars.
   const bool compressed = name.ends_with("gz");
   if (compressed && name == path) return false;
   const auto* ending = std::ranges::find_if(kEndings, [&](std::string_view known) { return path.ends_with(known); });

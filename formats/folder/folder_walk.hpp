@@ -13,9 +13,9 @@ namespace penstock {
 struct FolderVisitor {
   std::function<void(std::string_view path, std::uint64_t size)> file;  ///< called for a regular file
   std::function<void(std::string_view path)> folder;
-  std::function<void(std::string_view path, const FileIdentity& file)> identity =
-      {};  ///< of the same file, called before `file`
-  /// called for a folder that is_own_folder() recognises, which is not entered
+  /// Called before `file`, for the same file.
+  std::function<void(std::string_view path, const FileIdentity& file)> identity = {};
+  /// Called for a folder that is_own_folder() recognises. The walk does not enter it.
   std::function<void(std::string_view path)> own_folder = {};
   std::function<bool()> done = {};  ///< the walk ends when it returns true
   bool own_files = false;           ///< also visits penstock's own files and folders

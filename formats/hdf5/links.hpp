@@ -11,7 +11,7 @@ namespace penstock {
 
 struct Hdf5Link {
   std::string name;
-  /// of the object's header; kNoAddress for soft, external and other links, which are not followed
+  /// Address of the object's header; kNoAddress for soft, external and other links, which are not followed.
   std::uint64_t address;
 };
 

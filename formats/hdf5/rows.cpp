@@ -13,8 +13,8 @@ constexpr std::uint64_t kMostPiecesPerRow = 64;                       // rows of
 constexpr std::uint64_t kMostUnwrittenRows = std::uint64_t{1} << 20;  // a file with more is corrupt, or useless
 constexpr std::uint64_t kFreeChunks = 65536;                          // in addition to one per 8 bytes of the file
 constexpr std::uint64_t kFletcherTrailer = 4;
-constexpr std::uint64_t kUndonePerSpent =
-    8;  // multiplied by the file's limit per byte: valid texts and numbers compress less
+// Multiplied by the file's limit per byte: valid texts and numbers compress less.
+constexpr std::uint64_t kUndonePerSpent = 8;
 constexpr std::uint64_t kSwappedBytes = 64 << 10;  // length of a run of big-endian rows: enough for one read
 
 std::uint64_t checked_product(std::uint64_t a, std::uint64_t b) {

@@ -428,7 +428,7 @@ class Indexer {
   Roles roles_ = Roles::groups_are_fields;
   std::map<std::string, std::string> field_of_group_;
   std::map<std::string, Field> schemas_;
-  // the type, and the first sample with it
+  // By attribute: the type, and the first sample with it.
   std::map<std::string, std::pair<std::string, std::string>> attribute_types_;
 };
 

@@ -193,7 +193,7 @@ class Hdf5Writer final : public ShardWriter {
   }
 
   Index finish() override {
-    // shards are finished on several threads, and libhdf5 may be built without thread safety
+    // Shards are finished on several threads, and libhdf5 may be built without thread safety.
     static std::mutex library;
     {
       const std::lock_guard lock(library);

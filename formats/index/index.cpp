@@ -245,7 +245,7 @@ void Index::State::check_lengths() const {
     const std::uint64_t length = section(id).size();
     require(length % each == 0 && length / each == count, what);
   };
-  // each key has an offset, so this keeps the products below in range
+  // Each key has an offset, so this keeps the products below in range.
   require(header.samples < bytes.size(), "number of samples");
   counted(SectionId::key_offsets, header.samples + 1, 8, "length of key_offsets");
   const std::uint64_t entries = section(SectionId::entries).size() / sizeof(Entry);

@@ -24,7 +24,7 @@ class MadeSamples;
 struct IndexedFile {
   std::string path;    ///< relative to the folder the dataset was opened at, or absolute
   std::uint64_t size;  ///< bytes when indexed
-  /// of content, chosen by the format (tar: hash of first and last header, LMDB: transaction id)
+  /// Stamp of the content, chosen by the format (tar: hash of first and last header, LMDB: transaction id).
   std::uint64_t stamp;
   friend bool operator==(const IndexedFile&, const IndexedFile&) = default;
 };

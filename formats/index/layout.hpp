@@ -143,8 +143,8 @@ struct BlockRecord {
 };
 static_assert(sizeof(BlockRecord) == 32);
 
-constexpr std::uint32_t kMosaic =
-    0xFFFFFFFF;  // BlockRecord::file: [offset, offset + length) of inline_bytes is a Mosaic
+// BlockRecord::file: [offset, offset + length) of inline_bytes is a Mosaic
+constexpr std::uint32_t kMosaic = 0xFFFFFFFF;
 
 struct FilterRecord {
   std::uint16_t id;

@@ -39,7 +39,7 @@ class ShardPins {
     /// Returns whether the shard is the one that the index describes, and its file of that number still has the
     /// identity `now`.
     std::function<bool(const Index& index, std::uint32_t file, const FileIdentity& now)> prove;
-    /// true if `prove` compares all bytes; false: another file in the same place is refused without calling `prove`
+    /// True if `prove` compares all bytes. If false, another file in the same place is refused without calling `prove`.
     bool of_content = false;
   };
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kSharedSuffix = ".numbers";
 constexpr std::chrono::milliseconds kLockAgain{5};
-// for the process that fills it; after that this process fills its own
+// Limit for waiting until another process has filled the table. After that this process fills its own.
 constexpr std::chrono::seconds kLongestWait{120};
 constexpr std::uint64_t kFilled = 0x64656c6c69667370;
 

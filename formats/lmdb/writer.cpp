@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kFirstMap = std::size_t{4} << 20;
-constexpr std::size_t kPagesPerPut =
-    17;  // copies and splits along the path to a leaf, and their share of the free list
+// Pages for copies and splits along the path to a leaf, and their share of the free list.
+constexpr std::size_t kPagesPerPut = 17;
 constexpr std::size_t kPagesPerCommit = 64;                           // for the tree of the free list
 constexpr std::uint64_t kTransactionBytes = std::uint64_t{16} << 20;  // held in memory until committed
 constexpr std::size_t kOverflowHeader = 16;

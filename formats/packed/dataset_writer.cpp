@@ -114,7 +114,7 @@ struct DatasetWriter::State {
   std::unique_ptr<DatasetUpload> upload = {};
   std::optional<Journal> journal = {};
   std::unique_ptr<ShardWriter> shard = {};  // null between shards
-  // the previous shard, while the background thread completes it; until then, only that thread uses it and the journal
+  // The previous shard, while the background thread completes it. Until then only that thread uses it and the journal.
   std::optional<FilledShard> filled = {};
   std::future<void> completed = {};  // ready when `filled` is complete
   std::string last_key = {};

@@ -27,7 +27,7 @@ std::uint32_t crc_of_header(const Index& index) {
 /// Returns the values that need not be read again, for each file of the index in the order of their offsets. Values
 /// that share bytes with another are read.
 std::vector<std::vector<Summed>> long_values(const Index& index) {
-  // bytes: reading them takes longer than joining checksums
+  // In bytes: from this size on, reading takes longer than joining checksums.
   constexpr std::uint64_t kWorth = std::uint64_t{32} << 10;
   std::vector<std::vector<Summed>> known(index.file_count());
   std::vector<Piece> pieces;

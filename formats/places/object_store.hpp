@@ -20,8 +20,8 @@ namespace penstock {
 /// A store's metadata of an object.
 struct ObjectInfo {
   std::uint64_t size = 0;  ///< bytes
-  std::string version =
-      {};  ///< distinguishes versions of the object: its ETag as sent, or else its generation; empty: unknown
+  /// Distinguishes versions of the object: its ETag as sent, or else its generation. Empty if unknown.
+  std::string version = {};
   std::int64_t modified = 0;  ///< nanoseconds since 1970, by the store's clock; 0: unknown
 
   friend bool operator==(const ObjectInfo&, const ObjectInfo&) = default;
@@ -79,7 +79,7 @@ struct RangePart {
 /// One request: from the first byte of the first part to the end of the last part. Bytes between parts are discarded.
 struct RangeRead {
   std::shared_ptr<const StoredObject> object;
-  /// one or more, not empty, in order, disjoint; their memory must stay valid until the answer
+  /// One or more parts: not empty, in order, disjoint. Their memory must stay valid until the answer.
   std::vector<RangePart> parts;
   std::uint64_t tag;  ///< returned with the answer
 };

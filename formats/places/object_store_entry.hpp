@@ -6,7 +6,7 @@
 namespace penstock {
 
 inline constexpr const char* kRemoteLibrary = "libpenstock_remote.so";
-/// the name contains the version, so that a library of another version is not loaded
+/// The name contains the version, so that a library of another version is not loaded.
 inline constexpr const char* kRemoteEntry = "penstock_remote_0_1_0";
 
 /// Creates the process's store, which lives until the process ends.

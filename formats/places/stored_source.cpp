@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kSmallest = std::uint64_t{64} << 10, kLargest = std::uint64_t{8} << 20;
 constexpr std::uint64_t kWorthReading = std::uint64_t{1} << 20;  // reading such a gap is faster than another request
-// from this size on, the next window is requested in advance
+// From this size on, the next window is requested in advance.
 constexpr std::uint64_t kAheadFrom = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostHeld = 3 * kLargest;
 constexpr std::size_t kMostWindows = 64;
@@ -154,7 +154,7 @@ class StoredSource final : public ByteSource {
   const Access access_;
   mutable std::mutex mutex_;  // guards all members below
   mutable std::condition_variable changed_;
-  // most recently used first; windows in flight are never removed
+  // Most recently used first. Windows in flight are never removed.
   mutable std::list<std::shared_ptr<Window>> windows_;
   mutable std::uint64_t last_end_ = 0, grown_ = kSmallest;  // of the most recently requested window
   mutable std::unique_ptr<RangeReader> reader_;             // destroyed first: it writes into windows

@@ -34,7 +34,7 @@ std::string pax_body(std::string_view name, std::uint64_t size, std::uint64_t po
 
   const std::uint64_t data = position + kTarBlock + tar_padded(body.size()) + kTarBlock;
   std::uint64_t gap = (align - data % align) % align;
-  // a pax header must contain at least one record, so this makes space for the comment
+  // A pax header must contain at least one record, so this makes space for the comment.
   if (body.empty() && gap == 0) gap = align;
   if (gap != 0) body += pax_comment(tar_padded(body.size()) + gap - body.size());
   return body;
