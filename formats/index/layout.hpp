@@ -1,7 +1,9 @@
 // The bytes of an .idx file. Private to index*.cpp; described in docs/spec/formats.md, "The index: `.idx`".
 //
-// All numbers are little-endian. Every section begins at a multiple of 8. The position of a column is computed, so
-// opening reads only the header, the section table and the field table, however many samples there are.
+// All numbers are little-endian. Every section begins at a multiple of 8.
+// The position of a column is computed. Therefore opening parses only the header, the section table and the field
+// table. The number of samples matters only for the pass over the bytes that computes their checksum.
+//
 //
 //   0                64              64 + 24 * sections
 //   | Header         | SectionEntry... | sections, in the order of SectionId ... | total_length
@@ -48,7 +50,7 @@ struct Header {
   std::uint32_t file_count;
   std::uint32_t block_count;
   std::uint32_t flags;
-  std::uint32_t body_crc;    // of everything after the section table; checked by Index::verify
+  std::uint32_t body_crc;    // of everything after the section table; checked by Index::open and Index::verify
   std::uint32_t header_crc;  // of the header up to here and the section table; checked by every open
 };
 static_assert(sizeof(Header) == 64);
