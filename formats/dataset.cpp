@@ -177,7 +177,7 @@ void Dataset::State::find_fields() {
   }
 }
 
-// If a field cannot be converted in one shard, no shard converts it. So each such field restarts the pass.
+// If a field cannot be converted in one shard, no shard converts it. Therefore each such field restarts the pass.
 void Dataset::State::give_types() {
   while (!std::ranges::all_of(shards, [this](Shard& shard) { return give_types(shard); })) {
   }

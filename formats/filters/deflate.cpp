@@ -13,7 +13,7 @@ struct CloseInflater {
   void operator()(libdeflate_decompressor* inflater) const { libdeflate_free_decompressor(inflater); }
 };
 
-// One per thread, so that a block needs no allocation. It carries no state between calls.
+// One per thread, so that a block needs no allocation. The decompressor carries no state between calls.
 libdeflate_decompressor& inflater() {
   thread_local std::unique_ptr<libdeflate_decompressor, CloseInflater> kept{libdeflate_alloc_decompressor()};
   if (!kept) throw Error::resource("no memory for a deflate decompressor");

@@ -20,7 +20,7 @@ bool zstd_is_linked() {
 }
 
 void zstd_decompress(std::span<const std::byte> stored, std::span<std::byte> plain) {
-  // One per thread, so that a block needs no allocation. It carries no state between calls.
+  // One per thread, so that a block needs no allocation. The context carries no state between calls.
   thread_local std::unique_ptr<ZSTD_DCtx, FreeContext> kept{ZSTD_createDCtx()};
   if (!kept) throw Error::resource("no memory for a zstd decompressor");
   const std::size_t made = ZSTD_decompressDCtx(kept.get(), plain.data(), plain.size(), stored.data(), stored.size());

@@ -12,8 +12,8 @@ struct FileName {
 
 /// The extension begins after the first dot of the base name ("0001.seg.png": "seg.png"), as in WebDataset. A part
 /// before the last one belongs to the extension only if it looks like a word: letters, '_' and '-', then at most two
-/// digits. So "cat.0.jpg" and "img.rf.06e2a5f.jpg" have the extension "jpg". key_ends.hpp decides which of these words
-/// stay in the extension. A dot at the start of the base name does not count.
+/// digits. For example, "cat.0.jpg" and "img.rf.06e2a5f.jpg" have the extension "jpg". key_ends.hpp decides which of
+/// these words stay in the extension. A dot at the start of the base name does not count.
 FileName split_file_name(std::string_view path);
 
 /// Returns whether the last part of an extension, in any case, means an image, an array or a point cloud.

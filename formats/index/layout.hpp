@@ -1,9 +1,8 @@
 // The bytes of an .idx file. Private to index*.cpp; described in docs/spec/formats.md, "The index: `.idx`".
 //
-// All numbers are little-endian. Every section begins at a multiple of 8.
-// The position of a column is computed. Therefore opening parses only the header, the section table and the field
-// table. The number of samples matters only for the pass over the bytes that computes their checksum.
-//
+// All numbers are little-endian. Every section begins at a multiple of 8. The position of a column is computed.
+// Therefore opening parses only the header, the section table and the field table. The number of samples matters only
+// for the pass over the bytes that computes their checksum.
 //
 //   0                64              64 + 24 * sections
 //   | Header         | SectionEntry... | sections, in the order of SectionId ... | total_length

@@ -26,7 +26,8 @@ void append(std::vector<std::byte>& out, std::string_view text) {
   out.insert(out.end(), bytes, bytes + text.size());
 }
 
-// Writes the sections one after the other, and frees each after copying it. So the index is never in memory twice.
+// Writes the sections one after the other, and frees each after copying it. Therefore the index is never in memory
+// twice.
 class Writer {
  public:
   Writer(std::uint32_t sections, std::size_t about) : table_(sections) {

@@ -45,7 +45,8 @@ class LmdbWriter final : public ShardWriter {
     check(mdb_env_create(&environment), "mdb_env_create");
     environment_.reset(environment);
     check(mdb_env_set_mapsize(environment, map_bytes_), "mdb_env_set_mapsize");
-    // There is one writer and no reader, and finish() syncs. So no lock file and no sync per transaction are needed.
+    // There is one writer and no reader, and finish() syncs. Therefore no lock file and no sync per transaction are
+    // needed.
     check(mdb_env_open(environment, path.c_str(), MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD, 0666), "cannot open");
     MDB_stat status{};
     check(mdb_env_stat(environment, &status), "mdb_env_stat");
