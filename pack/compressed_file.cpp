@@ -19,12 +19,13 @@ namespace fs = std::filesystem;
 constexpr std::size_t kPiece = std::size_t{1} << 20;  // bytes
 constexpr unsigned char kGzipFirst = 0x1F, kGzipSecond = 0x8B;
 
-// Source: RFC 1950: deflate with the largest window, and a multiple of 31.
+// Tests for the two header bytes that TensorFlow writes: deflate with a 32 KiB window, the pair divisible by 31.
+// Source: RFC 1950, section 2.2.
 bool begins_as_zlib(unsigned char first, unsigned char second) {
   return first == 0x78 && (unsigned{first} << 8 | second) % 31 == 0;
 }
 
-/// Inflates one file.
+/// Decompresses one file.
 class Inflater {
  public:
   Inflater(const fs::path& path, FileCompression compression)
@@ -52,7 +53,7 @@ class Inflater {
   }
 
  private:
-  // True at the end of a member; false when all bytes that were read are used up.
+  // Decompresses until a member ends or the buffered input is used up. Returns true at the end of a member.
   bool inflate_some(const Take& take, const Read& read) {
     while (true) {
       stream_.next_out = reinterpret_cast<Bytef*>(plain_.data());
@@ -76,7 +77,7 @@ class Inflater {
     }
   }
 
-  // False at the end of the file.
+  // Reads the next piece of the file. Returns false at the end of the file.
   bool fill() {
     const std::size_t got =
         read_at(file_.get(), std::as_writable_bytes(std::span(stored_)), offset_ + stream_.avail_in, path_);
@@ -85,7 +86,8 @@ class Inflater {
     return got != 0;
   }
 
-  // Another member of a gzip file may follow, and zeros, as tapes have them, behind the last one.
+  // Returns true if another gzip member follows. Skips zeros between and after members, because tape programs pad files
+  // with them. Other bytes after the last member are an error.
   bool has_another_member() {
     while (true) {
       for (; stream_.avail_in != 0 && *stream_.next_in == 0; --stream_.avail_in, ++stream_.next_in) ++offset_;
@@ -107,7 +109,7 @@ class Inflater {
   Descriptor file_;
   std::vector<char> stored_, plain_;
   z_stream stream_ = {};
-  std::uint64_t offset_ = 0;  // of the file's bytes, those that are undone
+  std::uint64_t offset_ = 0;  // file offset of the next compressed byte, for messages
 };
 
 }  // namespace

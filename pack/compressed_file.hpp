@@ -1,4 +1,4 @@
-// Undoes the compression of a whole file (gzip, zlib), piece by piece. No other file calls zlib.
+// Decompresses a whole file (gzip, zlib), piece by piece. No other file calls zlib.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,15 @@ enum class FileCompression : std::uint8_t {
   zlib,  ///< RFC 1950, as TensorFlow writes TFRecord files of compression_type="ZLIB"
 };
 
-/// Tells by the first bytes, and never of what begins as a tar archive or a TFRecord file does. zlib's two bytes may
-/// begin other files too, so they count where the name has "tfrec" in it. Throws Error: io.
+/// Detects the compression by the first bytes. A file that begins like a tar archive or a TFRecord file counts as
+/// uncompressed. Other files may begin with the two bytes of zlib, so these only count if the file's name contains
+/// "tfrec". Throws Error: io.
 FileCompression compression_of(const std::filesystem::path& file);
 
-/// Gives the plain bytes of `file` to `take` in order, in pieces of at most 1 MiB, and tells `read` after each of them
-/// how many bytes of the file are read. The memory does not depend on the file. Zeros behind the end are padding.
-/// Throws Error, naming the file and the offset: corrupt, where the file ends early, is broken, or goes on behind its
-/// end; io; resource; and whatever `take` and `read` throw.
+/// Calls `take` with the decompressed bytes of `file` in order, in pieces of at most 1 MiB. After each piece, calls
+/// `read` with the number of compressed bytes read so far. Memory use does not depend on the file's size. Zeros after
+/// the end are padding. Throws Error with the file and the offset: corrupt, if the file is truncated, broken, or
+/// followed by other bytes; io; resource. Exceptions of `take` and `read` pass through.
 void decompress(const std::filesystem::path& file, FileCompression compression,
                 const std::function<void(std::span<const std::byte>)>& take,
                 const std::function<void(std::uint64_t)>& read);

@@ -32,9 +32,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kBatchBytes = 4 << 20;  // a few batches together stay in the last cache
+constexpr std::uint64_t kBatchBytes = 4 << 20;  // small enough for several batches to fit into the last-level cache
 constexpr std::uint64_t kMostRows = 1024;
-constexpr const char* kCompleting = "penstock-shard";  // the thread that completes full shards
+constexpr const char* kCompleting = "penstock-shard";  // name of the thread that completes full shards
 
 bool skips_bad(const ConvertOptions& options) {
   return options.on_error == PackOnError::skip;
@@ -57,7 +57,8 @@ LoaderOptions loader_options(const Dataset& source, const PackedFields& fields, 
     for (std::uint64_t sample = 0; sample < looked; ++sample) bytes += source.length(sample, *stored);
   }
   std::uint64_t mean = std::max<std::uint64_t>(1, looked == 0 ? 1 : bytes / looked);
-  const PixelRecoding& pixels = options.recoding.pixels;  // what is decoded of a batch is in memory at once
+  // All decoded pixels of a batch are in memory at once, so the batch size must account for their size.
+  const PixelRecoding& pixels = options.recoding.pixels;
   if (!pixels.keeps_all()) mean = std::max(mean, static_cast<std::uint64_t>(pixels.height * pixels.width * 3));
   loader.batch_size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kBatchBytes / mean, 1, kMostRows));
   return loader;
@@ -74,7 +75,8 @@ Share share_of(const ShardPlan& plan, std::uint32_t rank, std::uint32_t world) {
   return share;
 }
 
-/// What decides the bytes beside the writer's own options; a resumed run must agree.
+/// Returns the inputs that determine the packed bytes, except the writer's own options. A resumed run must have equal
+/// ones.
 Json made_with(const Dataset& source, const ConvertOptions& options) {
   Json json{{"source", {{"samples", source.size()}, {"keys", source.fingerprint()}}},
             {"labels", options.labels},
@@ -84,7 +86,7 @@ Json made_with(const Dataset& source, const ConvertOptions& options) {
   return json;
 }
 
-/// The same for one part: all that is equal for all ranks, and "part", which is not.
+/// Returns the same for one part. Everything is equal on all ranks except "part".
 Json made_with(const Dataset& source, const ConvertOptions& options, const ShardPlan& plan, const Share& share) {
   Json json = made_with(source, options);
   json["source"]["values"] = plan.stamp();
@@ -99,7 +101,7 @@ Json made_with(const Dataset& source, const ConvertOptions& options, const Shard
   return json;
 }
 
-/// Position of the first sample whose key comes after `key`; 0 for the empty one.
+/// Returns the position of the first sample whose key comes after `key`, or 0 if `key` is empty.
 std::uint64_t position_after(const Dataset& source, const Share& share, const std::string& key) {
   if (key.empty()) return 0;
   const auto found =
@@ -108,7 +110,8 @@ std::uint64_t position_after(const Dataset& source, const Share& share, const st
   return static_cast<std::uint64_t>(found - share.samples.begin());
 }
 
-/// What the samples of a source are made from: numbers that change with their content, told without reading it.
+/// Computes change marks of a source's samples. A mark changes when the stored content changes, and is computed without
+/// reading the content.
 class SourceMarks {
  public:
   SourceMarks(const Dataset& source, const PackedFields& fields, const Share& share, const ConvertOptions& options)
@@ -120,7 +123,7 @@ class SourceMarks {
     return found == share_.samples.end() || source_.key(*found) != key ? 0 : of_sample(*found);
   }
 
-  // A number for the samples of the share together, those left out too.
+  // Returns one mark for all samples of the share, including the skipped ones.
   std::string of_all() {
     std::uint64_t mark = 0;
     for (const std::uint64_t sample : share_.samples) mark = mix64(mark ^ of_sample(sample));
@@ -135,7 +138,8 @@ class SourceMarks {
     return mark;
   }
 
-  // By its checksum where there is one, else by its place and the state of the file.
+  // Uses the value's checksum if the source has one. Otherwise the mark covers the value's place in its file and the
+  // file's mark (size and time).
   std::uint64_t of_value(std::uint64_t sample, std::uint32_t field) {
     const std::optional<std::uint32_t> stored = fields_.stored(field);
     if (!stored) return crc32c(fields_.label(sample));
@@ -166,7 +170,7 @@ class SourceMarks {
   std::vector<Piece> pieces_;
 };
 
-/// Who is told how far packing is, also while a shard goes to a store.
+/// Progress callback. Packing also calls it while a shard is uploaded to a store.
 struct Told {
   const std::function<bool(const ConvertProgress&)>& progress;
   ConvertProgress now = {};
@@ -207,7 +211,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
   return result;
 }
 
-/// The thread `completing` completes full shards; it outlives the writer, and so does `told`.
+/// Full shards are completed on the thread `completing`. The writer keeps references to it and to `told`.
 DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOptions& options, const Json& made_with,
                                     SourceMarks& marks, SerialExecutor& completing, const Told& told) {
   return {.format = options.format,
@@ -225,18 +229,19 @@ DatasetWriterOptions writer_options(const PackedFields& fields, const ConvertOpt
           .go_on = [&told] { return told.again(); }};
 }
 
-/// What a finished part tells of the values it was made of, beside its options.
+/// Returns the manifest entry of a finished part that identifies the values from which it was made.
 Json made_of(const std::string& values) {
   return {{"part", {{"values", values}}}};
 }
 
-/// What a run with `resume` says of a part that an earlier run finished of these `values`; nothing when there is none,
-/// or the values changed since. Throws Error: invalid_argument, when it was made with other options.
+/// Returns the result recorded in `folder` if an earlier run finished this part from the same `values`, for `resume`.
+/// Returns nothing if no finished part exists, or if the values have changed since. Throws Error: invalid_argument, if
+/// the part was made with other options.
 std::optional<ConvertResult> finished_part(const fs::path& folder, const Json& made_with, const std::string& values) {
   if (!fs::exists(folder / Manifest::kFileName)) return std::nullopt;
   const Dataset part = open(folder);
   const Manifest manifest = Manifest::from_json(part.attributes());
-  std::string then = values;  // where the part does not tell
+  std::string then = values;  // if the part records no values
   try {
     Json made_then = Json::parse(manifest.made_with);
     if (made_then.contains("part") && made_then["part"].contains("values")) {
@@ -257,7 +262,7 @@ std::optional<ConvertResult> finished_part(const fs::path& folder, const Json& m
   return result;
 }
 
-// Parts are joined by renaming, which no store does.
+// Parts are joined by renaming, which object stores do not support.
 void require_disk_for_parts(const fs::path& destination) {
   if (const auto address = store_destination(destination)) {
     throw Error::unsupported(
@@ -293,7 +298,7 @@ ConvertResult convert_part(KeyOrder keyed, const fs::path& destination, const Co
   DatasetWriterOptions chosen = writer_options(fields, options, made, marks, completing, told);
   chosen.planned = true;
   chosen.made_of = made_of(values).dump();
-  chosen.overwrite = options.overwrite || options.resume;  // a finished part whose values changed
+  chosen.overwrite = options.overwrite || options.resume;  // also replaces a finished part whose values changed
   DatasetWriter writer(folder, chosen);
   return pack(source, fields, share, writer, options, told);
 }

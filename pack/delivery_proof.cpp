@@ -23,7 +23,7 @@ std::string unreadable(const Error& error) {
   return "a loader reads the source's value, but not this one: " + error.cause();
 }
 
-// What `read` makes of the source's value, if a loader can read that at all.
+// Runs `read` on the source's value. Returns nothing if a loader cannot read that value.
 template <class Read>
 auto of_source(Read read) -> std::optional<decltype(read())> {
   try {
@@ -34,7 +34,7 @@ auto of_source(Read read) -> std::optional<decltype(read())> {
   }
 }
 
-// What is wrong with `ours`, which must be readable: what `compare` says of it.
+// Returns the fault that `compare` reports. A packed value that cannot be read is a fault.
 template <class Compare>
 std::string fault(Compare compare) {
   try {
@@ -61,7 +61,7 @@ std::string fault_of_pixels(const Compared& pair) {
   return fault([&] { return value_of(pair.our_schema, pair.ours) == *theirs ? std::string() : kOtherValue; });
 }
 
-// Longest side `most`, both in proportion.
+// Returns whether the longer side became `most` and both sides shrank by the same factor, within a pixel.
 bool is_shrunk(const Shape& from, const Shape& to, std::int64_t most) {
   const double scale = static_cast<double>(most) / static_cast<double>(std::max(from[0], from[1]));
   const auto near = [&](std::size_t side) {
@@ -70,7 +70,7 @@ bool is_shrunk(const Shape& from, const Shape& to, std::int64_t most) {
   return std::max(to[0], to[1]) == most && near(0) && near(1);
 }
 
-// Compressed again: pixels may be others, but there must be as many as were asked for.
+// Checks a JPEG file that was compressed again. Pixel values may differ, but the image size must be as requested.
 std::string fault_of_again(const JpegRecoding& jpeg, const Compared& pair) {
   const auto theirs = of_source([&] { return layout_of(pair.their_schema, pair.theirs); });
   if (!theirs) return {};
@@ -84,7 +84,7 @@ std::string fault_of_again(const JpegRecoding& jpeg, const Compared& pair) {
   });
 }
 
-// The points of a cloud, each a row of bytes: coordinates, then the attributes that are asked for.
+// The points of a cloud, each a row of bytes: coordinates, then the requested attributes.
 class PointRows {
  public:
   PointRows(const FieldSchema& schema, std::span<const std::byte> value, std::vector<PointAttribute> wanted) {
@@ -114,7 +114,7 @@ class PointRows {
   }
 
   std::size_t count() const { return sorted_.size(); }
-  /// Whether each row of `few` is one of these, as often as it stands there.
+  /// Returns whether every row of `few` is here at least as often as there.
   bool holds(const PointRows& few) const {
     return few.row_ == row_ &&
            std::includes(sorted_.begin(), sorted_.end(), few.sorted_.begin(), few.sorted_.end(),
@@ -132,7 +132,8 @@ class PointRows {
   std::vector<const std::byte*> sorted_;
 };
 
-// What a cloud's own header tells, of attributes the first of each name: the one that a loader delivers.
+// Returns a cloud's header without duplicate attribute names. The first attribute of a name stays, because a loader
+// delivers that one.
 CloudHeader header_of(const FieldSchema& schema, std::span<const std::byte> value) {
   Decoders decoders;
   CloudHeader header = cloud_decoder(decoders.peek({&schema, value})).header();
@@ -156,7 +157,7 @@ std::vector<std::string> kept_attributes(const CloudRecoding& recoding, const Cl
   return names;
 }
 
-// Every attribute of ours must be the source's, and those that packing keeps must be there.
+// Checks that the source has every attribute of the copy, and that the copy has all attributes that packing keeps.
 std::string fault_of_attributes(const CloudRecoding& recoding, const CloudHeader& ours, const CloudHeader& theirs) {
   for (const auto& [name, dtype] : ours.attributes) {
     const PointAttribute* source = attribute_named(theirs, name);

@@ -1,4 +1,4 @@
-// Proves that a loader delivers a packed value as it delivers the source's, as far as packing promises that.
+// Verifies that a loader delivers a packed value like the source's value, as far as packing promises that.
 #pragma once
 
 #include <cstddef>
@@ -11,31 +11,32 @@
 
 namespace penstock {
 
-/// A value of a packed dataset, and the one of its source.
+/// A value of a packed dataset (`ours`) and its counterpart in the source (`theirs`).
 struct Compared {
   std::string_view key;
   const FieldSchema &our_schema, &their_schema;
   std::span<const std::byte> ours, theirs;
 };
 
-/// Each says what is wrong, or nothing. What a loader cannot read of the source need not be readable of the copy.
+/// Each function returns a description of the fault, or an empty string. If a loader cannot read the source's value,
+/// the copy need not be readable either.
 
-/// Of equal bytes: they must be read by the same codec with the same dtype and shape, or at least be readable where the
-/// source's are, as values of the same dtype and shape.
+/// Compares equal bytes. Both must be read by the same codec with the same dtype and shape. If the codecs or schemas
+/// differ, a value that is readable in the source must give the same dtype and shape in the copy.
 std::string fault_of_copy(const Compared& pair);
-/// Of a photograph in another code: its pixels, upright, must be those of the source's file.
+/// Compares an image that was re-encoded without loss. Its upright pixels must equal those of the source's file.
 std::string fault_of_file(const Compared& pair);
-/// Of a value that was made over:
+/// Compares a value that was re-encoded.
 ///
-/// | made by | must be |
+/// | recoding | requirement |
 /// | --- | --- |
 /// | baseline, recode, original | the same pixels, upright |
-/// | quality, max_side | an image with the source's number of channels, of the size that was asked for |
-/// | decode | pixels of the size that was asked for |
+/// | quality, max_side | an image of the requested size with the source's number of channels |
+/// | decode | pixels of the requested size |
 /// | order | the source's points, each once, with their attributes and origin |
-/// | presample | points of the source, none twice, with their attributes and origin; of voxel: at most as many points |
+/// | presample | points of the source, none twice, with their attributes and origin; voxel: at most as many points |
 ///
-/// Attributes have the source's names and dtypes, and none is missing that the recoding keeps.
+/// Attributes have the source's names and dtypes, and all attributes that the recoding keeps are present.
 std::string fault_of_recoding(const Recoding& recoding, const Compared& pair);
 
 }  // namespace penstock

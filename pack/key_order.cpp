@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two samples of one key, the first of them in `order`.
+// Returns the first two samples in `order` that have the same key.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> repeated(const Dataset& dataset,
                                                                 const std::vector<std::uint64_t>& order) {
   for (std::size_t i = 1; i < order.size(); ++i) {
@@ -24,14 +24,14 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> repeated(const Dataset& d
   return std::nullopt;
 }
 
-// A dataset of one file is called like that file.
+// A dataset of one file has the path of that file, so the shard's name must not be appended again.
 fs::path path_of(const Dataset& dataset, std::size_t shard) {
   const fs::path& opened = dataset.path_of_shard(shard);
   const std::string& name = dataset.shard(shard).name;
   return opened.filename() == name ? opened : opened / name;
 }
 
-// The parts of the shards' paths in which they differ, without extension: "/data/{a,b}/x.tar" are "a" and "b".
+// Returns the parts of the shards' paths that differ, without extension: "/data/{a,b}/x.tar" gives "a" and "b".
 std::vector<std::string> names_of(const Dataset& dataset) {
   std::vector<std::vector<std::string>> paths;
   for (std::size_t shard = 0; shard < dataset.shard_count(); ++shard) {
@@ -73,7 +73,7 @@ std::string name_of(const Dataset& dataset, std::uint64_t sample) {
                                 where);
 }
 
-// Samples that are computed, and fields that borrow from other shards, have no keys that could be written.
+// Generated samples, and fields borrowed from other shards, have no stored keys that could be rewritten.
 bool can_rename(const Dataset& dataset) {
   for (std::size_t number = 0; number < dataset.shard_count(); ++number) {
     const Dataset::Shard& shard = dataset.shard(number);

@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-// Where the key is, or where it would go.
+// Returns the slot that holds the key, or the free slot where it belongs.
 std::size_t KeyTable::slot_of(std::string_view key) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash64(key) & mask;
@@ -29,7 +29,7 @@ void KeyTable::grow() {
   const std::size_t mask = slots_.size() - 1;
   for (const std::uint32_t number : before) {
     if (number == 0) continue;
-    std::size_t slot = hash64(key_of_(number - 1)) & mask;  // all keys differ: none need be compared
+    std::size_t slot = hash64(key_of_(number - 1)) & mask;  // keys are unique, so none need be compared
     while (slots_[slot] != 0) slot = (slot + 1) & mask;
     slots_[slot] = number;
   }

@@ -1,4 +1,4 @@
-// A set of keys that have been seen. It stores sample numbers, because the keys themselves lie in an index.
+// A set of keys. The table stores sample numbers only, because an index holds the keys themselves.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace penstock {
 
-/// 5 to 11 bytes per key. Not for several threads at once.
+/// Uses 5 to 11 bytes per key. Not thread-safe.
 class KeyTable {
  public:
-  /// `key_of` gives the key of a number that was inserted; it is asked during calls only.
+  /// `key_of` returns the key of an inserted number. The table calls it only while contains() or insert() runs.
   explicit KeyTable(std::function<std::string_view(std::uint32_t)> key_of) : key_of_(std::move(key_of)) {}
 
   bool contains(std::string_view key) const;
-  /// `number` is the key's, which is not in the table yet; 0xFFFFFFFF cannot be held.
+  /// Adds the key of sample `number`. The key must not be in the table yet. 0xFFFFFFFF is not a valid number.
   void insert(std::string_view key, std::uint32_t number);
 
  private:
@@ -23,7 +23,7 @@ class KeyTable {
   void grow();
 
   std::function<std::string_view(std::uint32_t)> key_of_;
-  std::vector<std::uint32_t> slots_;  // number + 1, or 0; open addressing, a power of two of them
+  std::vector<std::uint32_t> slots_;  // number + 1, or 0 if free; open addressing, size a power of two
   std::size_t used_ = 0;
 };
 

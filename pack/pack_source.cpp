@@ -65,8 +65,8 @@ bool any_compressed(const std::vector<SourceFile>& files) {
   return std::ranges::any_of(files, [](const SourceFile& file) { return file.compression != FileCompression::none; });
 }
 
-// The shards in a folder. What else it holds makes it a folder of files, unless there are plain shards, beside which
-// opening passes over all else.
+// Returns the shards in a folder. A folder that also holds other files is a folder of sample files, so the result is
+// then empty. If some of its shards are uncompressed, opening ignores the other files, and so does this function.
 std::vector<SourceFile> shards_in(const fs::path& folder) {
   if (fs::exists(folder / Manifest::kFileName) || is_unfinished(folder)) return {};
   std::vector<fs::path> paths;
@@ -91,8 +91,8 @@ std::vector<SourceFile> shards_in(const fs::path& folder) {
   return others && !plain ? std::vector<SourceFile>() : files;
 }
 
-// The files that `source` stands for, where one of them is compressed as a whole; none otherwise, or where there is
-// something wrong with them: opening says what.
+// Returns the files that `source` names, if at least one of them is compressed as a whole. Errors give an empty result,
+// because opening the dataset reports them afterwards.
 std::vector<SourceFile> compressed_files(const fs::path& source) {
   std::vector<SourceFile> files;
   try {
@@ -114,7 +114,7 @@ std::vector<SourceFile> compressed_files(const fs::path& source) {
   return any_compressed(files) ? files : std::vector<SourceFile>();
 }
 
-// Throws as convert() would, of what is in the way of the destination.
+// Throws the errors that convert() would throw if something is in the way of the destination.
 void require_free(const fs::path& given, const ConvertOptions& options) {
   if (store_destination(given) && options.world == 0)
     return DatasetWriter::require_free(given, options.format, options.overwrite, options.resume);
@@ -155,13 +155,13 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
 struct PackSource::Unpacked {
   struct File {
     fs::path given, taken;
-    std::uint64_t mark;  // of the given one
+    std::uint64_t mark;  // of `given`
   };
 
   explicit Unpacked(const fs::path& around) : folder(around, kPrefix) {}
 
   HiddenFolder folder;
-  fs::path taken = {};  // in place of the source; empty for a pattern, whose files are taken one by one
+  fs::path taken = {};  // replaces the source path; empty for a pattern, whose files are replaced one by one
   std::vector<File> files = {};
 
   void add(const SourceFile& file, const fs::path& into, const std::function<void(std::uint64_t)>& read);
@@ -228,7 +228,8 @@ PackSource::PackSource(fs::path path, const fs::path& destination, const Convert
         throw Error::resource("interrupted", {.dataset = path_.string()});
     };
     fs::path into = place;
-    if (!folder && !file) {  // files of a pattern may have one name
+    // Files of a pattern may have equal names in different folders.
+    if (!folder && !file) {
       into /= std::to_string(i);
       if (::mkdir(into.c_str(), 0700) != 0)
         throw Error::io(errno, "cannot make a temporary folder in " + around.string(), {.dataset = path_.string()});

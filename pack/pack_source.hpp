@@ -1,4 +1,4 @@
-// A path that is to be packed, as a dataset: files that are compressed as a whole are unpacked first.
+// A path to pack, opened as a dataset. Files that are compressed as a whole are decompressed first.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,35 @@
 
 namespace penstock {
 
-/// Samples of a file that gzip compressed as a whole (`x.tar.gz`, `x.tgz`, TFRecord files of compression GZIP or ZLIB)
-/// cannot be read in any order. Such a file, those of a pattern, and those of a folder of shards are unpacked into a
-/// hidden folder of their own; it is removed with this object, or by the next one there where the process is killed.
-/// Anything else is opened as it is.
+/// A file that gzip compressed as a whole (`x.tar.gz`, `x.tgz`, TFRecord files with GZIP or ZLIB compression) does not
+/// allow random access to its samples. Such files, alone, in a pattern or in a folder of shards, are decompressed into
+/// a hidden temporary folder. The destructor removes the folder. If the process was killed, the next run with the same
+/// location removes it. All other paths are opened directly.
 class PackSource {
  public:
-  /// Is told of the bytes of compressed files; when it returns false, unpacking stops with Error: resource,
-  /// "interrupted".
+  /// Called while compressed files are read, with their sizes in bytes. If it returns false, decompression stops with
+  /// Error: resource, "interrupted".
   using Progress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
-  /// Unpacks what is compressed, into a folder inside `options.spool` (empty: beside the destination). `destination`
-  /// and `options` are those of convert(), so that what is in the way of packing is known before. Throws Error:
-  /// invalid_argument, as convert() does of its destination; corrupt, naming the file and the offset; io; and what
-  /// `progress` throws.
+  /// Decompresses compressed files into a folder inside `options.spool` (default: beside the destination).
+  /// `destination` and `options` are those of convert(), so that obstacles to packing are reported before
+  /// decompression. Throws Error: invalid_argument, for a destination that convert() would reject; corrupt, naming the
+  /// file and the offset; io. Exceptions of `progress` pass through.
   PackSource(std::filesystem::path path, const std::filesystem::path& destination, const ConvertOptions& options,
              const Progress& progress = {});
   ~PackSource();
 
   Dataset open(const OpenOptions& options, const OpenProgress& progress = {}) const;
-  /// `options` with what convert() must know of this source to resume: unpacked files are as old as they were.
+  /// Returns `options` with the marks that convert() needs to resume. Decompressed files have the marks of the
+  /// compressed ones, so that decompressing again does not look like a change.
   ConvertOptions options(ConvertOptions options) const;
-  /// `error` of packing what open() returned: where it names an unpacked file, it names the one that was given.
+  /// Replaces the path of a decompressed file in `error` with the path that the user gave.
   Error named(const Error& error) const;
 
  private:
   struct Unpacked;
   std::filesystem::path path_;
-  std::unique_ptr<Unpacked> unpacked_;  // none where nothing is compressed
+  std::unique_ptr<Unpacked> unpacked_;  // null if no file is compressed
 };
 
 }  // namespace penstock

@@ -19,7 +19,7 @@ std::optional<std::uint64_t> first_with(const Dataset& source, std::uint32_t fie
   return std::nullopt;
 }
 
-/// The schema with the codec that the first value's bytes tell, where the name told none.
+/// Returns the field's schema. If the name determines no codec, the first value's bytes do.
 FieldSchema recorded(const Dataset& source, std::uint32_t field) {
   const FieldSchema& schema = source.fields()[field];
   require_one_codec(schema);

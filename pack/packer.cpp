@@ -10,7 +10,8 @@ namespace penstock {
 
 ValueRecoder::ValueRecoder(const PackedFields& fields, const Recoding& recoding, unsigned workers)
     : fields_(fields), recoding_(recoding), workers_(workers) {
-  idle_.push_back(std::make_unique<FieldRecoder>(recoding_));  // fails here, before anything is read
+  // The first recoder is created here, so that invalid options throw before any value is read.
+  idle_.push_back(std::make_unique<FieldRecoder>(recoding_));
   for (std::uint32_t field = 0; field < fields_.schemas().size(); ++field) {
     if (fields_.stored(field) && recoding_.takes(fields_.source_schema(field))) taken_.push_back(field);
   }
@@ -128,7 +129,7 @@ void Packer::take_apart(const Batch& batch, std::uint32_t row) {
   const std::uint64_t sample = batch.samples()[row];
   values_.clear();
   headers_.clear();
-  headers_.reserve(fields_.schemas().size());  // values_ keep spans of its elements
+  headers_.reserve(fields_.schemas().size());  // values_ keeps spans of its elements, so it must not reallocate
   for (std::uint32_t i = 0; i < fields_.schemas().size(); ++i) {
     try {
       const auto bytes = value(batch, row, sample, i);

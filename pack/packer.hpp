@@ -1,4 +1,4 @@
-// Takes a loader's batches apart and hands their samples to the writer of a dataset.
+// Takes the samples out of a loader's batches and passes them to the writer of a dataset.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,15 @@ namespace penstock {
 /// Recodes the values of a batch with several threads before they are written.
 class ValueRecoder {
  public:
-  /// `fields` is kept by reference. Throws Error: invalid_argument, for options out of range.
+  /// Keeps a reference to `fields`. Throws Error: invalid_argument, if an option is out of range.
   ValueRecoder(const PackedFields& fields, const Recoding& recoding, unsigned workers);
 
-  /// Makes over the values of the batch's rows that count, where there is anything to be done.
+  /// Recodes the values of the batch's valid rows, if any field is to be recoded.
   void run(const Batch& batch);
-  /// The bytes to write for a field's value in a row of the last batch; nothing where they stay as they are.
-  /// Throws Error: corrupt, unsupported, when they could not be recoded.
+  /// Returns the recoded bytes of a field in a row of the last batch, or nothing if the value stays as stored. Throws
+  /// Error: corrupt, unsupported, if the value could not be recoded.
   std::optional<std::span<const std::byte>> value(std::uint32_t field, std::uint32_t row) const;
-  /// How many values stayed JPEG files though they were to be recoded, by the reason; of all batches so far.
+  /// Number of values, over all batches so far, that were to be recoded but stayed JPEG files, by reason.
   const std::map<std::string, std::uint64_t>& kept() const { return kept_; }
 
  private:
@@ -53,8 +53,8 @@ class ValueRecoder {
   const PackedFields& fields_;
   const Recoding recoding_;
   const unsigned workers_;
-  std::vector<std::uint32_t> taken_;  // numbers of the fields whose values may change
-  std::vector<Made> made_;            // taken_.size() for each row
+  std::vector<std::uint32_t> taken_;  // numbers of the fields that are recoded
+  std::vector<Made> made_;            // taken_.size() entries for each row
   std::mutex mutex_;                  // guards idle_ and kept_
   std::map<std::string, std::uint64_t> kept_;
   std::vector<std::unique_ptr<FieldRecoder>> idle_;
@@ -63,19 +63,19 @@ class ValueRecoder {
 /// The samples that this process packs.
 struct Share {
   std::vector<std::uint64_t> samples = {};  ///< in bytewise order of keys
-  std::vector<std::uint64_t> begins = {};   ///< positions in `samples` where planned shards begin; empty: as they fill
-  std::uint64_t first_shard = 0;            ///< number of the first planned one
+  std::vector<std::uint64_t> begins =
+      {};  ///< positions in `samples` where planned shards begin; empty: a shard ends when it is full
+  std::uint64_t first_shard = 0;  ///< number of the first planned shard
 };
 
 class Packer {
  public:
-  /// `position` is that of the next sample in the share. Samples that are no good are reported to the writer when
-  /// `skip_bad`; else they raise. References are kept.
-  /// `recoder` may be null.
+  /// `position` is the position of the next sample in the share. With `skip_bad`, invalid samples are reported to the
+  /// writer; otherwise they raise. Keeps references to the arguments. `recoder` may be null.
   Packer(const Dataset& source, const PackedFields& fields, const Share& share, std::uint64_t position,
          DatasetWriter& writer, bool skip_bad, ValueRecoder* recoder = nullptr);
 
-  /// The batch's rows are the next samples of the share, each field raw and named as it is packed.
+  /// Adds the rows of a batch. They must be the next samples of the share, with raw fields named as they are packed.
   void add(const Batch& batch);
 
   std::uint64_t samples() const { return samples_; }
@@ -84,7 +84,7 @@ class Packer {
  private:
   void begin_planned_shard();
   void skip(const BadSample& bad);
-  void take_apart(const Batch& batch, std::uint32_t row);  // into values_
+  void take_apart(const Batch& batch, std::uint32_t row);  // fills values_
   std::optional<std::span<const std::byte>> value(const Batch& batch, std::uint32_t row, std::uint64_t sample,
                                                   std::uint32_t number);
   void add_value(std::uint32_t number, std::span<const std::byte> bytes);
@@ -92,8 +92,8 @@ class Packer {
   const Dataset& source_;
   const PackedFields& fields_;
   const Share& share_;
-  std::size_t next_shard_;  // in share_.begins
-  std::uint64_t position_;  // in share_.samples
+  std::size_t next_shard_;  // index into share_.begins
+  std::uint64_t position_;  // index into share_.samples
   DatasetWriter& writer_;
   const bool skip_bad_;
   ValueRecoder* const recoder_;

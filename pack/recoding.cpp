@@ -16,10 +16,10 @@ namespace penstock {
 namespace {
 
 bool may_be_jpeg(const FieldSchema& field) {
-  return field.codec.empty() || kind_of_codec(field.codec) == ValueKind::image;  // a JPEG may be called .png
+  return field.codec.empty() || kind_of_codec(field.codec) == ValueKind::image;  // a JPEG file may be named .png
 }
 
-// As a loader tells it: a JPEG file's first bytes may be strange where the field's name says what it is.
+// Detects a photograph like a loader does: if the field's name gives the codec, the first bytes may be invalid.
 bool is_photograph(const FieldSchema& field, std::span<const std::byte> value) {
   try {
     return codec_traits(codec_for(field, value).name()).photograph;
@@ -29,10 +29,10 @@ bool is_photograph(const FieldSchema& field, std::span<const std::byte> value) {
   }
 }
 
-constexpr std::uint64_t kLooked = 1000;  // samples that tell what a field holds
-constexpr std::uint64_t kTries = 16;     // values looked into: the first ones may be broken
+constexpr std::uint64_t kLooked = 1000;  // samples to inspect to find out what a field holds
+constexpr std::uint64_t kTries = 16;     // values to inspect; more than one, because the first ones may be corrupt
 
-// Of the field's first image; nothing where it holds something else.
+// Returns the size of the field's first image, or nothing if the field holds other values.
 std::optional<Size> first_image(const Dataset& source, std::uint32_t field) {
   std::vector<Piece> pieces;
   std::uint64_t tries = 0;
@@ -52,7 +52,8 @@ std::optional<Size> first_image(const Dataset& source, std::uint32_t field) {
   return std::nullopt;
 }
 
-// Images beside each other in one sample may be a photograph and its mask, which must not be treated alike.
+// Rejects datasets whose samples have several images. They may be a photograph and its mask, which need different
+// treatment.
 void require_apart(const Dataset& source, const std::vector<std::string>& fields) {
   std::vector<Piece> pieces;
   for (std::uint64_t sample = 0; sample < std::min(kLooked, source.size()); ++sample) {

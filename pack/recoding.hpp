@@ -1,4 +1,4 @@
-// Recodes values while packing: JPEG files and point clouds are made over, images decoded, all else stays.
+// Recodes values during packing: JPEG files and point clouds are re-encoded, images decoded, other values copied.
 #pragma once
 
 #include <cstddef>
@@ -16,28 +16,28 @@
 
 namespace penstock {
 
-/// The same with what `source` decides: which of its fields hold the images to be decoded, and their size where they
-/// are to stay as they are. Throws Error: invalid_argument, when fields are named that do not exist, none holds images,
-/// or it is not clear which are meant.
+/// Completes `recoding` with properties of `source`: the fields that hold the images to decode, and the images' size if
+/// it is to stay. Throws Error: invalid_argument, if a named field does not exist, no field holds images, or the choice
+/// is ambiguous.
 Recoding resolved(Recoding recoding, const Dataset& source);
 
-/// The field with the codec that a value's first bytes tell, where it names none.
+/// Returns the field. If it has no codec, sets the one that recognises the first bytes of `value`.
 FieldSchema recognised(FieldSchema field, std::span<const std::byte> value);
 
-/// What a manifest keeps of it: a JSON object, empty for what keeps all.
+/// Returns the manifest's record of the recoding: a JSON object, empty if all values are kept.
 std::string recoding_json(const Recoding& recoding);
-/// How a packed dataset's values were made, by its manifest; of others, nothing was. Throws Error: corrupt.
+/// Returns the recoding that a packed dataset's manifest records. Other datasets have none. Throws Error: corrupt.
 Recoding recoding_of(const Dataset& dataset);
 
-/// One per thread: what makes over each kind of value, with its scratch.
+/// Holds the recoders for all kinds of values, with their scratch memory. Each thread needs its own object.
 class FieldRecoder {
  public:
-  /// Throws Error: invalid_argument, for options out of range.
+  /// Throws Error: invalid_argument, if an option is out of range.
   explicit FieldRecoder(const Recoding& recoding);
-  /// The bytes to store in place of `value`: `value` itself where nothing is to be done, else bytes that stay until the
-  /// next call. `field` is the source's. Throws Error: corrupt, unsupported, shape.
+  /// Returns the bytes to store: `value` itself if nothing changes, else bytes that stay valid until the next call.
+  /// `field` is the source's schema. Throws Error: corrupt, unsupported, shape.
   std::span<const std::byte> recode(const FieldSchema& field, std::string_view key, std::span<const std::byte> value);
-  /// Why the last value stayed a JPEG file though it was to be made over; empty where it did not.
+  /// Reason why the last value stayed a JPEG file although it was to be recoded; otherwise empty.
   std::string_view kept_because() const { return kept_; }
 
  private:
@@ -45,7 +45,7 @@ class FieldRecoder {
   std::optional<CloudRecoder> clouds_;
   std::optional<PixelRecoder> pixels_;
   PixelRecoding decoded_;
-  std::string_view kept_;  // of jpeg_
+  std::string_view kept_;  // set by jpeg_
 };
 
 }  // namespace penstock

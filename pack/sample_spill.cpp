@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kGathered = 64 << 10;  // less than that is written in one call
+constexpr std::uint64_t kGathered = 64 << 10;  // smaller samples are gathered and written in one call
 
 Descriptor unnamed_file(const fs::path& folder) {
 #ifdef O_TMPFILE
@@ -23,7 +23,8 @@ Descriptor unnamed_file(const fs::path& folder) {
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
     throw Error::io(errno, "cannot make a temporary file in " + folder.string());
 #endif
-  std::string name = (folder / ".penstock-spool-XXXXXX").string();  // not every network file system has O_TMPFILE
+  // Not every network file system supports O_TMPFILE.
+  std::string name = (folder / ".penstock-spool-XXXXXX").string();
   Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
   if (file.get() < 0) throw Error::io(errno, "cannot make a temporary file in " + folder.string());
   ::unlink(name.c_str());

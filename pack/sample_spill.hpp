@@ -1,4 +1,4 @@
-// Holds the bytes of samples until they are packed, in an unnamed file that any thread appends to.
+// Holds the bytes of samples until they are packed, in an unnamed file to which any thread can append.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,15 @@ namespace penstock {
 
 class SampleSpill {
  public:
-  /// Makes the file in `folder`, and the folder where it is missing. It is gone with this object or the process.
-  /// Throws Error: io.
+  /// Creates the file in `folder`, and the folder if it is missing. The file disappears with this object or the
+  /// process. Throws Error: io.
   explicit SampleSpill(const std::filesystem::path& folder);
 
-  /// Writes the parts one behind the other; returns where the first begins. Throws Error: io, naming the folder.
+  /// Writes the parts contiguously and returns the offset of the first. Throws Error: io, naming the folder.
+  /// Thread-safe.
   std::uint64_t append(std::span<const std::span<const std::byte>> parts);
   std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
-  /// By which this process can open the file, as long as this object lives.
+  /// A path by which this process can open the file while this object exists.
   std::filesystem::path path() const;
 
  private:
@@ -28,7 +29,7 @@ class SampleSpill {
 
   std::filesystem::path folder_;
   Descriptor file_;
-  std::atomic<std::uint64_t> size_{0};  // hands out ranges; what is written there is ordered by whoever records it
+  std::atomic<std::uint64_t> size_{0};  // allocates ranges of the file; the caller's lock orders the written data
 };
 
 }  // namespace penstock

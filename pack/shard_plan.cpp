@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-/// What a sample will take in a shard, and a hash over what the source knows of it.
+/// Estimates the space that a sample takes in a shard, and hashes what the source's index records about the samples.
 class Appraiser {
  public:
   Appraiser(const Dataset& source, const PackedFields& fields, const Format& format)
@@ -64,7 +64,8 @@ ShardPlan::ShardPlan(const Dataset& source, const PackedFields& fields, std::vec
   Appraiser appraiser(source, fields, format);
   std::uint64_t filled = 0;
   for (std::uint64_t position = 0; position < order_.size(); ++position) {
-    const std::uint64_t room = appraiser.room(order_[position]) + align / 2;  // what aligning it takes, on average
+    // Alignment pads each sample by half the alignment on average.
+    const std::uint64_t room = appraiser.room(order_[position]) + align / 2;
     if (filled != 0 && filled + room > shard_size) {
       begins_.push_back(position);
       filled = 0;

@@ -1,4 +1,4 @@
-// Decides which sample goes into which shard before any is read, so that several processes can pack one dataset.
+// Assigns samples to shards before any sample is read, so that several processes can pack one dataset.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,11 @@
 
 namespace penstock {
 
-/// Cuts the samples, in order of their keys, into shards of about `shard_size` bytes by the lengths that the source's
-/// index tells. So every process finds the same shards without a word to the others, and how many processes there are
-/// does not change them.
+/// Splits the samples, in key order, into shards of about `shard_size` bytes. The plan uses only lengths from the
+/// source's index. All processes therefore compute the same shards without communication, for any number of processes.
 class ShardPlan {
  public:
-  /// `order` has the numbers of the source's samples, sorted by key (key_order.hpp).
+  /// `order` contains the numbers of the source's samples, sorted by key (key_order.hpp).
   ShardPlan(const Dataset& source, const PackedFields& fields, std::vector<std::uint64_t> order, const Format& format,
             std::uint64_t shard_size, std::uint64_t align);
 
@@ -25,9 +24,9 @@ class ShardPlan {
   const std::vector<std::uint64_t>& order() const { return order_; }
   /// Position in order() of a shard's first sample; begin(shards()) is order().size().
   std::uint64_t begin(std::size_t shard) const { return begins_[shard]; }
-  /// The shards [first, second) that are the share of a rank: whole ones, as equal in number as can be.
+  /// The shards [first, second) of a rank. Ranks get whole shards, in numbers that differ by at most one.
   std::pair<std::size_t, std::size_t> share(std::uint32_t rank, std::uint32_t world) const;
-  /// Of the keys, lengths and known checksums of all values: sources that look alike to the plan have the same.
+  /// Hash over the keys, lengths and known checksums of all values. Sources with equal stamps give equal plans.
   std::uint64_t stamp() const { return stamp_; }
 
  private:

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::uint64_t kMostBad = 10'000;
 
-// For each sample of `dataset` the one of `source` with its key, and the source's samples that found none.
+// Maps each sample of `dataset` to the sample of `source` with its key. `lacking` lists the source's other samples.
 struct Match {
   std::vector<std::optional<std::uint64_t>> source_of;
   std::vector<std::uint64_t> lacking;
@@ -86,7 +86,7 @@ class Verification {
     add(found, dataset_.size() + shard);
   }
 
-  // Shards that others packed have no checksum, but what their index tells can be found out again.
+  // Shards of existing datasets have no recorded checksums. Their index is checked by building it again.
   void check_index(std::size_t shard) {
     const Format* format = format_named(dataset_.format());
     if (format == nullptr) return;
@@ -126,7 +126,7 @@ class Verification {
     std::vector<Piece> pieces;
     const std::string key(dataset_.key(sample)), &field_name = dataset_.fields()[field].name;
     try {
-      if (dataset_.fields()[field].differences.use == FieldDifferences::Use::nothing) return;  // see result()
+      if (dataset_.fields()[field].differences.use == FieldDifferences::Use::nothing) return;  // excluded; see result()
       if (!dataset_.locate(sample, field, pieces)) return;
       const std::vector<std::byte> value = read_field(dataset_, sample, field);
       ++found.values;
@@ -143,7 +143,7 @@ class Verification {
     }
   }
 
-  // A loader that reads parts of values believes these alone.
+  // A loader that reads parts of values only checks these sums, so verify() must check them too.
   void check_ranges(std::uint64_t sample, std::uint32_t field, std::span<const std::byte> value,
                     VerifyResult& found) const {
     const RangeSums sums = dataset_.range_sums(sample, field);
@@ -172,7 +172,7 @@ class Verification {
     if (!fault.empty()) note(found, std::string(dataset_.key(sample)), field_name, fault);
   }
 
-  // Empty where the value is the source's, or what packing makes of that, and a loader delivers it as it should.
+  // Returns an empty string if the value is the source's or its recoding, and a loader delivers it correctly.
   std::string difference(const Compared& pair) const {
     if (std::ranges::equal(pair.ours, pair.theirs)) return fault_of_copy(pair);
     if (is_file_of(pair.ours, pair.theirs)) return fault_of_file(pair);
@@ -184,13 +184,13 @@ class Verification {
     return "the bytes differ from the source's";
   }
 
-  // A photograph that was recoded holds the source's file, whatever program recoded it.
+  // A recoded photograph contains the source's file, whichever program recoded it.
   static bool is_file_of(std::span<const std::byte> value, std::span<const std::byte> expected) {
     if (!jpt_codec().recognises(value) || jpt_codec().recognises(expected)) return false;
     return std::ranges::equal(jpt::Restorer().restore(value).bytes, expected);
   }
 
-  // Packing that made values over does so alike each time.
+  // Recoding is deterministic, so the source's value recoded again must equal the packed one.
   bool was_recoded(const Compared& pair) const {
     if (recoding_.keeps_all()) return false;
     const FieldSchema source_field = recognised(pair.their_schema, pair.theirs);
@@ -198,7 +198,7 @@ class Verification {
     return std::ranges::equal(FieldRecoder(recoding_).recode(source_field, pair.key, pair.theirs), pair.ours);
   }
 
-  // The sample must be the source's, with every field that it has there.
+  // Checks that the source has the sample, and that the copy has every field of it.
   void check_presence(std::uint64_t sample, VerifyResult& found) const {
     const std::string key(dataset_.key(sample));
     if (!match_.source_of[sample]) return note(found, key, {}, "the source has no such sample");
@@ -238,10 +238,11 @@ class Verification {
   Match match_;
   std::mutex mutex_;  // guards result_ and bad_
   VerifyResult result_;
-  std::vector<std::pair<std::uint64_t, BadValue>> bad_;  // with the number that orders them
+  std::vector<std::pair<std::uint64_t, BadValue>> bad_;  // with the number by which they are sorted
 };
 
-// A store answers many as fast as one, and each of them waits for it most of the time.
+// Reads from an object store spend most of their time waiting, and a store answers many requests at once. Verification
+// therefore uses more threads than cores.
 unsigned workers_of(const Dataset& dataset, const VerifyOptions& options) {
   constexpr unsigned kForStores = 16;
   const bool in_store = dataset.in_store() || (options.against != nullptr && options.against->in_store());
@@ -252,7 +253,7 @@ unsigned workers_of(const Dataset& dataset, const VerifyOptions& options) {
 
 VerifyResult verify(const Dataset& dataset, const VerifyOptions& options,
                     const std::function<bool(std::uint64_t, std::uint64_t)>& progress) {
-  // Packing may have put the names of the source's shards in front of the keys.
+  // Packing may have prefixed the keys with the names of the source's shards.
   std::optional<KeyOrder> source;
   if (options.against != nullptr && dataset.packed()) source = key_order(*options.against);
   Verification verification(dataset, source ? &source->dataset : options.against);

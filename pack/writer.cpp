@@ -65,7 +65,7 @@ void require_field(std::string_view key, const std::string& field, const Format&
   }
 }
 
-// A field on its way into the index; a file has a path, bytes have a checksum.
+// A field before it is added to the index. File fields have a path, fields given as bytes have a checksum.
 struct Prepared {
   FieldSchema schema;
   std::uint64_t length = 0;
@@ -80,7 +80,8 @@ Prepared prepared(const WriterValue& value, std::string_view key, const Format& 
   if (value.file.empty()) {
     field.length = value.bytes.size();
     field.crc = crc32c(value.bytes);
-    try {  // what packing would refuse after all samples are in
+    // Rejects values here that packing would reject only after all samples were added.
+    try {
       if (const Codec* codec = codec_named(field.schema.codec)) codec->header(value.bytes);
     } catch (const Error& error) {
       throw error.in(where);
@@ -113,7 +114,7 @@ struct Writer::State {
         options(std::move(asked)),
         format(checked_format(destination, options.pack)),
         spill(spool_folder(destination, options.spool)) {
-    builder.add_file({.path = spill.path().string(), .size = 0, .stamp = 0});  // file 0; it grows
+    builder.add_file({.path = spill.path().string(), .size = 0, .stamp = 0});  // file 0, which grows
   }
 
   const fs::path destination;
@@ -121,9 +122,10 @@ struct Writer::State {
   const Format& format;
   const pid_t process = ::getpid();
   SampleSpill spill;
-  std::atomic<std::uint64_t> samples{0}, bytes{0};  // told to whoever asks; they order nothing
+  std::atomic<std::uint64_t> samples{0},
+      bytes{0};  // progress counters for any thread; no other data is ordered by them
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   IndexBuilder builder;
   KeyTable keys{[this](std::uint32_t number) { return builder.key(number); }};
   bool over = false;
@@ -157,7 +159,7 @@ void Writer::State::add(std::string_view key, std::span<const WriterValue> value
   record(key, fields, spooled(values));
 }
 
-// Writes the values that are bytes; where they begin.
+// Writes the values given as bytes to the spool file. Returns the offset of the first.
 std::uint64_t Writer::State::spooled(std::span<const WriterValue> values) {
   std::vector<std::span<const std::byte>> parts;
   for (const WriterValue& value : values) {
@@ -175,7 +177,8 @@ std::uint64_t Writer::State::spooled(std::span<const WriterValue> values) {
 void Writer::State::record(std::string_view key, std::span<const Prepared> fields, std::uint64_t offset) {
   const std::lock_guard lock(mutex);
   require_usable();
-  if (keys.contains(key)) throw Error::invalid_argument("two samples have this key");  // added meanwhile
+  // Another thread may have added the key since the first check.
+  if (keys.contains(key)) throw Error::invalid_argument("two samples have this key");
   if (builder.size() >= kMostSamples - 1) throw Error::resource("a writer takes fewer than 4294967294 samples");
   const auto number = static_cast<std::uint32_t>(builder.size());
   builder.add_sample(key);
@@ -193,7 +196,7 @@ void Writer::State::record(std::string_view key, std::span<const Prepared> field
   samples.fetch_add(1, std::memory_order_relaxed);
 }
 
-// What was added, as a dataset in key order.
+// Returns the added samples as a dataset in key order.
 Dataset Writer::State::gathered() {
   const std::lock_guard lock(mutex);
   require_usable();

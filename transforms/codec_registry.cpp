@@ -1,4 +1,4 @@
-// Lists all codecs, and finds the one that reads a value.
+// Lists all codecs, and finds the codec of a value.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -32,13 +32,13 @@ std::array<const Codec*, sizeof...(Kinds)> listed(const Kinds&... codecs) {
   return {&codecs...};
 }
 
-// A value's first bytes are shown to these, in this order.
+// Codecs that recognise a value's first bytes, in the order in which they are asked.
 auto with_magic() {
   return listed(jpeg_codec(), jpt_codec(), png_codec(), webp_codec(), npy_codec(), las_codec(), laz_codec(),
                 packed_cloud_codec(), ply_codec(), pcd_codec(), off_codec());
 }
 
-// These read any bytes: only the schema can tell.
+// These codecs accept any bytes, so only the schema selects them.
 auto without_magic() {
   return listed(xyz_codec(), class_index_codec(), txt_codec(), json_codec(), raw_codec(), tokens_codec());
 }
@@ -50,7 +50,8 @@ auto joined(std::array<const Codec*, First> first, std::array<const Codec*, Seco
   return all;
 }
 
-// For people: an image of a kind that others write, told by its first bytes or else by its field's extension.
+// Returns the name of an unsupported image format, for error messages. The first bytes decide, else the field's
+// extension.
 std::string foreign_image(const FieldSchema& schema, std::span<const std::byte> bytes) {
   const auto of_kind = [&](const Encoding& encoding) {
     return encoding.kind == ValueKind::image && encoding.codec.empty() && begins_as(encoding, bytes);
@@ -91,7 +92,7 @@ const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> byt
   for (const Codec* codec : with_magic()) {
     if (codec->recognises(bytes)) return *codec;
   }
-  // Of photographs that were recoded those that could not be are JPEG files, whatever their first bytes are.
+  // Among recoded photographs, some could not be recoded. They are JPEG files, whatever their first bytes are.
   if (named == &jpt_codec() && !bytes.empty()) return jpeg_codec();
   if (named != nullptr) return *named;
   if (schema.fixed) return raw_codec();

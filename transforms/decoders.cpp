@@ -22,7 +22,8 @@ Peeked Decoders::peek(const FieldBytes& field) {
 
 std::byte* ScratchMemory::get(std::uint64_t bytes) {
   if (bytes > capacity_) {
-    capacity_ = 0;  // also should there be no memory for the rest
+    // The capacity is 0 first, in case the allocation throws.
+    capacity_ = 0;
     memory_.reset();
     memory_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
     capacity_ = bytes;

@@ -1,4 +1,4 @@
-// Keeps a worker's decoders, one for each codec it has met, and memory for what they decode.
+// Keeps a worker's decoders, one for each codec in use, and memory for decoded values.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace penstock {
 
-/// A value ready to be decoded.
+/// A value that is ready to be decoded.
 struct Peeked {
   const Codec* codec;
   Decoder* decoder;
   Layout layout;
-  bool in_place;  ///< the field's bytes are the elements themselves
+  bool in_place;  ///< the field's bytes are the decoded elements
 };
 
 class Decoders {
  public:
-  /// `own` decodes every value, where it is not null; it must outlive this.
+  /// If `own` is not null, it decodes every value. It must outlive this object.
   explicit Decoders(const DecodeOptions& options = {}, const Codec* own = nullptr) : options_(options), own_(own) {}
   Peeked peek(const FieldBytes& field);
-  /// What all decoders are given, as Decoder::share(). Before the first peek().
+  /// Passes `parallel` to all decoders' share(). Must be called before the first peek().
   void share(Parallel* parallel) { parallel_ = parallel; }
 
  private:
@@ -37,7 +37,7 @@ class Decoders {
   std::vector<Entry> entries_;
 };
 
-/// Memory that grows to the largest value asked for, and keeps no content when it does.
+/// Memory that grows to the largest requested size. Growing drops the content.
 class ScratchMemory {
  public:
   std::byte* get(std::uint64_t bytes);

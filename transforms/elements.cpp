@@ -19,7 +19,8 @@ std::uint16_t half_bits(float value) {
   const std::uint32_t sign = (bits >> 16) & 0x8000U, magnitude = bits & 0x7FFFFFFFU;
   if (magnitude > 0x7F800000U) return static_cast<std::uint16_t>(sign | 0x7E00U);   // NaN
   if (magnitude >= 0x477FF000U) return static_cast<std::uint16_t>(sign | 0x7C00U);  // rounds to 65536 or more
-  if (magnitude < 0x38800000U) {  // below 2^-14: adding 0.5 leaves the rounded multiple of 2^-24 in the low bits
+  // Below 2^-14, adding 0.5 leaves the rounded multiple of 2^-24 in the low bits.
+  if (magnitude < 0x38800000U) {
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000U));
   }
@@ -47,7 +48,8 @@ To integer(From value) {
   return static_cast<To>(value);
 }
 
-// To the nearest float of those with an odd last bit where it is inexact, so that rounding once more is exact.
+// Rounds inexact numbers to the neighbouring float with an odd last bit. A second rounding to fewer bits then gives the
+// same result as rounding once (no double rounding).
 template <typename From>
 float round_to_odd(From value) {
   const auto nearest = static_cast<float>(value);

@@ -8,12 +8,12 @@
 
 namespace penstock {
 
-/// out[i] = in[i] for `count` elements, little-endian, neither side aligned. Floating point is rounded to the nearest
-/// (ties to even); to integers it is truncated, values out of range become the nearest integer there is and NaN becomes
-/// 0; bool is whether the number is not 0.
+/// Sets out[i] to in[i] for `count` elements, little-endian, unaligned. Floating point is rounded to nearest, ties to
+/// even. Conversions to integers truncate, clamp to the type's range, and turn NaN into 0. bool is whether the number
+/// is not 0.
 void convert_elements(const std::byte* in, DType from, std::byte* out, DType to, std::uint64_t count);
 
-/// Whether the dtype is an integer (or bool).
+/// Returns whether the dtype is an integer type or bool.
 bool is_integer(DType dtype);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Names the extension that a value's first bytes call for, for values that come without a name.
+// Finds a file extension by a value's first bytes, for values without a name.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// The extension of the first codec that recognises the bytes, else that of the magic in the table of encodings; empty
-/// where neither tells. 4 KiB of a value are enough.
+/// Returns the extension of the first codec that recognises the bytes. Otherwise returns the extension with this magic
+/// in the table of encodings, or an empty string. 4 KiB of a value are enough.
 std::string_view extension_of(std::span<const std::byte> first_bytes);
 
 }  // namespace penstock

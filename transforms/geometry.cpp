@@ -17,8 +17,9 @@ Span clipped(Span span, std::int64_t begin, std::int64_t end) {
   return {std::clamp(span.begin, begin, end), std::clamp(span.end, begin, end)};
 }
 
-/// Source pixels under a filter for the grid's pixels [first, first + count), counted from the start of the visible
-/// ones. Source: Pillow 13, precompute_coeffs; the arithmetic is that of filter_weights.cpp, to the last bit.
+/// Returns the source pixels under a filter for the grid's pixels [first, first + count), counted from the first
+/// visible pixel. Source: Pillow 13, precompute_coeffs. The arithmetic equals that of filter_weights.cpp to the last
+/// bit.
 Span taps(double box_begin, double box_length, std::int64_t grid, std::int64_t first, std::int64_t count,
           double support) {
   const double scale = box_length / static_cast<double>(grid);

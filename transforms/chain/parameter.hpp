@@ -1,4 +1,4 @@
-// Makes the table of a struct of namespace step.
+// Builds the table of a step from a struct of namespace step.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace penstock {
 
-/// Of a parameter that must be given.
+/// Rules of a parameter that must be given.
 constexpr Rules required(Rules rules) {
   rules.required = true;
   return rules;
 }
-/// Of one that Python takes by keyword alone, and that stands in text where it is not usual.
+/// Rules of a parameter that is keyword-only in Python. A step's text contains it only if it differs from the default.
 constexpr Rules option(Rules rules) {
   rules.keyword = true;
   rules.shown = Shown::unless_usual;
@@ -26,7 +26,7 @@ constexpr Rules option(Rules rules) {
 inline constexpr Rules kUsual{}, kRequired = required({}), kOption = option({}), kProbability{.least = 0, .most = 1},
                                  kPixels = required({.least = 1, .unit = "pixels"});
 
-/// A parameter that is a member of the step's struct.
+/// A parameter stored in a member of the step's struct.
 template <typename Kind, typename Value>
 class Parameter final : public StepParameter {
  public:
@@ -59,7 +59,7 @@ class Parameter final : public StepParameter {
   }
 
  private:
-  // Where None stands for what is usual.
+  // Returns whether None in Python means the default.
   bool takes_none() const {
     return (rules.shown == Shown::unless_usual || rules.shown == Shown::by_place_unless_usual) &&
            Values::kPython.find("None") != std::string_view::npos;
@@ -69,7 +69,7 @@ class Parameter final : public StepParameter {
   Value Kind::*member_;
 };
 
-/// Those of steps that have them.
+/// Parameters that several steps share.
 template <typename Kind>
 auto interpolation_of(int without = -1) {
   return Parameter{"interpolation", &Kind::interpolation, option({.without = without}), "how pixels are resampled"};
@@ -79,9 +79,12 @@ auto fill_of_step(std::string_view where) {
   return Parameter{"fill", &Kind::fill, option({.least = 0, .most = 255}), where};
 }
 
-/// Beside its parameters, a struct may have: check(), throwing Error: invalid_argument, for numbers that do not fit
-/// together; stands_for(), the step that it is short for; own_text(), a text that nobody parses; kTraits; traits(),
-/// where they depend on the parameters.
+/// A table of steps of type Kind. Besides its parameters, the struct may have these members:
+///
+///   check()       throws Error: invalid_argument, if parameters contradict each other
+///   stands_for()  returns the step that this one abbreviates
+///   own_text()    returns a text that is never parsed
+///   kTraits, or traits() if the traits depend on the parameters
 template <typename Kind>
 class TableOf : public StepTable {
  public:
@@ -124,7 +127,7 @@ class TableOf : public StepTable {
   const Kind value_{};
 };
 
-/// Sets a parameter of `step` to what a word means. Throws Error: invalid_argument, where it means nothing.
+/// Sets a parameter of `step` from a word. Throws Error: invalid_argument, if the word is not a valid value.
 template <typename Kind>
 void choose(Kind& step, std::string_view parameter, const std::string& word) {
   const StepTable& table = Kind::table();

@@ -11,11 +11,11 @@ struct RenamedStep {
 };
 
 struct RenamedParameter {
-  std::string_view step;  ///< its present name
+  std::string_view step;  ///< current name of the step
   std::string_view old, present;
 };
 
-// docs/renames.tsv lists them too.
+// docs/renames.tsv contains the same list.
 constexpr RenamedStep kSteps[] = {
     {"image.random_flip", "image.random_horizontal_flip"},
     {"key_points", "keypoints"},
@@ -62,9 +62,10 @@ std::string_view present_parameter(std::string_view step, std::string_view old) 
 
 std::string in_present_words(std::string_view saved) {
   std::string text;
-  std::string_view step;  // that the word stands in the brackets of
+  std::string_view step;  // name of the step whose brackets contain the word
   for (std::size_t at = 0; at < saved.size();) {
-    if (saved[at] == '"' || saved[at] == '\'') {  // names of fields and regular expressions stay
+    // Quoted texts are names of fields and regular expressions, so they stay as they are.
+    if (saved[at] == '"' || saved[at] == '\'') {
       const std::size_t end = std::min(saved.find(saved[at], at + 1), saved.size() - 1);
       text += saved.substr(at, end + 1 - at);
       at = end + 1;

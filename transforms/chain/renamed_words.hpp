@@ -1,4 +1,5 @@
-// Knows the words of chains that have another name now: messages tell it, and what was saved with the old one is read.
+// Lists renamed steps and parameters. Error messages suggest the current name, and saved states with old names are
+// read.
 #pragma once
 
 #include <string>
@@ -6,14 +7,15 @@
 
 namespace penstock {
 
-/// The present name of a step, "image.random_horizontal_flip" of "image.random_flip"; empty for a name that is no old
-/// one.
+/// Returns the current name of a step ("image.random_horizontal_flip" for "image.random_flip"), or an empty string if
+/// `old` is not an old name.
 std::string_view present_step(std::string_view old);
-/// The present name of a parameter of a step that is called `step` now; empty for a name that is no old one.
+/// Returns the current name of a parameter of the step with the current name `step`, or an empty string if `old` is not
+/// an old name.
 std::string_view present_parameter(std::string_view step, std::string_view old);
 
-/// The text of chains as states and pickles hold it, "jpg = image.random_flip(0.5); cls = label()", with the present
-/// names in place of old ones. Text without old names stays as it is.
+/// Replaces old names in the text of chains that a state or pickle contains: "jpg = image.random_flip(0.5); cls =
+/// label()". Text without old names stays unchanged.
 std::string in_present_words(std::string_view saved);
 
 }  // namespace penstock

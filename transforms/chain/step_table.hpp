@@ -1,5 +1,5 @@
-// The table of a kind of step: its name, what it means, and its parameters. Text, its parser, the checks of what a user
-// gives, the functions of Python and the page on transforms are made from it.
+// The table of a kind of step: name, meaning and parameters. The step's text and its parser, the checks of arguments,
+// the Python functions and the page on transforms are generated from it.
 #pragma once
 
 #include <cstddef>
@@ -20,27 +20,28 @@ namespace penstock {
 
 /// One argument: a number, a word, or a list of numbers or words.
 struct Argument {
-  std::string keyword = {};  ///< of keyword=...; else empty
+  std::string keyword = {};  ///< of `keyword=...`; otherwise empty
   std::string word = {};     ///< "float32"; empty for numbers
   std::vector<double> numbers = {};
-  std::vector<std::string> words = {};  ///< of a list
+  std::vector<std::string> words = {};  ///< of a list of words
   bool list = false;
-  bool none = false;  ///< None in Python: as if it were not given, where that is allowed
+  bool none = false;  ///< None in Python: the same as not given, for parameters that allow it
 };
 
-/// That a step does not take its arguments so. Whoever reads them says in front of it which step, and where.
+/// Thrown if an argument has the wrong form. The caller prepends the step and its place in the text.
 class Misfit : public Error {
  public:
   explicit Misfit(std::string cause) : Error(Error::invalid_argument(std::move(cause))) {}
 };
 
-/// Asked for by place or keyword; what nobody asked for is an error. All throw Misfit, naming the keyword.
+/// The arguments of a step, looked up by position or keyword. Unused arguments are an error. All functions throw Misfit
+/// with the keyword.
 class StepArguments {
  public:
-  static constexpr std::size_t kByKeyword = ~std::size_t{0};  ///< for arguments that have no place
+  static constexpr std::size_t kByKeyword = ~std::size_t{0};  ///< for arguments without a position
   enum class From : std::uint8_t {
-    text,    ///< a pair of sides may stand without brackets: image.resize(3, 4)
-    values,  ///< of a language: numbers may be negative, which the step itself refuses
+    text,    ///< parsed text; a pair of sides needs no brackets: image.resize(3, 4)
+    values,  ///< values from a language binding; numbers may be negative, which the step itself rejects
   };
 
   StepArguments(std::string_view step, std::vector<Argument> arguments, From from)
@@ -49,21 +50,21 @@ class StepArguments {
   std::string_view step() const { return step_; }  ///< its name, for messages
   bool is_text() const { return from_ == From::text; }
 
-  /// Null without it; an empty keyword finds by place alone.
+  /// Returns null if the argument is not given. An empty keyword searches by position only.
   const Argument* find(std::size_t place, std::string_view keyword);
-  /// Throws without it.
+  /// Throws if the argument is not given.
   const Argument& get(std::size_t place, std::string_view keyword);
-  /// Of an argument or of an entry of one. Throws where it is no whole number.
+  /// Converts an argument or one of its numbers to an integer. Throws if the number is not an integer.
   std::int64_t whole(double number, std::string_view keyword) const;
   std::int64_t whole(const Argument& argument, std::string_view keyword) const;
   static double real(const Argument& argument, std::string_view keyword);
   static const std::string& word(const Argument& argument, std::string_view keyword);
 
-  /// Throws where arguments are left that nobody asked for.
+  /// Throws if an argument has not been used.
   void none_left() const;
 
  private:
-  void refuse_old_names() const;  // that parameters had once
+  void refuse_old_names() const;  // throws if a former parameter name is used
 
   std::string_view step_;
   From from_;
@@ -74,32 +75,32 @@ class StepArguments {
 class PixelStep;  // transforms/image/steps/pixel_step.hpp
 class PointStep;  // transforms/clouds/steps/point_step.hpp
 
-/// Where a parameter stands in a step's text.
+/// Place of a parameter in a step's text.
 enum class Shown : std::uint8_t { always, by_keyword, unless_usual, by_place_unless_usual };
 
-/// What one number stands for, where a parameter takes several.
+/// Meaning of a single number for a parameter that accepts several.
 enum class OneNumber : std::uint8_t {
-  exactly,     ///< of a range: low and high
-  about_zero,  ///< of a range: from -x to x
-  about_one,   ///< of a range: from max(0, 1 - x) to 1 + x
-  nothing,     ///< of a range: it does not do
-  square,      ///< of a size: height and width; they are shown as one number where they are equal
-  short_side,  ///< of a size: the short side, and the other one as the image has it
+  exactly,     ///< range: low and high are this number
+  about_zero,  ///< range: from -x to x
+  about_one,   ///< range: from max(0, 1 - x) to 1 + x
+  nothing,     ///< range: one number is not allowed
+  square,      ///< size: height and width; printed as one number if both are equal
+  short_side,  ///< size: the short side; the image's aspect ratio gives the other one
 };
 
-/// What a table says of a parameter beside its name and meaning. Most is for some types of values alone.
+/// Properties of a parameter besides its name and meaning. Most of them apply to some types of values only.
 struct Rules {
-  bool required = false;  ///< else its usual value is that of a new struct
-  bool keyword = false;   ///< in Python it has no place
+  bool required = false;  ///< otherwise the default is that of a new struct
+  bool keyword = false;   ///< keyword-only in Python
   Shown shown = Shown::always;
-  double least = std::numeric_limits<double>::lowest();  ///< numbers; both may be given
+  double least = std::numeric_limits<double>::lowest();  ///< of numbers; both bounds are allowed values
   double most = std::numeric_limits<double>::max();
-  bool above_least = false;  ///< ... but the least may not
+  bool above_least = false;  ///< `least` itself is not allowed
   OneNumber one = OneNumber::exactly;
-  int without = -1;               ///< a choice: the one that this step does not have
-  std::string_view refusal = {};  ///< a choice: stands before the word that it does not know; one number: of one beyond
-                                  ///< the bounds, in place of "needs NAME from ..."
-  std::string_view yes = "True";  ///< a flag: as its text has it
+  int without = -1;               ///< choice: index of the value that this step does not support; -1: none
+  std::string_view refusal = {};  ///< choice: text before an unknown word; number: replaces the message "needs NAME
+                                  ///< from ..." for a number out of range
+  std::string_view yes = "True";  ///< flag: the text for true
   std::string_view unit = {};
 };
 
@@ -113,11 +114,11 @@ class StepParameter {
   const std::string_view name, meaning;
   const Rules rules;
 
-  /// `step` is the struct. read() leaves it alone where the argument is not given; it throws as StepArguments, and
-  /// Error: invalid_argument, for words that name nothing.
+  /// `step` points to the struct. read() leaves the parameter unchanged if the argument is not given. Throws like
+  /// StepArguments, and Error: invalid_argument, for unknown words.
   virtual void read(StepArguments& given, std::size_t place, void* step) const = 0;
   virtual std::string text(const void* step) const = 0;
-  virtual std::string fault(const void* step) const = 0;  ///< "needs ..."; empty where there is none
+  virtual std::string fault(const void* step) const = 0;  ///< "needs ..."; empty if the value is valid
   virtual bool takes_two_places() const = 0;              ///< in text
   virtual std::string allowed() const = 0;                ///< "0 to 1"
   virtual std::string python_type() const = 0;
@@ -133,17 +134,17 @@ class StepTable {
   const std::string_view meaning;
   std::span<const std::unique_ptr<const StepParameter>> parameters() const { return parameters_; }
   virtual Traits traits(const Step& step) const = 0;
-  /// What it does, where it is a step on pixels, or on points; else null.
+  /// The implementation of a pixel step or point step, otherwise null.
   const PixelStep* pixels() const { return pixels_; }
   const PointStep* points() const { return points_; }
 
-  /// Throws as StepParameter::read() and check_numbers().
+  /// Throws like StepParameter::read() and check_numbers().
   virtual Chain read(StepArguments& given) const = 0;
-  /// A parameter that is not given, in a chain's text or in Python.
+  /// The default of a parameter, as chain text and in Python.
   std::string usual_text(const StepParameter& parameter) const { return parameter.text(usual_); }
   std::string usual_python(const StepParameter& parameter) const { return parameter.python_text(usual_); }
   virtual std::string text(const Step& step) const = 0;
-  /// Throws Error: invalid_argument, for numbers that make no sense whatever the step is applied to.
+  /// Throws Error: invalid_argument, if a number is invalid for every input.
   virtual void check(const Step& step) const = 0;
 
  protected:
@@ -158,10 +159,10 @@ class StepTable {
   const PointStep* points_ = nullptr;
 };
 
-/// Throws Error: invalid_argument, naming the step, for numbers that make no sense whatever the step is applied to.
+/// Throws Error: invalid_argument, naming the step, if a number is invalid for every input.
 void check_numbers(const Step& step);
 
-/// Every step that can be written as text, in the order of the list in chain.hpp.
+/// Every step that has a text form, in the order of the list in chain.hpp.
 std::span<const StepTable* const> step_tables();
 
 }  // namespace penstock

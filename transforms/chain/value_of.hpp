@@ -1,5 +1,4 @@
-// What the value of a parameter may be: of each type, how an argument is read, its text, what is wrong with it, and its
-// type in Python.
+// Defines for each type of parameter how an argument is read, printed and checked, and its type in Python.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +23,7 @@
 
 namespace penstock {
 
-/// A size whose width is this has a short side alone, its height.
+/// Value of Size::width if only the short side is given, in Size::height.
 inline constexpr std::int64_t kShortSide = std::numeric_limits<std::int64_t>::min();
 
 /// "1.5", "2"
@@ -35,16 +34,17 @@ std::string allowed_numbers(const Rules& rules);
 std::string allowed_names(std::span<const std::string_view> names, int without);
 /// "uint8, int8, ... or bool"
 std::string dtype_names();
-/// Empty where the rules allow the number, or both of a range.
+/// Returns an empty string if the rules allow the number, or both ends of a range.
 std::string number_fault(const StepParameter& parameter, double value);
 std::string range_fault(const StepParameter& parameter, const Range& value);
-/// Names of attributes come from files: those that are no plain words stand in quotes.
+/// Returns an attribute's name, in quotes unless it is a plain word. Names come from files, so they may contain
+/// anything.
 std::string quoted(const std::string& name);
-/// The number of the word among the names. Throws Error: invalid_argument.
+/// Returns the index of the word in `names`. Throws Error: invalid_argument.
 std::size_t chosen(const StepParameter& parameter, const StepArguments& given, const Argument& found,
                    std::span<const std::string_view> names);
 
-/// The shortest text that reads back as the same number, so that equal chains print alike everywhere.
+/// Returns the shortest text that parses to the same number. Equal chains therefore have equal texts on all machines.
 template <typename Number>
 std::string shortest(Number value) {
   std::array<char, 32> digits{};
@@ -59,7 +59,7 @@ std::string in_brackets(const Numbers& numbers, const char* brackets = "()") {
   return list + brackets[1];
 }
 
-/// What a type does not say otherwise. `given` are all of the step's arguments, `found` is the parameter's.
+/// Defaults for all types. `given` contains all arguments of the step, `found` is the parameter's argument.
 struct AnyValue {
   using P = const StepParameter&;
   using G = StepArguments&;
@@ -77,7 +77,7 @@ struct AnyValue {
   }
 };
 
-/// Of an enum whose names choices() lists.
+/// An enum whose names choices() lists.
 template <typename Value>
 struct ValueOf : AnyValue {
   static void read(P p, G given, A found, Value& v) { v = static_cast<Value>(chosen(p, given, found, choices(v))); }
@@ -144,7 +144,7 @@ struct ValueOf<std::vector<float>> : AnyValue {
   static std::string text(P, const std::vector<float>& value) { return in_brackets(value, "[]"); }
 };
 
-/// A number, one for each channel, or the word random.
+/// A number, one number for each channel, or the word random.
 template <>
 struct ValueOf<std::vector<double>> : AnyValue {
   static constexpr std::string_view kPython = "float | tuple[float, float, float] | str";
@@ -190,7 +190,7 @@ struct ValueOf<DType> : AnyValue {
   static std::string text(P, DType value) { return std::string(name(value)); }
 };
 
-/// A dtype; nothing: as stored.
+/// A dtype, or nothing for the stored dtype.
 template <>
 struct ValueOf<std::optional<DType>> : AnyValue {
   static constexpr std::string_view kPython = "str | None";
@@ -201,7 +201,7 @@ struct ValueOf<std::optional<DType>> : AnyValue {
   static std::string text(P, const std::optional<DType>& value) { return value ? std::string(name(*value)) : "None"; }
 };
 
-/// Sizes, or one number for one of them; nothing: as found.
+/// A shape, or one number for one dimension, or nothing for the stored shape.
 template <>
 struct ValueOf<std::optional<Shape>> : AnyValue {
   static constexpr std::string_view kPython = "int | tuple[int, ...] | None";
@@ -297,7 +297,7 @@ struct ValueOf<std::pair<double, double>> : AnyValue {
   }
 };
 
-/// Along x, and along x and y.
+/// Ranges along x and y. One range applies to x only.
 template <>
 struct ValueOf<std::array<Range, 2>> : AnyValue {
   static constexpr std::string_view kPython = "float | tuple[float, float] | tuple[float, float, float, float] | None";

@@ -13,9 +13,9 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostSteps = 65'536;
-constexpr double kFarthest = 0x1p53;  // of whole numbers that a double holds each of
+constexpr double kFarthest = 0x1p53;  // a double holds every integer up to here
 
-// As short as it can be read back.
+// Returns the shortest text that parses to the same number.
 std::string offset_text(double number) {
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, number).ptr;
@@ -62,7 +62,8 @@ Chain window_chain(const std::string& alternatives, WindowSpec spec) {
 
 using Chains = std::span<const std::pair<std::string, Chain>>;
 
-// The chain whose window the output has: its own, or that of the one that it follows. Circles are told by Program.
+// Returns the chain that defines the output's window: its own chain, or the chain that it follows. Returns null for
+// cycles, which Program reports.
 const std::pair<std::string, Chain>* head_of(Chains chains, const std::pair<std::string, Chain>& of) {
   const auto* at = &of;
   for (std::size_t hops = 0; hops <= chains.size(); ++hops) {

@@ -1,4 +1,4 @@
-// Reads and writes windows as text, and finds those of several chains.
+// Parses and prints windows, and collects the windows of several chains.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@ namespace penstock {
 
 class StepArguments;
 
-/// The same from what a chain's text has in brackets. Throws Misfit too.
+/// Builds a window from the parsed arguments of a chain's text. Throws Misfit and the errors of window().
 Chain window_from(StepArguments& given);
 
 /// "window(jpg, offsets=[-1, 0], group="episode", edge="pad")"
 std::string to_string(const WindowSpec& spec, std::span<const std::string> sources);
 
-/// The steps of one or several outputs of a loader.
+/// The window of one or several outputs of a loader.
 struct ChainWindow {
   std::shared_ptr<const WindowSpec> spec;
-  std::vector<std::string> sources;             ///< of the window's own field, in order of preference
-  std::vector<std::vector<std::string>> needs;  ///< a step has a field of each of these lists: of the outputs
-  std::string output;                           ///< the first of them
+  std::vector<std::string> sources;  ///< of the window's field, in order of preference
+  std::vector<std::vector<std::string>>
+      needs;           ///< for each output its alternative fields; a step must have a field of each list
+  std::string output;  ///< name of the first output
 };
 
-/// The windows of some chains, in the order in which they are met first. Outputs of equal options and the same field
-/// share one, and so do those that follow them.
+/// Returns the distinct windows of some chains, in order of first use. Outputs with equal options and the same field
+/// share a window, and so do the outputs that follow them.
 std::vector<ChainWindow> windows_of(std::span<const std::pair<std::string, Chain>> chains);
 
-/// For each chain, the number of its window in that list, plus 1; 0 for those without.
+/// Returns for each chain the index of its window in windows_of() plus 1, or 0 if it has no window.
 std::vector<std::uint32_t> window_numbers(std::span<const std::pair<std::string, Chain>> chains);
 
 }  // namespace penstock

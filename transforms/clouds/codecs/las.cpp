@@ -8,15 +8,16 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kJoinedGap = 64;  // bytes between two records that are read along
-constexpr std::uint64_t kPrefix = 4096;   // most files' header with the VLR of extra bytes
+constexpr std::uint64_t kJoinedGap = 64;  // largest gap in bytes over which two records are read as one range
+constexpr std::uint64_t kPrefix = 4096;   // holds the header and the VLR of extra bytes of most files
 
 class LasDecoder final : public CloudDecoder {
  public:
   const CloudHeader& open(const FieldBytes& field) override {
     if (field.ranges.empty()) {
       header_ = read_las_file(field.bytes, field.bytes.size());
-    } else {  // only the header and some records are here; select_points() has seen the length
+      // Only the header and some records were read. select_points() has checked the field's length.
+    } else {
       auto header = read_las_header(field.bytes.first(std::min(field.ranges[0].end, field.bytes.size())));
       if (!header) throw Error::corrupt("las: ends within the header");
       header_ = *std::move(header);
@@ -56,7 +57,8 @@ class LasDecoder final : public CloudDecoder {
     return records;
   }
 
-  // Of `numbers` from `next` on, those whose records lie in file bytes before `end`; file byte `begin` is byte `here`.
+  // Places the records of `numbers`, from index `next` on, that begin before file offset `end`. `shift` is the file
+  // offset of the first byte in memory. Returns the index of the next number.
   std::size_t place(std::span<const std::uint32_t> numbers, std::size_t next, std::uint64_t end, std::uint64_t shift) {
     for (; next < numbers.size(); ++next) {
       if (numbers[next] >= header_.points) throw Error::invalid_argument("las: no such point");
@@ -68,7 +70,7 @@ class LasDecoder final : public CloudDecoder {
   }
 
   void place_in_ranges(const FieldBytes& field, std::span<const std::uint32_t> numbers) {
-    std::uint64_t here = 0;  // where the range's bytes are in field.bytes
+    std::uint64_t here = 0;  // offset of the range in field.bytes
     std::size_t next = 0;
     for (const ByteRange& range : field.ranges) {
       next = place(numbers, next, range.end, range.begin - here);
@@ -79,7 +81,7 @@ class LasDecoder final : public CloudDecoder {
 
   LasHeader header_;
   CloudHeader cloud_;
-  std::vector<std::uint64_t> at_;  // of the chosen records in the field's bytes
+  std::vector<std::uint64_t> at_;  // offsets of the chosen records in the field's bytes
 };
 
 class LasCodec final : public CloudCodec {
@@ -115,7 +117,7 @@ class LasCodec final : public CloudCodec {
   }
 
  private:
-  // Nothing where the header was not recorded, or is that of a LAZ file under this name.
+  // Returns nothing if no header was recorded, or if it belongs to a LAZ file with this codec's name.
   static std::optional<LasHeader> checked(const FieldHeader& field) {
     std::optional<LasHeader> header = read_recorded_las_header(field.header);
     if (!header || header->compressed) return std::nullopt;

@@ -55,7 +55,7 @@ constexpr std::array kWaveform{Named{"wavepacket_index", DType::u8, 0},
                                Named{"y_t", DType::f32, 21},
                                Named{"z_t", DType::f32, 25}};
 
-// The types 1 to 10 of extra bytes; 11 to 20 are pairs, 21 to 30 triples of them.
+// Dtypes of the extra-bytes types 1 to 10. Types 11 to 20 are pairs of them, 21 to 30 triples.
 constexpr std::array kExtraTypes{DType::u8,  DType::i8,  DType::u16, DType::i16, DType::u32,
                                  DType::i32, DType::u64, DType::i64, DType::f32, DType::f64};
 
@@ -89,7 +89,7 @@ std::vector<LasAttribute> standard_attributes(unsigned format) {
   return all;
 }
 
-// As stored, up to the first NUL; what is not printable ASCII becomes a question mark.
+// Returns the name up to the first NUL. Characters that are not printable ASCII become question marks.
 std::string extra_name(const std::byte* at) {
   const char* text = reinterpret_cast<const char*>(at);
   std::string name(text, strnlen(text, 32));
@@ -99,7 +99,7 @@ std::string extra_name(const std::byte* at) {
   return name;
 }
 
-// Elements of one record of the VLR, after the other in a point's record, with their own scale and offset.
+// One extra-bytes record of the VLR: `count` consecutive elements of a point's record, each with a scale and an offset.
 struct ExtraBytes {
   DType dtype = DType::u8;
   std::size_t count = 0;

@@ -14,22 +14,23 @@ constexpr std::size_t kVlrHeader = 54;
 constexpr std::uint32_t kRecordedVersion = 1;
 constexpr std::size_t kRecordedHead = 16;  // version, 0, head_bytes
 
-// One variable length record: 2 reserved, user id (16), record id u16, length u16, description (32).
+// A variable length record: 2 reserved, user id (16), record id u16, length u16, description (32).
 struct Vlr {
   std::string_view user;
   std::uint16_t id;
-  std::uint64_t begin, end;  // of the whole of it
+  std::uint64_t begin, end;  // [begin, end) in the file, with the record's header
   bool names_extra_bytes() const { return user == "LASF_Spec" && id == 4; }
   bool tells_compression() const { return user == "laszip encoded" && id == 22204; }
 };
 
-// Calls `found` for the first VLR of either kind that says how records are laid out, if that matters to these. False
-// where the bytes end before.
+// Calls `found` for the first VLR of each kind that describes the layout of records, if the file needs that kind.
+// Returns false if the bytes end before all of them were found.
 template <class Found>
 bool find_vlrs(std::span<const std::byte> bytes, LasHeader& header, std::uint64_t first, std::uint32_t count,
                Found found) {
   std::uint64_t at = first;
-  bool compression = header.compressed, extra = header.record_bytes > las_record_bytes(header.format);  // still wanted
+  // Kinds of VLR that are still missing.
+  bool compression = header.compressed, extra = header.record_bytes > las_record_bytes(header.format);
   for (std::uint32_t i = 0; i < count && (compression || extra); ++i) {
     if (at + kVlrHeader > header.data_begin) break;  // the count is wrong
     if (at + kVlrHeader > bytes.size()) return false;
@@ -84,7 +85,7 @@ std::string version_text(unsigned major, unsigned minor) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-// All but what VLRs say; false where the bytes end before.
+// Reads everything except VLRs. Returns false if the bytes end too early.
 bool read_public_header(std::span<const std::byte> bytes, LasHeader& header) {
   if (bytes.size() < 4 || std::memcmp(bytes.data(), "LASF", 4) != 0) throw Error::corrupt("las: no signature LASF");
   if (bytes.size() < 227) return false;

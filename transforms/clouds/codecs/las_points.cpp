@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-// Calls each(number, record) for all records; the loop is compiled for either way of finding them.
+// Calls each(number, record) for all records. The body is compiled twice, so that the loop over contiguous records has
+// no table look-up.
 template <class Each>
 void for_each_record(const LasRecords& records, Each each) {
   if (records.at.empty()) {

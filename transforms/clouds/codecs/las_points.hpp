@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// Where the records of some points lie: one behind the other from `first`; or, where `at` is not empty, each at its
-/// own number of bytes from there. The caller has checked that they lie in its memory.
+/// The records of some points. They are contiguous from `first`, or, if `at` is not empty, at these byte offsets from
+/// `first`. The caller has checked that all of them are inside its memory.
 struct LasRecords {
   const std::byte* first = nullptr;
   std::size_t stride = 0;
@@ -18,9 +18,9 @@ struct LasRecords {
   std::span<const std::uint64_t> at = {};
 };
 
-/// out[i] = float32((integer * scale + offset) - origin), in float64 up to there.
+/// out[i] = float32((integer * scale + offset) - origin), computed in float64 before the conversion.
 void las_coordinates(const LasHeader& header, const LasRecords& records, float* out);
-/// One element per record, in the dtype delivered.
+/// Writes one element per record, in the delivered dtype.
 void las_attribute(const LasAttribute& attribute, const LasRecords& records, std::byte* out);
 
 }  // namespace penstock

@@ -24,12 +24,12 @@ double area(const Corner& a, const Corner& b, const Corner& c) {
   return std::isfinite(twice) ? twice / 2 : 0;
 }
 
-/// Reads lines that hold something, comments cut off.
+/// Reads non-empty lines without their comments.
 class OffReader {
  public:
   explicit OffReader(std::span<const std::byte> bytes) : text_("off", bytes) {}
 
-  /// The words of the next line that has any. Throws Error: corrupt at the end.
+  /// Returns the words of the next non-empty line. Throws Error: corrupt at the end of the file.
   const std::vector<std::string_view>& line(const char* what) {
     for (;;) {
       if (begun_) text_.next_line();
@@ -58,7 +58,7 @@ struct OffHeader {
   std::uint64_t vertices = 0, faces = 0;
 };
 
-// "COFF", "NOFF", "CNOFF" and so on; what stands behind "OFF" in the same word belongs to the counts.
+// Returns the keyword: "COFF", "NOFF", "CNOFF" and so on. Characters after "OFF" in the same word belong to the counts.
 std::string_view keyword_of(std::string_view word) {
   const std::size_t at = word.find("OFF");
   return at == std::string_view::npos || at > 5 ? std::string_view() : word.substr(0, at + 3);
@@ -84,7 +84,8 @@ OffHeader read_header(OffReader& reader) {
   if (words.size() < 2) reader.text().fail("counts of vertices and faces must stand on one line");
   header.vertices = count_of(reader.text(), words[0]);
   header.faces = count_of(reader.text(), words[1]);
-  // A vertex has three numbers, a face a count: with what parts them at least 6 and 2 bytes.
+  // A vertex needs three numbers and a face a count: at least 6 and 2 bytes with separators. This bound prevents huge
+  // allocations for wrong counts.
   const std::uint64_t room = reader.left() + 1;
   if (header.vertices > room / 6 || header.faces > room / 2) {
     reader.text().fail(std::to_string(header.vertices) + " vertices and " + std::to_string(header.faces) +
@@ -104,7 +105,7 @@ bool is_off(std::span<const std::byte> bytes) {
   return rest.empty() ? begin + word.size() < text.size() : std::isdigit(static_cast<unsigned char>(rest[0])) != 0;
 }
 
-// Of the first vertex: how many colours there are, and whether they are whole numbers.
+// Adds the attributes. The words of the first vertex decide how many colours there are, and whether they are integers.
 void add_attributes(const OffHeader& header, const std::vector<std::string_view>& first, CloudTable& table) {
   if (header.normals)
     for (const char* name : {"nx", "ny", "nz"}) table.add(name, {.dtype = DType::f32});
@@ -191,7 +192,7 @@ void TriangleMesh::add_polygon(const std::vector<std::uint32_t>& corners) {
 
 void sample_surface(const TriangleMesh& mesh, std::size_t k, Random& random, float* xyz) {
   if (k == 0) return;
-  std::vector<double> up_to(mesh.triangles.size());  // area of this triangle and those before it
+  std::vector<double> up_to(mesh.triangles.size());  // cumulative area
   double total = 0;
   for (std::size_t i = 0; i < up_to.size(); ++i) {
     const auto& [a, b, c] = mesh.triangles[i];
@@ -200,7 +201,7 @@ void sample_surface(const TriangleMesh& mesh, std::size_t k, Random& random, flo
   }
   if (!(total > 0) || !std::isfinite(total)) throw Error::corrupt("the surface has no area");
   for (std::size_t i = 0; i < k; ++i, xyz += 3) {
-    // Below the total, even where the product is rounded up to it.
+    // The product may be rounded up to the total, for which no triangle would be found.
     const double at = std::min(random.uniform() * total, std::nextafter(total, 0.0));
     const auto triangle = std::upper_bound(up_to.begin(), up_to.end(), at) - up_to.begin();
     const auto& [a, b, c] = mesh.triangles[static_cast<std::size_t>(triangle)];
@@ -226,7 +227,7 @@ void read_off_mesh(std::span<const std::byte> bytes, TriangleMesh& mesh) {
   }
   std::vector<std::uint32_t> corners;
   for (std::uint64_t i = 0; i < header.faces; ++i) {
-    // Corners may go on over several lines; what stands behind the last one, a colour, is skipped.
+    // Corners may continue on further lines. Words after the last corner (a colour) are skipped.
     const std::vector<std::string_view>& words = reader.line("its last face");
     const std::uint64_t count = count_of(reader.text(), words[0]);
     corners.clear();

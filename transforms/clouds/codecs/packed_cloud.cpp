@@ -21,7 +21,7 @@ void store(std::vector<std::byte>& bytes, std::size_t at, Number number) {
   std::memcpy(bytes.data() + at, &number, sizeof(number));
 }
 
-/// A header and where in a record its attributes stand.
+/// A header, and the offsets of attributes in a record.
 struct Parsed {
   CloudHeader cloud;
   std::vector<std::size_t> places;
@@ -68,7 +68,7 @@ Parsed parse(std::span<const std::byte> bytes, std::uint64_t length) {
 class PackedCloudDecoder final : public CloudDecoder {
  public:
   const CloudHeader& open(const FieldBytes& field) override {
-    // Of a value that was read in part, the length is that of what the ranges end at.
+    // If only ranges were read, the value's length is unknown here, so the point count cannot be checked against it.
     parsed_ = parse(field.bytes, field.ranges.empty() ? field.bytes.size() : std::numeric_limits<std::uint64_t>::max());
     if (parsed_.data_begin > field.bytes.size()) throw Error::corrupt("points: ends inside the header");
     return parsed_.cloud;
@@ -89,7 +89,7 @@ class PackedCloudDecoder final : public CloudDecoder {
   }
 
  private:
-  // The first record that is asked for, where they lie next to each other. Checks that all are there.
+  // Returns the first requested record, if the records are contiguous in memory. Checks that all of them are present.
   const std::byte* records(const FieldBytes& field, const PointChoice& choice) const {
     const std::uint64_t held = (field.bytes.size() - parsed_.data_begin) / parsed_.record_bytes;
     const std::uint64_t needed = !field.ranges.empty() || choice.all ? choice.count(parsed_.cloud.points)

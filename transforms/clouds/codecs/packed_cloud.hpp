@@ -1,4 +1,4 @@
-// Decodes and writes the format "points": clouds as `pack` stores them when it samples or orders their points.
+// Reads and writes the format "points", in which `pack` stores clouds if it samples or orders their points.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// All numbers little-endian:
+/// All numbers are little-endian:
 ///
 ///    0  "PSPOINTS"
 ///    8  u16 version, 1; u8 order (PointOrder); u8 number of attributes
@@ -21,17 +21,17 @@ namespace penstock {
 ///       zeros up to the first record
 ///       records: f32 x, y, z relative to the origin, then the attributes in their dtypes, without gaps
 ///
-/// A run of consecutive points is one range of bytes, so a loader that wants a run reads no more than that.
+/// A run of consecutive points is one byte range, so a loader that needs a run reads only that range.
 const CloudCodec& packed_cloud_codec();
 
-/// Columns of a cloud to be encoded: (points, 3) coordinates, and for each attribute its elements.
+/// Columns of a cloud to encode: (points, 3) coordinates, and the elements of each attribute.
 struct CloudColumns {
   std::span<const float> coordinates;
   std::vector<std::span<const std::byte>> attributes;
 };
 
-/// Replaces `out`. header.chunk_points is not stored. Throws Error: invalid_argument, where columns and header differ,
-/// and for more than 255 attributes or a name of more than 255 bytes.
+/// Replaces `out`. Does not store header.chunk_points. Throws Error: invalid_argument, if columns and header differ, if
+/// there are more than 255 attributes, or if a name has more than 255 bytes.
 void encode_cloud(const CloudHeader& header, const CloudColumns& columns, std::vector<std::byte>& out);
 
 }  // namespace penstock

@@ -15,10 +15,10 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kPrefix = 4096;
-constexpr std::uint64_t kMostExpansion = 88;  // of LZF: three bytes copy 264
-constexpr std::size_t kColour = 3;            // stands for a packed colour where others have an axis
+constexpr std::uint64_t kMostExpansion = 88;  // LZF limit: three bytes copy 264
+constexpr std::size_t kColour = 3;            // role of a packed colour, after the three axes
 
-/// 0, 1, 2: a coordinate; kColour; else something else.
+/// Returns 0, 1, 2 for a coordinate, kColour for a packed colour, else kColour + 1.
 std::size_t role_of(const PcdField& field) {
   if (field.count != 1) return kColour + 1;
   const std::size_t axis = field.name.size() == 1 ? std::string_view("xyzXYZ").find(field.name[0]) : std::string::npos;
@@ -36,7 +36,7 @@ void add_colour(const PcdField& field, const TableColumn& packed, CloudTable& ta
   }
 }
 
-/// Fills the table's columns; locate(field, bytes of a point before it) says where the field's numbers lie.
+/// Fills the table's columns. locate(field, bytes of a point before it) returns the place of the field's numbers.
 template <typename Locate>
 void tabulate(const PcdHeader& header, CloudTable& table, const Locate& locate) {
   std::array<bool, 3> found{};
@@ -61,11 +61,11 @@ void tabulate(const PcdHeader& header, CloudTable& table, const Locate& locate) 
   if (!found[0] || !found[1] || !found[2]) throw Error::unsupported("pcd: points have no x, y and z");
 }
 
-/// What becomes of a number in a line of text.
+/// Destination of a number in a line of text.
 struct Target {
   enum class Kind : std::uint8_t { padding, skipped, number, colour } kind;
   DType dtype = DType::f64;
-  TableColumn* columns = nullptr;  ///< one; of a colour three, or four with alpha
+  TableColumn* columns = nullptr;  ///< one column; for a colour three, or four with alpha
   std::size_t count = 1;
 };
 
@@ -98,7 +98,7 @@ RecordLayout records_of(const PcdHeader& header) {
   return {header.data_begin, header.record_bytes()};
 }
 
-/// As the header says, or as many as there are records.
+/// Returns the header's point count. If the header has none, returns the number of records in the file.
 std::uint64_t binary_points(const PcdHeader& header, std::uint64_t length) {
   if (header.points) return *header.points;
   return header.data_begin > length ? 0 : (length - header.data_begin) / header.record_bytes();
@@ -129,7 +129,8 @@ class PcdDecoder final : public TableDecoder {
   bool text() const override { return header_.encoding == PcdHeader::Encoding::ascii; }
 
  private:
-  // Two numbers, the bytes that follow and those they become; then the columns, all of one field together.
+  // Layout: u32 compressed size, u32 decompressed size, the LZF data. The decompressed bytes hold one column after
+  // another.
   void read_compressed(std::span<const std::byte> bytes, CloudTable& table) {
     const auto data = bytes.subspan(header_.data_begin);
     std::array<std::uint32_t, 2> sizes{};
@@ -160,7 +161,7 @@ class PcdDecoder final : public TableDecoder {
     const auto data = bytes.subspan(header_.data_begin);
     tabulate(header_, table, [](const PcdField& of, std::uint64_t) { return TableColumn{.dtype = of.dtype}; });
     const std::uint64_t points = header_.points ? *header_.points : lines_of(data);
-    // A number is a digit and a blank at least.
+    // A number needs at least a digit and a separator. This bound prevents huge allocations for a wrong point count.
     if (points > (data.size() + 1) / (2 * (3 + table.columns.size() / 4))) {
       throw Error::corrupt("pcd: " + std::to_string(points) + " points do not fit " + std::to_string(data.size()) +
                            " bytes of text");
@@ -198,7 +199,7 @@ class PcdDecoder final : public TableDecoder {
     };
     if (target.kind == Target::Kind::number) store_number(reader, word, target.dtype, place(*target.columns));
     if (target.kind != Target::Kind::colour) return;
-    std::array<std::byte, 4> packed;  // blue first
+    std::array<std::byte, 4> packed;  // in the order blue, green, red, alpha
     store_number(reader, word, target.dtype, packed.data());
     static constexpr std::array<std::size_t, 4> kOrder{2, 1, 0, 3};
     for (std::size_t i = 0; i < target.count; ++i)
@@ -220,7 +221,8 @@ class PcdCodec final : public CloudCodec {
   }
   std::uint64_t prefix_bytes() const override { return kPrefix; }
 
-  /// The text and the first record, which has to do with the origin; nothing for what is not read record by record.
+  /// Returns the header text and the first record, which determines the origin. Returns nothing for files that are not
+  /// read record by record.
   std::vector<std::byte> header(std::span<const std::byte> bytes) const override {
     return record_header(bytes, [&]() -> std::optional<RecordLayout> {
       const PcdHeader header = read_pcd_header(bytes);

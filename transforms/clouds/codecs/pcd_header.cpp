@@ -10,7 +10,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostNumbers = 4096;  // of a point; descriptors of point features have up to some hundreds
+constexpr std::uint64_t kMostNumbers =
+    4096;  // limit per point; descriptors of point features have up to several hundred
 
 std::vector<std::string> rest_of_line(TextReader& reader) {
   std::vector<std::string> words;
@@ -46,7 +47,7 @@ DType type_of(const std::string& type, const std::string& size) {
   throw Error::unsupported("pcd: no type is '" + type.substr(0, 40) + "' of " + size.substr(0, 40) + " bytes");
 }
 
-/// The lines of a header as they stand there.
+/// The values of the header's lines.
 struct Lines {
   std::vector<std::string> fields, sizes, types, counts;
   std::optional<std::uint64_t> width, height, points;

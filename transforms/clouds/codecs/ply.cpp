@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kPrefix = 4096;  // bytes that hold nearly every header
+constexpr std::uint64_t kPrefix = 4096;  // holds nearly every header
 
 int axis_of(const PlyProperty& property) {
   if (property.length || property.name.size() != 1) return -1;
@@ -20,7 +20,8 @@ int axis_of(const PlyProperty& property) {
   return axis == std::string_view::npos ? -1 : static_cast<int>(axis % 3);
 }
 
-/// The vertices as records at `begin`; their lists, which make records unequal, are left out.
+/// Fills the table with the vertices' scalar properties, as records from `begin`. Lists are left out, because they give
+/// records different lengths.
 void tabulate(const PlyElement& vertex, std::uint64_t begin, CloudTable& table) {
   const std::uint64_t stride = vertex.least_bytes();
   std::array<bool, 3> found{};
@@ -41,7 +42,7 @@ void tabulate(const PlyElement& vertex, std::uint64_t begin, CloudTable& table) 
   table.points = vertex.count;
 }
 
-/// True where every vertex is a record of the same length, with only the header before them.
+/// Returns whether all vertices have the same length and follow the header directly.
 bool has_records(const PlyHeader& header) {
   if (header.encoding == PlyHeader::Encoding::ascii || header.elements[header.vertex].has_lists()) return false;
   return std::all_of(header.elements.begin(), header.elements.begin() + static_cast<std::ptrdiff_t>(header.vertex),
@@ -52,7 +53,7 @@ RecordLayout records_of(const PlyHeader& header) {
   return {header.data_begin, header.elements[header.vertex].least_bytes()};
 }
 
-/// Walks through binary elements.
+/// Iterates over binary elements.
 class BinaryReader {
  public:
   BinaryReader(std::span<const std::byte> bytes, std::uint64_t begin, bool big)
@@ -115,7 +116,7 @@ class BinaryReader {
   bool big_;
 };
 
-/// A column to fill for each number of a vertex; null for what is skipped.
+/// The column to fill for each number of a vertex; null if the number is skipped.
 using Targets = std::vector<TableColumn*>;
 
 Targets targets_of(const PlyElement& vertex, CloudTable& table) {
@@ -172,7 +173,7 @@ class PlyDecoder final : public TableDecoder {
       for (TableColumn& column : table.columns) column.begin += shift;
       return;
     }
-    // Copied as stored, so that swapping is left to whoever reads the columns.
+    // The bytes are copied as stored. Readers of the columns swap them if necessary.
     table.own = true;
     const std::uint64_t stride = vertex.least_bytes();
     for (TableColumn& column : table.xyz) column.begin -= header_.data_begin;
@@ -199,7 +200,7 @@ class PlyDecoder final : public TableDecoder {
       for (std::uint64_t k = 0; k < element.count; ++k)
         for (const PlyProperty& property : element.properties) skip(reader, property);
     }
-    // A number is a digit and a blank at least.
+    // A number needs at least a digit and a separator. This bound prevents huge allocations for a wrong vertex count.
     if (vertex.count > (reader.left() + 1) / (2 * vertex.properties.size())) {
       throw Error::corrupt("ply: " + std::to_string(vertex.count) + " vertices do not fit the file");
     }
@@ -237,7 +238,8 @@ class PlyCodec final : public CloudCodec {
   }
   std::uint64_t prefix_bytes() const override { return kPrefix; }
 
-  /// The text and the first record, which has to do with the origin; nothing for what is not read record by record.
+  /// Returns the header text and the first record, which determines the origin. Returns nothing for files that are not
+  /// read record by record.
   std::vector<std::byte> header(std::span<const std::byte> bytes) const override {
     return record_header(bytes, [&]() -> std::optional<RecordLayout> {
       const PlyHeader header = read_ply_header(bytes);

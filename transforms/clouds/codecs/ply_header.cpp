@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostLines = 4096;  // of elements and properties: more is a broken file
+constexpr std::size_t kMostLines = 4096;  // of elements and properties; more mean a broken file
 
 constexpr std::array<std::pair<std::string_view, DType>, 18> kTypes{{{"char", DType::i8},
                                                                      {"uchar", DType::u8},
@@ -85,7 +85,8 @@ bool is_ply(std::span<const std::byte> bytes) {
 
 PlyHeader read_ply_header(std::span<const std::byte> bytes) {
   if (!is_ply(bytes)) throw Error::corrupt("ply: does not begin with 'ply'");
-  // Where lines end with "\r" alone, the one behind the header does too, whatever byte the data begin with.
+  // If lines end with "\r" only, so does the header's last line. A data byte "\n" after it then belongs to the data,
+  // not to a line end "\r\n".
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   const std::size_t first_end = std::string_view(text, bytes.size()).find_first_of("\r\n");
   const bool carriage = first_end < bytes.size() - 1 && text[first_end] == '\r' && text[first_end + 1] != '\n';

@@ -31,25 +31,26 @@ double number_at(const std::byte* at, DType dtype, bool swapped) {
   });
 }
 
-/// The records of a choice, one after the other.
+/// Iterates over the records of a choice.
 class Rows {
  public:
   Rows(const FieldBytes& field, const PointChoice& choice, const CloudTable& table, const RecordLayout& records)
       : choice_(choice) {
     base_ = table.own ? table.memory.data() : field.bytes.data();
     if (table.own || field.ranges.empty()) return;
-    // The header and the first record come first, whether that record is chosen or not; then those that are.
+    // field.bytes contains the header and the first record, even if that record was not chosen, then the chosen ones.
     packed_ = true;
     skipped_ = choice.all || choice.numbers.empty() || choice.numbers[0] == 0 ? 0 : 1;
+    // `packed_` means that the chosen records are contiguous; `skipped_` counts the unchosen first one.
     const std::uint64_t needed = records.begin + (choice.count(table.points) + skipped_) * records.stride;
     if (field.bytes.size() < needed) throw Error::corrupt("points that were selected are missing");
   }
 
-  /// Calls each(place in the output, address in the column).
+  /// Calls each(output position, address in the column).
   template <typename Each>
   void walk(const TableColumn& column, std::uint64_t points, const Each& each) const {
     const std::uint64_t count = choice_.count(points);
-    if (count == 0) return;  // without points there may be no memory to point into
+    if (count == 0) return;  // an empty cloud may have no memory
     const std::byte* first = base_ + column.begin;
     if (choice_.all || packed_) {
       first += skipped_ * column.stride;
@@ -135,7 +136,8 @@ std::vector<std::byte> record_header(std::span<const std::byte> bytes,
     const auto kept = bytes.first(found->begin + found->stride);
     return {kept.begin(), kept.end()};
   } catch (const Error&) {
-    return {};  // the header goes on behind these bytes, or is broken: reading the value tells
+    // The header is broken or longer than these bytes. Decoding the value reports the error.
+    return {};
   }
 }
 
@@ -176,7 +178,7 @@ const CloudHeader& TableDecoder::open(const FieldBytes& field) {
 }
 
 void TableDecoder::coordinates(const FieldBytes& field, const PointChoice& choice, float* out) {
-  if (choice.count(table_.points) == 0) return;  // and `out` may be null
+  if (choice.count(table_.points) == 0) return;  // `out` may be null then
   const Rows rows(field, choice, table_, records());
   const bool swapped = table_.swapped;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -184,7 +186,7 @@ void TableDecoder::coordinates(const FieldBytes& field, const PointChoice& choic
     const double origin = header_.origin[axis];
     float* to = out + axis;
     if (column.dtype == DType::f32) {
-      // Not by way of double: a signalling NaN stays as it is.
+      // No conversion to double, so that a signalling NaN keeps its bits.
       const auto write = [&](std::uint64_t i, const std::byte* at) { to[3 * i] = load<float>(at, swapped); };
       rows.walk(column, table_.points, write);
     } else {

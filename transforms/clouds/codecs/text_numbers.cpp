@@ -16,7 +16,8 @@ std::string_view unsigned_part(std::string_view word) {
   return word;
 }
 
-// What does not fit is either too large or too small; from_chars does not tell which.
+// Returns whether a number that does not fit is too small rather than too large. std::from_chars() reports both cases
+// with the same error.
 bool too_small(std::string_view word) {
   const std::size_t exponent = word.find_first_of("eE");
   if (exponent != std::string_view::npos) return exponent + 1 < word.size() && word[exponent + 1] == '-';

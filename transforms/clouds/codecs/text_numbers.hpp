@@ -1,4 +1,4 @@
-// Reads numbers from text, one after the other; an error names the line.
+// Reads numbers from text one by one. Errors name the line.
 #pragma once
 
 #include <cstddef>
@@ -11,30 +11,30 @@
 
 namespace penstock {
 
-/// Walks through words and lines of a value. Lines end with "\n", "\r\n" or "\r".
+/// Iterates over the words and lines of a value. Lines end with "\n", "\r\n" or "\r".
 class TextReader {
  public:
-  /// `separators` part words within a line; `codec` begins the messages of errors.
-  /// `line` is the number of the first one.
+  /// `separators` separate words within a line. `codec` is the prefix of error messages. `line` is the number of the
+  /// first line.
   TextReader(std::string_view codec, std::span<const std::byte> bytes, std::string_view separators = " \t",
              std::uint64_t line = 1);
 
   bool at_end() const { return at_ == text_.size(); }
   std::size_t position() const { return at_; }  ///< bytes from the start
-  std::uint64_t line() const { return line_; }  ///< number of the line that comes next or is being read, from 1
+  std::uint64_t line() const { return line_; }  ///< number of the current or next line, from 1
   std::size_t left() const { return text_.size() - at_; }
 
-  /// The rest of this line without its end; goes to the next one.
+  /// Returns the rest of this line without its end, and advances to the next line.
   std::string_view next_line();
-  /// The next word of this line; empty where there is none.
+  /// Returns the next word of this line, or an empty string at its end.
   std::string_view word_of_line();
-  /// The next cell of this line, up to a separator or the line's end, without blanks and double quotes around it; false
-  /// where there is none. A separator may stand in quotes. What stands behind the last separator is a cell only where
-  /// it is not empty: see cell_may_follow().
+  /// Reads the next cell of this line, up to a separator or the line's end. Strips blanks and double quotes around it.
+  /// A quoted cell may contain separators. Returns false at the end of the line. An empty last cell is not returned;
+  /// see cell_may_follow().
   bool cell_of_line(std::string_view& cell);
-  /// Whether a separator ended the cell before, so that another cell without a value may follow.
+  /// Returns whether a separator ended the last cell, so that an empty cell may follow.
   bool cell_may_follow() const { return separated_; }
-  /// The next word, on this line or a later one. Throws Error: corrupt at the end, "ends before WHAT".
+  /// Returns the next word, on this line or a later one. Throws Error: corrupt, "ends before WHAT", at the end.
   std::string_view word(const char* what);
 
   /// "CODEC: line N: CAUSE".
@@ -51,15 +51,15 @@ class TextReader {
   bool separated_ = false;
 };
 
-/// The number a word stands for; "nan" and "inf" in any case are numbers. A sign may stand before it. What is too small
-/// for double is 0. Throws by `reader.fail`: not a number, or beyond double.
+/// Returns the number in `word`. A sign is allowed, and so are "nan" and "inf" in any case. Numbers too small for
+/// double become 0. Throws by `reader.fail`, if the word is not a number or is too large for double.
 double number_of(const TextReader& reader, std::string_view word);
-/// A count: digits alone.
+/// Parses a count, which consists of digits only.
 std::uint64_t count_of(const TextReader& reader, std::string_view word);
-/// Whether it is written as a number.
+/// Returns whether the word has the form of a number.
 bool is_number(std::string_view word);
-/// Writes it in `dtype`. A whole number may be written with a point ("3.0"). Throws by `reader.fail`, also where it is
-/// beyond the type.
+/// Writes the number in `word` as `dtype`. An integer may have a decimal point ("3.0"). Throws by `reader.fail`, also
+/// if the number is beyond the type.
 void store_number(const TextReader& reader, std::string_view word, DType dtype, std::byte* to);
 
 }  // namespace penstock

@@ -16,21 +16,21 @@ constexpr std::size_t kMostColumns = 4096;
 
 using Words = std::vector<std::string_view>;
 
-/// Where the points begin, and what stands before them.
+/// Properties of the lines before the first point.
 struct Preamble {
-  std::size_t begin = 0;   ///< bytes before the first point's line
-  std::uint64_t line = 1;  ///< its number
+  std::size_t begin = 0;   ///< offset of the first point's line
+  std::uint64_t line = 1;  ///< number of that line
   std::size_t columns = 0;
   std::vector<std::string> names = {};
-  std::uint64_t stated = 0;  ///< number of points
+  std::uint64_t stated = 0;  ///< number of points that the file states
   bool states = false;
-  bool table = false;  ///< cells between commas or semicolons, which may be empty
+  bool table = false;  ///< cells are separated by commas or semicolons, and may be empty
 
-  /// Reads from the first point on.
+  /// Returns a reader from the first point on.
   TextReader reader(std::span<const std::byte> bytes) const {
     return {"xyz", bytes.subspan(begin), table ? kCells : kSeparators, line};
   }
-  /// The next word or cell; false at the end of the line.
+  /// Reads the next word or cell. Returns false at the end of the line.
   bool next(TextReader& reader, std::string_view& word) const {
     if (table) return reader.cell_of_line(word);
     word = reader.word_of_line();
@@ -48,7 +48,7 @@ std::string_view trimmed_quotes(std::string_view word) {
   return word;
 }
 
-/// A line taken apart: at commas and semicolons where it has them, as tables have, and at blanks.
+/// A line split in two ways: at blanks, and, if it contains commas or semicolons, into the cells of a table.
 struct Line {
   explicit Line(std::string_view text) {
     if (text.find_first_of(kCells) != std::string_view::npos) {
@@ -63,7 +63,8 @@ struct Line {
     }
   }
 
-  /// Blanks may part numbers as well as commas do; a table's cells have none inside.
+  /// Returns whether the line is a row of a table. "1 2, 3 4, 5 6" is not one: both blanks and commas separate its
+  /// numbers.
   bool is_table() const {
     constexpr std::size_t kAxes = 3;
     if (cells.size() < kAxes) return false;
@@ -75,7 +76,7 @@ struct Line {
   bool too_long() const { return std::max(words.size(), cells.size()) > kMostColumns; }
 
   Words words, cells;
-  bool one_more = false;  ///< a separator ends it: there may be a cell without a value behind
+  bool one_more = false;  ///< a separator ends the line, so an empty cell may follow
 };
 
 std::vector<std::string> names_in(const Words& words) {
@@ -107,7 +108,7 @@ Preamble read_preamble(std::span<const std::byte> bytes) {
   while (!reader.at_end()) {
     preamble.begin = reader.position();
     preamble.line = reader.line();
-    const TextReader at = reader;  // for messages: they name this line
+    const TextReader at = reader;  // so that messages name this line
     const Line line(reader.next_line());
     if (line.too_long()) at.fail("more than 4,096 numbers");
     if (line.words.empty() && line.cells.empty()) continue;
@@ -131,7 +132,7 @@ Preamble read_preamble(std::span<const std::byte> bytes) {
   return preamble;
 }
 
-/// The column of each coordinate.
+/// Returns the column of each coordinate.
 std::array<std::size_t, 3> axes_of(const Preamble& preamble) {
   std::array<std::size_t, 3> axes{};
   for (std::size_t axis = 0; axis < 3; ++axis) {

@@ -1,7 +1,7 @@
 // The entropy decoder of LAZ: arithmetic decoding, its adaptive models, and integers as corrections of predictions.
 //
-// Source: LASzip's specification ("LAZ Specification 1.4 - R1", ASPRS, sections on entropy coding); the coder is
-// A. Said's, "Introduction to Arithmetic Coding: Theory and Practice", HP Labs 2004.
+// Source: LASzip's specification ("LAZ Specification 1.4 - R1", ASPRS, sections on entropy coding). The coder is from
+// A. Said, "Introduction to Arithmetic Coding: Theory and Practice", HP Labs 2004.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 
 namespace penstock {
 
-[[noreturn]] void throw_bad_stream();  ///< Error: corrupt
+[[noreturn]] void throw_bad_stream();  ///< throws Error: corrupt
 
-/// Probabilities of the symbols 0 to n - 1, from how often each came; n is at most `Most`.
+/// Adaptive probabilities of the symbols 0 to n - 1, from their counts. n is at most `Most`.
 template <unsigned Most>
 class SymbolModel {
  public:
@@ -35,13 +35,14 @@ class SymbolModel {
     left_ = cycle_ = (symbols + 6) >> 1;
   }
 
-  // The symbol whose interval [begin, next begin), in 32768ths of the length, holds `place`.
+  // Returns the symbol whose interval [begin, next begin), in 32768ths of the length, contains `place`.
   unsigned find(unsigned place) const {
     const int biased = static_cast<int>(place) - kBias;
     unsigned symbol = kTable ? first_[place >> kTableShift] : 0;
 #ifdef __SSE2__
     const __m128i wanted = _mm_set1_epi16(static_cast<std::int16_t>(biased));
-    for (;; symbol += 8) {  // eight intervals at a time: which is the first that begins behind the place?
+    // Compares eight intervals at a time, to find the first one that begins after the place.
+    for (;; symbol += 8) {
       const __m128i begins = _mm_loadu_si128(reinterpret_cast<const __m128i*>(begins_.data() + symbol + 1));
       const auto behind = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpgt_epi16(begins, wanted)));
       if (behind != 0) return symbol + static_cast<unsigned>(std::countr_zero(behind)) / 2;
@@ -64,10 +65,10 @@ class SymbolModel {
   }
 
  private:
-  static constexpr int kBias = 32768;  // so that 16 signed bits hold what SSE2 compares
+  static constexpr int kBias = 32768;  // SSE2 compares signed 16-bit numbers
   static constexpr std::int16_t kBehind = 32767;
   static constexpr bool kTable = Most > 8;
-  static constexpr unsigned kTableShift = 9;  // a place is at most 32831, see ArithmeticDecoder
+  static constexpr unsigned kTableShift = 9;  // ArithmeticDecoder guarantees place <= 32831
 
   void update() {
     if ((total_ += cycle_) > 32768) {
@@ -92,9 +93,9 @@ class SymbolModel {
     left_ = cycle_;
   }
 
-  std::array<std::int16_t, Most + 8> begins_;  // of each symbol's interval, biased; then kBehind
+  std::array<std::int16_t, Most + 8> begins_;  // start of each symbol's interval, biased; then kBehind
   std::array<std::uint16_t, Most> counts_;
-  std::array<std::uint16_t, kTable ? 65 : 1> first_;  // of the symbols that a table entry's places can be
+  std::array<std::uint16_t, kTable ? 65 : 1> first_;  // for each table entry, the first symbol that its places can have
   unsigned symbols_ = 0, left_ = 0, cycle_ = 0;
   std::uint32_t total_ = 0;
 };
@@ -122,10 +123,10 @@ class BitModel {
   std::uint32_t zero_ = 4096, zeros_ = 1, total_ = 2, cycle_ = 4, left_ = 4;
 };
 
-/// Every read is checked against the end of the bytes. Throws Error: corrupt.
+/// Decodes symbols from bytes. Every read is checked against the end of the bytes. Throws Error: corrupt.
 ///
-/// value < length at all times; length is at least 2^24 between calls. So a place, value / (length >> 15), is below
-/// 32768 + 32768 / 512 + 1.
+/// Invariants: value < length at all times, and length >= 2^24 between calls. A place, value / (length >> 15), is
+/// therefore less than 32768 + 32768 / 512 + 1.
 class ArithmeticDecoder {
  public:
   void open(std::span<const std::byte> bytes) {
@@ -162,7 +163,7 @@ class ArithmeticDecoder {
     return bit;
   }
 
-  /// 1 to 32 bits that no model predicts.
+  /// Reads 1 to 32 bits without a model.
   std::uint32_t bits(unsigned count) {
     if (count > 19) {
       const std::uint32_t low = bits(16);
@@ -188,7 +189,8 @@ class ArithmeticDecoder {
     return __builtin_bswap32(value);
   }
 
-  // Reads so many bytes that length is at least 2^24 again: none to three, without a branch on how many.
+  // Reads zero to three bytes, so that length is at least 2^24 again. The number of bytes causes no branch, because a
+  // processor could not predict it.
   void renew() {
     const unsigned shift = static_cast<unsigned>(std::countl_zero(length_)) & 24U;
     std::uint32_t next;
@@ -214,7 +216,8 @@ class ArithmeticDecoder {
   std::uint32_t value_ = 0, length_ = 0;
 };
 
-/// Integers of `Bits` bits by their difference to a prediction: how many bits it has, then which of these it is.
+/// Decodes integers of `Bits` bits as a prediction plus a difference. The stream holds the difference's width in bits,
+/// then the difference among those of this width.
 template <unsigned Contexts, unsigned Bits = 32>
 class IntegerDecoder {
  public:
@@ -223,7 +226,7 @@ class IntegerDecoder {
     zero_.reset();
     ready_ = 0;
   }
-  unsigned width() const { return width_; }  ///< of the last difference
+  unsigned width() const { return width_; }  ///< width of the last difference
 
   std::int32_t decode(ArithmeticDecoder& decoder, std::int32_t predicted, unsigned context = 0) {
     const auto sum = static_cast<std::uint32_t>(predicted) + static_cast<std::uint32_t>(difference(decoder, context));
@@ -236,7 +239,7 @@ class IntegerDecoder {
   }
 
  private:
-  static constexpr unsigned kModelled = 8;  // leading bits of a difference
+  static constexpr unsigned kModelled = 8;  // leading bits of a difference that a model predicts
 
   std::int32_t difference(ArithmeticDecoder& decoder, unsigned context) {
     width_ = decoder.symbol(widths_[context]);
@@ -252,25 +255,25 @@ class IntegerDecoder {
       const unsigned rest = width_ - kModelled;
       place = place << rest | decoder.bits(rest);
     }
-    // [0, 2^(w-1)) are the differences from -(2^w - 1), [2^(w-1), 2^w) those from 2^(w-1) + 1.
+    // Places [0, 2^(w-1)) are the differences from -(2^w - 1) on, places [2^(w-1), 2^w) those from 2^(w-1) + 1 on.
     const auto signed_place = static_cast<std::int32_t>(place);
     return place >> (width_ - 1) != 0 ? signed_place + 1 : signed_place - static_cast<std::int32_t>((1U << width_) - 1);
   }
 
   std::array<SymbolModel<Bits + 1>, Contexts> widths_;
-  std::array<SymbolModel<1 << kModelled>, Bits> bits_;  // by width - 1; made ready when first used
+  std::array<SymbolModel<1 << kModelled>, Bits> bits_;  // by width - 1; reset when first used
   BitModel zero_;
   std::uint32_t ready_ = 0;
   unsigned width_ = 0;
 };
 
-/// The median of the last values, as LASzip keeps it: five in order, of which the greatest and the least leave in turn.
+/// LASzip's running median: five values in order, from which the greatest and the least are dropped in turn.
 class StreamingMedian {
  public:
   void reset() { *this = {}; }
   std::int32_t get() const { return v_[2]; }
   void add(std::int32_t v) {
-    const std::size_t first = drop_greatest_ ? 0 : 1;  // of the four that stay
+    const std::size_t first = drop_greatest_ ? 0 : 1;  // of the four remaining values
     const std::int32_t a = v_[first], b = v_[first + 1], c = v_[first + 2], d = v_[first + 3];
     drop_greatest_ = drop_greatest_ ? v < v_[2] : v <= v_[2];
     v_ = {std::min(a, v), std::max(a, std::min(b, v)), std::max(b, std::min(c, v)), std::max(c, std::min(d, v)),

@@ -16,11 +16,11 @@ constexpr std::uint32_t kVariable = 0xFFFFFFFF;
 
 struct ItemRule {
   LazItem::Kind kind;
-  std::uint16_t bytes;  // 0: any
+  std::uint16_t bytes;  // 0: any number
   bool layered;
 };
 
-// In the order that items have in a record.
+// in the order of items in a record
 constexpr std::array kRules{
     ItemRule{LazItem::Kind::point10, 20, false},      ItemRule{LazItem::Kind::gps_time11, 8, false},
     ItemRule{LazItem::Kind::rgb12, 6, false},         ItemRule{LazItem::Kind::wave_packet13, 29, false},
@@ -32,7 +32,7 @@ bool reads_version(const LazItem& item, bool layered) {
   return layered ? item.version == 3 || item.version == 4 : item.version == 1 || item.version == 2;
 }
 
-// `after`: the rules that items before have used up.
+// `after` is the number of rules up to the last item's. It makes sure that items have the order of kRules.
 void check_item(const LazItem& item, bool layered, std::size_t& after) {
   const auto rule = std::find_if(kRules.begin(), kRules.end(), [&](const ItemRule& r) { return r.kind == item.kind; });
   const std::string text = "laz: item type " + std::to_string(static_cast<unsigned>(item.kind)) + ", version " +
@@ -43,8 +43,8 @@ void check_item(const LazItem& item, bool layered, std::size_t& after) {
   after = number;
 }
 
-// The coded entries: per chunk its points, where chunks differ in that, and its
-// bytes; each from the one before.
+// Decodes the table's entries: the chunk's points, if chunks differ in that, and its bytes. Each number is predicted by
+// the one of the previous chunk.
 std::vector<LazChunk> read_entries(std::span<const std::byte> table, const LazFormat& format, std::uint64_t points,
                                    std::uint64_t begin, std::uint64_t end) {
   const auto count = load<std::uint32_t>(table, 4);
@@ -62,7 +62,8 @@ std::vector<LazChunk> read_entries(std::span<const std::byte> table, const LazFo
     const std::uint64_t left = points - first;
     const std::uint64_t held = format.variable ? static_cast<std::uint32_t>(chunk_points) : format.chunk_points;
     const std::uint64_t length = static_cast<std::uint32_t>(chunk_bytes);
-    if (length == 0 || length > end - begin) {  // each chunk has bytes, so this loop ends
+    // Requiring at least one byte per chunk bounds this loop.
+    if (length == 0 || length > end - begin) {
       throw Error::corrupt("laz: chunk " + std::to_string(i) + " of the table has " + std::to_string(length) +
                            " bytes");
     }
@@ -77,10 +78,11 @@ std::vector<LazChunk> read_entries(std::span<const std::byte> table, const LazFo
   return chunks;
 }
 
-// Where the table lies; nothing where it was never written.
+// Returns the table's offset, or nothing if the table was never written.
 std::optional<std::uint64_t> table_begin(std::span<const std::byte> bytes, std::uint64_t data_begin) {
   auto at = load<std::int64_t>(bytes, data_begin);
-  if (at == -1) at = load<std::int64_t>(bytes, bytes.size() - 8);  // written where one cannot go back
+  // Writers to a stream cannot seek back, so they store the offset in the file's last 8 bytes.
+  if (at == -1) at = load<std::int64_t>(bytes, bytes.size() - 8);
   const auto begin = static_cast<std::uint64_t>(at);
   if (at < 0 || begin < data_begin + 8 || begin > bytes.size() || bytes.size() - begin < 8) return std::nullopt;
   return begin;
@@ -98,7 +100,7 @@ LazFormat read_laz_format(const LasHeader& header) {
   if (vlr.size() < kFixedPart + kItemPart * items) throw Error::corrupt("laz: the VLR ends before its last item");
   LazFormat format{
       .chunked = compressor != 1, .layered = compressor == 3, .chunk_points = load<std::uint32_t>(vlr, 12)};
-  // LASlib writes 0 for chunks of different sizes, as in COPC files, and LASzip reads it so.
+  // LASlib (for example in COPC files) writes 0 for chunks of different sizes, and LASzip reads 0 like that.
   if (format.chunked && format.chunk_points == 0) format.chunk_points = kVariable;
   format.variable = format.chunked && format.chunk_points == kVariable;
   std::uint32_t at = 0;
@@ -112,7 +114,7 @@ LazFormat read_laz_format(const LasHeader& header) {
     check_item(item, format.layered, after);
     format.items.push_back(item);
     at += item.bytes;
-    // Wave packets have one version, which lazrs calls 2 as well.
+    // Wave packets have only one version, which lazrs writes as 2.
     if (item.version != format.items[0].version && !format.layered && item.kind != LazItem::Kind::wave_packet13) {
       throw Error::unsupported("laz: items of different versions");
     }

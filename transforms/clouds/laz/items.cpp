@@ -7,9 +7,9 @@
 namespace penstock {
 namespace {
 
-constexpr std::int32_t kMost = 500, kLeast = -10;  // multiples of the step that have a code
-constexpr unsigned kMultiples = 511;  // codes below are for them; then, not layered, one for the same time,
-                                      // one for a time far off, and three for the other sequences
+constexpr std::int32_t kMost = 500, kLeast = -10;  // range of the multiples of the step that have a code
+constexpr unsigned kMultiples =
+    511;  // codes of multiples; further codes: same time (not if layered), a time far off, three other sequences
 
 std::int32_t times(std::int32_t factor, std::int32_t step) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(factor) * static_cast<std::uint32_t>(step));
@@ -41,7 +41,7 @@ void LazTimes::reset(std::uint64_t first, bool layered) {
 }
 
 std::uint64_t LazTimes::decode(ArithmeticDecoder& decoder) {
-  // Each turn but the last goes to another sequence, at the cost of a symbol: the stream's end bounds them.
+  // Every iteration except the last switches the sequence and consumes a symbol, so the stream's end bounds the loop.
   for (;;) {
     Sequence& sequence = sequences_[current_];
     if (sequence.step == 0 ? after_no_step(decoder, sequence) : after_step(decoder, sequence)) {
@@ -113,7 +113,7 @@ void LazColours::reset() {
 
 void LazColours::decode(ArithmeticDecoder& decoder, LazColour& last) {
   const unsigned changed = decoder.symbol(changed_);
-  // The byte of a channel: as before, or the difference to what is expected of it.
+  // Decodes one byte of a channel: the byte before, or `expected` plus a difference.
   auto byte = [&](unsigned number, int before, int expected) {
     if ((changed >> number & 1) == 0) return before;
     return (static_cast<int>(decoder.symbol(differences_[number])) + expected) & 255;

@@ -1,4 +1,4 @@
-// The item decoders that pointwise (formats 0 to 5) and layered LAZ (6 to 10) share.
+// The item decoders that pointwise LAZ (formats 0 to 5) and layered LAZ (6 to 10) share.
 //
 // Source: "LAZ Specification 1.4 - R1", ASPRS.
 #pragma once
@@ -11,11 +11,11 @@
 
 namespace penstock {
 
-/// GPS times, as 64-bit integers: up to four sequences at once, each with its own step. (Version 2 of item GPSTIME11,
-/// versions 3 and 4 of POINT14.)
+/// GPS times as 64-bit integers, in up to four interleaved sequences, each with its step. Implements version 2 of item
+/// GPSTIME11, and versions 3 and 4 of POINT14.
 class LazTimes {
  public:
-  /// `layered`: there, no code says that the time is the same.
+  /// `layered` streams have no code for an unchanged time.
   void reset(std::uint64_t first, bool layered);
   std::uint64_t decode(ArithmeticDecoder& decoder);
 
@@ -23,7 +23,7 @@ class LazTimes {
   struct Sequence {
     std::uint64_t time = 0;
     std::int32_t step = 0;
-    unsigned extremes = 0;  // codes for a step far off, in a row
+    unsigned extremes = 0;  // number of consecutive codes for a step far off
   };
 
   bool after_no_step(ArithmeticDecoder& decoder, Sequence& sequence);
@@ -41,7 +41,7 @@ class LazTimes {
 
 using LazColour = std::array<std::uint16_t, 3>;  ///< red, green, blue
 
-/// Colours by their bytes' differences to the colour before. (Version 2 of item RGB12, and layers.)
+/// Colours, as differences to the bytes of the colour before. Implements version 2 of item RGB12, and layers.
 class LazColours {
  public:
   void reset();
@@ -54,11 +54,11 @@ class LazColours {
 
 constexpr std::size_t kLazWaveBytes = 29;
 
-/// Wave packet descriptors. (Version 1 of item WAVEPACKET13, and layers.)
+/// Wave packet descriptors. Implements version 1 of item WAVEPACKET13, and layers.
 class LazWaves {
  public:
   void reset();
-  void decode(ArithmeticDecoder& decoder, std::byte* last);  ///< replaces the descriptor before by the next
+  void decode(ArithmeticDecoder& decoder, std::byte* last);  ///< replaces the last descriptor by the next one
 
  private:
   SymbolModel<256> indexes_;

@@ -95,7 +95,8 @@ void LazItem14::start(unsigned channel, const std::byte* first) {
   reset(channel);
 }
 
-// Whose last value the next one is coded by. Version 3 takes that of the channel before when it comes back to one.
+// Enters a channel and returns the channel whose last value predicts the next one. LASzip's version 3 uses the previous
+// channel's value when it returns to a used channel.
 unsigned LazItem14::enter(unsigned channel) {
   const unsigned before = current_;
   if (channel == before) return before;

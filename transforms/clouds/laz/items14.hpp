@@ -1,4 +1,4 @@
-// Decodes the items of layered LAZ behind POINT14: colours, near infrared, wave packets, extra bytes.
+// Decodes the items that follow POINT14 in layered LAZ: colours, near infrared, wave packets, extra bytes.
 //
 // Source: "LAZ Specification 1.4 - R1", ASPRS.
 #pragma once
@@ -14,17 +14,17 @@
 
 namespace penstock {
 
-/// Last values and models for each channel.
+/// Decodes an item, with last values and models for each scanner channel.
 class LazItem14 {
  public:
   LazItem14(const LazItem& item, std::size_t layer_count);
   virtual ~LazItem14() = default;
-  std::vector<LazLayer> layers;  ///< opened by the caller before begin()
+  std::vector<LazLayer> layers;  ///< the caller opens them before begin()
   const LazItem& item() const { return item_; }
 
-  /// Of a chunk, whose first point's record this is.
+  /// Starts a chunk. `first` is the record of its first point.
   void begin(const std::byte* first, unsigned channel);
-  /// The item's bytes of the `count` points that follow, whose records begin `stride` bytes apart.
+  /// Decodes the item's bytes of the next `count` points, whose records begin `stride` bytes apart.
   void decode(std::byte* out, std::size_t stride, std::size_t count, const std::uint8_t* contexts);
 
  private:

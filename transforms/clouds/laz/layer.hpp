@@ -1,4 +1,4 @@
-// A layer of layered LAZ: the stream of one part of a chunk's points, and the scanner channels that share it.
+// A layer of layered LAZ: the stream of one part of a chunk's points. Scanner channels share it.
 #pragma once
 
 #include <array>
@@ -7,15 +7,15 @@
 
 namespace penstock {
 
-inline constexpr unsigned kLazChannels = 4;  ///< of scanners; each has models of its own
+inline constexpr unsigned kLazChannels = 4;  ///< scanner channels; each has separate models
 
-/// Closed where it is empty or not wanted.
+/// The layer is closed if it is empty or not wanted.
 struct LazLayer {
   bool wanted = false, open = false;
   ArithmeticDecoder decoder;
 };
 
-/// Models of a small number; each made ready when first used.
+/// Models of a small number, one for each context. A model is reset when it is first used.
 template <unsigned Symbols, unsigned Contexts>
 class LazModelsByContext {
  public:

@@ -1,11 +1,12 @@
-// Decodes LAZ of point formats 6 to 10: a chunk is its first point, then one stream ("layer") for each part of points.
+// Decodes LAZ of point formats 6 to 10: a chunk is its first point, then a stream ("layer") for each part of the
+// points.
 //
 //   first record | points u32 | bytes of each layer u32 | the layers
 //   layers: X, Y and returns | Z | classification | flags | intensity | scan angle | user data | point source | GPS
 //   time
 //           then those of the other items: colours | near infrared | wave packet | one for each extra byte
 //
-// A layer of no bytes: all points have what the first has. Each scanner channel has models of its own.
+// If a layer has no bytes, all points have the first point's value. Each scanner channel has separate models.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -82,7 +83,8 @@ class LayeredChunks final : public LazChunkDecoder {
     auto other = laz_item14(item);
     bool needed = false;
     for (std::size_t i = 0; i < other->layers.size(); ++i) {
-      // Of colours, near infrared (its bytes 6 and 7) has a layer; extra bytes have one each; else one is all.
+      // Near infrared (bytes 6 and 7 of its item) has a separate layer, and so has each extra byte. Other items have
+      // one layer.
       std::size_t begin = item.at, end = item.at + item.bytes;
       if (item.kind == LazItem::Kind::byte14) begin += i, end = begin + 1;
       if (item.kind == LazItem::Kind::rgb_nir14) begin += 6 * i, end = begin + (i == 0 ? 6 : 2);
@@ -95,12 +97,12 @@ class LayeredChunks final : public LazChunkDecoder {
 
   LazPoints14 points_;
   std::vector<std::unique_ptr<LazItem14>> items_, unneeded_;
-  std::vector<LazLayer*> layers_;  // in the order of the file
+  std::vector<LazLayer*> layers_;  // in file order
   std::size_t record_bytes_ = 0;
   bool whole_ = false;  // more than X, Y and Z is wanted
   const std::byte *first_ = nullptr, *end_ = nullptr;
   bool at_first_ = true;
-  std::uint32_t left_ = 0;  // points of the chunk
+  std::uint32_t left_ = 0;  // remaining points of the chunk
   std::vector<std::uint8_t> contexts_;
 };
 

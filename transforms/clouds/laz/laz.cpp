@@ -15,18 +15,18 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kPrefix = 4096;
-constexpr std::size_t kBatch = 4096;           // points decoded at a time: their records stay in the cache
-constexpr std::uint32_t kUsualChunk = 50'000;  // what is said of chunks of different sizes
+constexpr std::size_t kBatch = 4096;           // points decoded at a time; their records stay in the cache
+constexpr std::uint32_t kUsualChunk = 50'000;  // stated for chunks of different sizes
 
-// Points to decode from which on threads are asked to help: 4 ms and more in one thread, at 130 to 350 ns for each. A
-// piece is a chunk, or small ones that have so many points together.
+// From this number of points on, other threads help: one thread takes 4 ms or more, at 130 to 350 ns per point. A piece
+// is a chunk, or several small chunks.
 constexpr std::uint64_t kSharedPoints = std::uint64_t{1} << 15;
 constexpr std::uint64_t kPiecePoints = kSharedPoints / 4;
-// Records that are there already only have values taken out of them: 2 to 4 ns each.
+// Extracting values from decoded records takes only 2 to 4 ns per record, so threads help from this number on.
 constexpr std::uint64_t kSharedRecords = std::uint64_t{1} << 20;
 constexpr std::uint64_t kPieceRecords = kSharedRecords / 4;
-// All of a file's records are given memory before they are decoded where they are so many times the file at most: real
-// ones are 2 to 12 times. Of others, whose header may not tell the truth, memory grows with what was decoded.
+// Real files expand 2 to 12 times. Up to this factor, memory for all records is allocated before decoding. Beyond it
+// the header may be wrong, so memory grows with the decoded points.
 constexpr std::uint64_t kMostExpansion = 64;
 
 CloudHeader laz_cloud_header(const LasHeader& header, const LazFormat& format) {
@@ -38,16 +38,16 @@ CloudHeader laz_cloud_header(const LasHeader& header, const LazFormat& format) {
   return cloud;
 }
 
-/// Bytes that are kept when more are added, and without content at first.
+/// Growing memory that leaves new bytes uninitialised.
 class RecordMemory {
  public:
   std::byte* data() { return memory_.get(); }
-  /// Room for `bytes`, and no content.
+  /// Starts with room for `bytes`, without content.
   void begin(std::uint64_t bytes) {
     used_ = 0;
     reach(bytes);
   }
-  /// Room for `bytes` in all.
+  /// Grows to `bytes` in all, and keeps the content.
   void reach(std::uint64_t bytes) {
     if (bytes > capacity_) {
       const std::uint64_t more = std::max(bytes, used_ == 0 ? 0 : capacity_ * 3 / 2);
@@ -100,7 +100,7 @@ class LazDecoder final : public CloudDecoder {
   void share(Parallel* parallel) override { parallel_ = parallel; }
 
  private:
-  /// What a chunk is decoded with, below 2 MiB; each thread that helps has its own.
+  /// Scratch memory to decode a chunk, below 2 MiB. Each helping thread has one.
   struct Scratch {
     std::unique_ptr<LazChunkDecoder> decoder;
     std::vector<std::byte> batch;
@@ -116,7 +116,7 @@ class LazDecoder final : public CloudDecoder {
     }
   }
 
-  // Decoders are made anew only where a value's make differs from that of the one before.
+  // Creates decoders only if the format differs from the previous value's.
   void set_format(LazFormat format) {
     auto alike = [](const LazItem& a, const LazItem& b) {
       return a.kind == b.kind && a.bytes == b.bytes && a.version == b.version;
@@ -133,7 +133,7 @@ class LazDecoder final : public CloudDecoder {
     return format_.layered ? layered_laz_chunks(format_, wanted_) : pointwise_laz_chunks(format_);
   }
 
-  // An attribute was asked for that the options did not name.
+  // Decodes whole records from now on. Called if a requested attribute was not named in the options.
   void want_all() {
     wanted_.assign(header_.record_bytes, true);
     stride_ = header_.record_bytes;
@@ -170,12 +170,12 @@ class LazDecoder final : public CloudDecoder {
     chunks_.push_back({first, points, begin, field.bytes.size()});
   }
 
-  // Decodes chunks, as many points of each as `needed(chunk)` says; 0 skips it where a table allows. `each` is called
-  // as by decode_chunk(), for points in any order, maybe in several threads at a time.
+  // Decodes the first `needed(chunk)` points of each chunk. 0 skips the chunk if the file has a table. Calls `each`
+  // like decode_chunk(), for points in any order, possibly on several threads at once.
   template <class Needed, class Each>
   void decode_chunks(const FieldBytes& field, bool may_share, const Needed& needed, const Each& each) {
     if (may_share && cut_pieces(needed)) return decode_pieces(field, needed, each);
-    // Where there is no table, the chunks behind the first are known once those before are decoded.
+    // Without a table, the start of a chunk is only known after the previous chunk was decoded.
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
       const LazChunk here = checked_chunk(field, i);
       const bool last_known = i + 1 == chunks_.size() && here.first + here.points < header_.points;
@@ -185,11 +185,11 @@ class LazDecoder final : public CloudDecoder {
     }
   }
 
-  // Notes the first chunk of each piece. False where one thread is to decode all.
+  // Stores the first chunk of each piece. Returns false if one thread should decode all chunks.
   template <class Needed>
   bool cut_pieces(const Needed& needed) {
     if (parallel_ == nullptr || chunks_.size() < 2 || header_.points < kSharedPoints) return false;
-    if (chunks_.back().first + chunks_.back().points < header_.points) return false;  // there is no table
+    if (chunks_.back().first + chunks_.back().points < header_.points) return false;  // no table
     pieces_.clear();
     std::uint64_t points = 0, in_piece = kPiecePoints;
     for (std::size_t i = 0; i < chunks_.size(); ++i) {
@@ -216,7 +216,7 @@ class LazDecoder final : public CloudDecoder {
     });
   }
 
-  // Calls each(some of the records, number of the first), on several threads where they are many.
+  // Calls each(part of the records, number of the first), on several threads if there are many records.
   template <class Each>
   void for_records(const LasRecords& records, const Each& each) const {
     if (parallel_ == nullptr || records.count < kSharedRecords) return each(records, 0);
@@ -238,7 +238,7 @@ class LazDecoder final : public CloudDecoder {
            std::equal(held_numbers_.begin(), held_numbers_.end(), choice.numbers.begin(), choice.numbers.end());
   }
 
-  // The records of the points chosen, decoded unless they were just now.
+  // Returns the records of the chosen points. Decodes them unless the last call did.
   LasRecords held(const FieldBytes& field, const PointChoice& choice) {
     if (!holds(choice)) {
       if (choice.all) {
@@ -250,7 +250,7 @@ class LazDecoder final : public CloudDecoder {
     return {.first = records_.data(), .stride = stride_, .count = choice.count(header_.points)};
   }
 
-  // `out`: takes the coordinates, too, while the records are in the processor's cache; may be null.
+  // Also writes the coordinates to `out` (unless null), while the records are in the processor's cache.
   void hold_all(const FieldBytes& field, float* out) {
     held_ = false;
     const std::uint64_t bytes = header_.points * stride_;
@@ -269,7 +269,8 @@ class LazDecoder final : public CloudDecoder {
     held_ = false;
     if (!numbers.empty() && numbers.back() >= header_.points) throw Error::invalid_argument("laz: no such point");
     const auto from = [&](std::uint64_t point) { return std::lower_bound(numbers.begin(), numbers.end(), point); };
-    const auto needed = [&](const LazChunk& chunk) -> std::uint64_t {  // up to the last chosen one
+    // A chunk is decoded up to its last chosen point.
+    const auto needed = [&](const LazChunk& chunk) -> std::uint64_t {
       const auto behind = from(chunk.first + chunk.points);
       return behind == from(chunk.first) ? 0 : *(behind - 1) - chunk.first + 1;
     };
@@ -294,11 +295,11 @@ class LazDecoder final : public CloudDecoder {
   CloudHeader cloud_;
   LazFormat format_;
   std::vector<LazChunk> chunks_;
-  std::vector<bool> wanted_, made_wanted_;  // bytes of a record
-  std::size_t stride_ = 0;                  // of records as decoded: all of one, or the coordinates
+  std::vector<bool> wanted_, made_wanted_;  // by byte of a record
+  std::size_t stride_ = 0;                  // length of decoded records: whole ones, or coordinates only
   Parallel* parallel_ = nullptr;
   Scratch own_;
-  std::vector<std::size_t> pieces_;  // of each piece that threads share, its first chunk
+  std::vector<std::size_t> pieces_;  // first chunk of each piece that threads share
   RecordMemory records_;
   bool held_ = false, held_all_ = false;
   std::vector<std::uint32_t> held_numbers_;

@@ -1,12 +1,13 @@
-// Decodes LAZ: LAS point formats 0 to 10, compressed; also COPC, which is LAZ with an order of its own.
+// Decodes LAZ: compressed LAS of point formats 0 to 10, including COPC, which is LAZ with reordered points.
 //
-// Read: compressors 1 to 3 (pointwise, in chunks, layered), items POINT10, GPSTIME11, RGB12 and BYTE of versions 1 and
-// 2, WAVEPACKET13 of version 1, and POINT14, RGB14, RGBNIR14, WAVEPACKET14, BYTE14 of versions 3 and 4: all that LASzip
-// ever wrote. Refused as unsupported: anything else.
+// Reads everything that LASzip ever wrote: compressors 1 to 3 (pointwise, in chunks, layered), items POINT10,
+// GPSTIME11, RGB12 and BYTE of versions 1 and 2, WAVEPACKET13 of version 1, and POINT14, RGB14, RGBNIR14, WAVEPACKET14,
+// BYTE14 of versions 3 and 4. Anything else is unsupported.
 //
-// Names, dtypes and origin are those of clouds/las.hpp. Of chosen points, only the chunks that hold any are decoded,
-// each up to its last one; of layered files only the layers that coordinates and the attributes named in DecodeOptions
-// need. Chunks of a fixed number of points are found without their table too, each behind the one before.
+// Names, dtypes and origin are those of codecs/las.hpp. For chosen points, only their chunks are decoded, each up to
+// its last chosen point. In layered files, only the layers of the coordinates and of the attributes in DecodeOptions
+// are decoded. If the chunk table is missing and chunks have a fixed number of points, each chunk is found at the end
+// of the previous one.
 #pragma once
 
 #include <transforms/clouds/codecs/cloud.hpp>

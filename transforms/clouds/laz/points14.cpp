@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// Which of 6 histories a point belongs to, by number of returns and return number (in this order).
-// Source: LAZ Specification, table of item POINT14.
+// Number (0 to 5) of a point's history, by number of returns and return number (in this order). Source: LAZ
+// Specification, table of item POINT14.
 constexpr std::uint8_t kReturnMap[16][16] = {
     {0, 1, 2, 3, 4, 5, 3, 4, 4, 5, 5, 5, 5, 5, 5, 5}, {1, 0, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3},
     {2, 1, 2, 4, 4, 4, 4, 4, 4, 4, 4, 3, 3, 3, 3, 3}, {3, 3, 4, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4},
@@ -29,7 +29,7 @@ std::int32_t sum(std::int32_t a, std::int32_t b) {
 
 }  // namespace
 
-// As the record has it, but for the GPS time, which is not aligned there.
+// The record's fields except the GPS time, which is unaligned there.
 struct LazPoints14::Point {
   std::int32_t x, y, z;
   std::uint16_t intensity;
@@ -40,13 +40,13 @@ struct LazPoints14::Point {
   std::uint16_t source;
 };
 
-// What one scanner channel remembers of its points, and its models.
+// State and models of a scanner channel.
 struct LazPoints14::Channel {
   void reset(const Point& first, std::uint64_t time);
 
   bool used = false;
   Point last{};
-  bool time_changed = false;  // with the last point
+  bool time_changed = false;  // whether the last point's time differed from the one before
   std::uint64_t time = 0;
   std::array<StreamingMedian, 12> steps_x, steps_y;
   std::array<std::int32_t, 8> heights{};
@@ -132,7 +132,7 @@ std::uint8_t LazPoints14::decode_one() {
     decode_rest(*channel, changed, kind, time_changed);
   }
   channel->time_changed = time_changed;
-  // Version 3 forgets the channel after the point that switched to it.
+  // Compatibility with LASzip's version 3: other items use this channel for the point that switched to it only.
   return static_cast<std::uint8_t>(version_ == 3 && (changed & 64) == 0 ? 0 : current_);
 }
 
@@ -184,7 +184,7 @@ void LazPoints14::decode_xyz(Channel& channel, unsigned number, unsigned count, 
   channel.heights[level] = last.z;
 }
 
-// `kind`: 2 for a first return, 1 for a last one, 3 for a single one.
+// `kind` is 2 for a first return, 1 for a last one, 3 for a single one.
 void LazPoints14::decode_rest(Channel& channel, unsigned changed, unsigned kind, bool time_changed) {
   Point& last = channel.last;
   if (LazLayer& layer = layers[kClass]; layer.open) {

@@ -14,19 +14,19 @@ namespace penstock {
 
 class LazPoints14 {
  public:
-  /// In the order of the file: X, Y and returns; Z; classification; flags; intensity; scan angle; user data; point
-  /// source; GPS time.
+  /// In file order: X, Y and returns; Z; classification; flags; intensity; scan angle; user data; point source; GPS
+  /// time.
   enum Layer : unsigned { kXY, kZ, kClass, kFlags, kIntensity, kAngle, kUser, kSource, kTime, kLayers };
 
-  explicit LazPoints14(unsigned version);  ///< of the item
+  explicit LazPoints14(unsigned version);  ///< version of the item
   ~LazPoints14();
-  std::array<LazLayer, kLayers> layers;  ///< opened by the caller before begin()
+  std::array<LazLayer, kLayers> layers;  ///< the caller opens them before begin()
 
-  /// Of a chunk, whose first point's record this is.
+  /// Starts a chunk. `first` is the record of its first point.
   void begin(const std::byte* first);
-  unsigned channel() const { return current_; }  ///< of the last point
-  /// The `count` points that follow, `stride` bytes apart. `whole`: all 30 bytes; else X, Y and Z alone, for which the
-  /// layers behind kZ are not looked at. `contexts[i]`: the channel by which other items find their models for point i.
+  unsigned channel() const { return current_; }  ///< channel of the last point
+  /// Decodes the next `count` points, `stride` bytes apart: all 30 bytes if `whole`, else X, Y and Z. Without `whole`,
+  /// the layers after kZ are not used. Sets contexts[i] to the channel whose models other items must use for point i.
   void decode(std::byte* out, std::size_t stride, std::size_t count, bool whole, std::uint8_t* contexts);
 
  private:

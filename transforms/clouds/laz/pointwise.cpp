@@ -1,12 +1,11 @@
-// Decodes LAZ of point formats 0 to 5: all items of a point in turn, from one stream.
+// Decodes LAZ of point formats 0 to 5. One stream contains all items of each point in turn.
 #include <transforms/clouds/laz/pointwise.hpp>
 
 namespace penstock {
 namespace {
 
-// Which of 16 histories a point belongs to, by number of returns and return
-// number (in this order), whatever nonsense stands there. Source: LAZ
-// Specification, table of item POINT10, version 2.
+// Number (0 to 15) of a point's history, by number of returns and return number (in this order). Invalid combinations
+// have one too. Source: LAZ Specification, table of item POINT10, version 2.
 constexpr std::uint8_t kReturnMap[8][8] = {
     {15, 14, 13, 12, 11, 10, 9, 8},  {14, 0, 1, 3, 6, 10, 10, 9},    {13, 1, 2, 4, 7, 11, 11, 10},
     {12, 3, 4, 5, 8, 12, 12, 11},    {11, 6, 7, 8, 9, 13, 13, 12},   {10, 10, 11, 12, 13, 14, 14, 13},
@@ -87,7 +86,7 @@ class Points {
   IntegerDecoder<20> z_;
 };
 
-// Each byte by its difference to the one before at the same place.
+// Extra bytes, each as the difference to the previous point's byte at the same place.
 class Bytes {
  public:
   explicit Bytes(std::size_t count) : models_(count), last_(count) {}

@@ -1,4 +1,4 @@
-// Loops over a chunk's points, for both generations of pointwise LAZ.
+// The loop over a chunk's points for both generations of pointwise LAZ.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-/// Item POINT10, as a record has it.
+/// Item POINT10 in the layout of a record.
 struct LazPoint10 {
   std::int32_t x, y, z;
   std::uint16_t intensity;
@@ -23,7 +23,7 @@ struct LazPoint10 {
 };
 static_assert(sizeof(LazPoint10) == 20);
 
-/// Models of a byte by the byte before; made ready when first used.
+/// Models of a byte, one for each value of the byte before. A model is reset when it is first used.
 class LazByteModels {
  public:
   void reset() { ready_ = {}; }
@@ -40,8 +40,8 @@ class LazByteModels {
   std::array<bool, 256> ready_{};
 };
 
-/// All items of a point in turn, from one stream. The parts have reset(), from
-/// the first point's bytes or time, and decode(), which gives the next.
+/// Decodes all items of each point in turn from one stream. The template arguments have reset(), which takes the first
+/// point's bytes or time, and decode(), which returns the next value.
 template <class Points, class Times, class Colours, class Bytes>
 class PointwiseLazChunks final : public LazChunkDecoder {
  public:
@@ -111,7 +111,7 @@ class PointwiseLazChunks final : public LazChunkDecoder {
     decoder_ = decoder;
   }
 
-  std::size_t bytes_ = 0;  // of a record
+  std::size_t bytes_ = 0;  // length of a record
   Points points_;
   std::optional<Times> times_;
   std::optional<Colours> colours_;
@@ -121,12 +121,12 @@ class PointwiseLazChunks final : public LazChunkDecoder {
   LazColour colour_{};
   std::array<std::byte, kLazWaveBytes> wave_{};
   ArithmeticDecoder decoder_;
-  std::span<const std::byte> rest_;  // behind the first record
+  std::span<const std::byte> rest_;  // bytes after the first record
   const std::byte* first_ = nullptr;
-  int next_ = 0;  // 0: the first point; 1: the stream is not open yet; 2: it is
+  int next_ = 0;  // 0: at the first point; 1: stream not opened yet; 2: opened
 };
 
-/// Items of version 1, which LASzip wrote until 2010.
+/// Decodes items of version 1, which LASzip wrote until 2010.
 std::unique_ptr<LazChunkDecoder> first_laz_chunks(const LazFormat& format);
 
 }  // namespace penstock

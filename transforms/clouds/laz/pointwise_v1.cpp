@@ -1,8 +1,7 @@
-// LAZ of point formats 0 to 3 as LASzip wrote it until 2010: items of
-// version 1.
+// LAZ of point formats 0 to 3 as LASzip wrote it until 2010, with items of version 1.
 //
-// Source: LASzip 3.4, items POINT10, GPSTIME11, RGB12 and BYTE, version 1; M.
-// Isenburg, "LASzip: lossless compression of LiDAR data", PE&RS 79(2), 2013.
+// Source: LASzip 3.4, items POINT10, GPSTIME11, RGB12 and BYTE, version 1; M. Isenburg, "LASzip: lossless compression
+// of LiDAR data", PE&RS 79(2), 2013.
 
 #include <transforms/clouds/laz/pointwise.hpp>
 
@@ -13,7 +12,7 @@ std::int32_t sum(std::int32_t a, std::int32_t b) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
 }
 
-// The median of the last three.
+// Median of the last three values.
 class LastThree {
  public:
   std::int32_t median() const { return std::max(std::min(v_[0], v_[1]), std::min(std::max(v_[0], v_[1]), v_[2])); }
@@ -94,8 +93,7 @@ class Times {
   }
 
  private:
-  static constexpr unsigned kMost = 509;  // the greatest multiple of the step;
-                                          // then: a time far off, the same time
+  static constexpr unsigned kMost = 509;  // greatest multiple of the step; further codes: a time far off, the same time
 
   std::uint64_t after_step(ArithmeticDecoder& decoder) {
     const unsigned code = decoder.symbol(multiples_);
@@ -150,8 +148,7 @@ class Colours {
   IntegerDecoder<6, 8> bytes_;
 };
 
-// LASzip has one set of correctors for all bytes, and for each the models of
-// their widths.
+// LASzip shares one set of correctors among all extra bytes; only the models of their widths are separate.
 class Bytes {
  public:
   explicit Bytes(std::size_t count) : last_(count) {

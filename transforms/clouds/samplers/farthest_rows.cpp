@@ -1,7 +1,7 @@
 // Highway compiles this file once for each SIMD level.
 //
-// Highway leaves its portable level out for GCC before 12.3, which miscompiles MulHigh (GCC bug 106322). Nothing here
-// uses that, and sample_fps_test checks the level like the others.
+// By default, Highway omits its portable level for GCC before 12.3, which miscompiles MulHigh (GCC bug 106322). This
+// file does not use MulHigh, and sample_fps_test checks the portable level like the others.
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif
@@ -28,19 +28,19 @@ struct Sample {
   F x, y, z;
 };
 
-/// A product and a sum are rounded apart, whatever the level.
+/// Multiplies and adds without fused operations, so that all levels round alike.
 HWY_INLINE F square_sum(F dx, F dy, F dz) {
   return hn::Add(hn::Add(hn::Mul(dx, dx), hn::Mul(dy, dy)), hn::Mul(dz, dz));
 }
 
-/// How far a sample is from an interval; 0 inside it.
+/// Returns the distance of a sample from an interval, 0 inside it.
 HWY_INLINE F outside(F sample, const float* low, const float* high) {
   const Floats d;
   const F below = hn::Sub(hn::LoadU(d, low), sample), above = hn::Sub(sample, hn::LoadU(d, high));
   return hn::Max(hn::Max(below, above), hn::Zero(d));
 }
 
-/// The greatest of kCount distances, and the lowest number among those that are as great.
+/// Returns the greatest of kCount distances and the lowest number that has it.
 template <std::size_t kCount>
 HWY_INLINE Farthest farthest_of(const float* distances, const std::uint32_t* numbers) {
   const Floats d;
@@ -69,7 +69,8 @@ Farthest look_into_bucket(const FarthestView& tree, std::size_t bucket, const Sa
   return farthest_of<FarthestView::kBucket>(tree.distance + begin, tree.number + begin);
 }
 
-/// Bit i: node first + i has a point that may be nearer to the sample than to all before it.
+/// Returns a mask. Bit i is set if node first + i may contain a point that is nearer to the sample than to all earlier
+/// ones.
 HWY_INLINE std::uint32_t nodes_to_enter(const FarthestLevel& level, std::size_t first, const Sample& sample) {
   const Floats d;
   std::uint32_t nodes = 0;
@@ -85,7 +86,7 @@ HWY_INLINE std::uint32_t nodes_to_enter(const FarthestLevel& level, std::size_t 
   return nodes;
 }
 
-/// Enters the kFan nodes that begin with `first`.
+/// Updates those of the kFan nodes from `first` on that the sample may affect.
 Farthest look_into_nodes(const FarthestView& tree, std::size_t height, std::size_t first, const Sample& sample) {
   const FarthestLevel& level = tree.levels[height];
   for (std::uint32_t nodes = nodes_to_enter(level, first, sample); nodes != 0; nodes &= nodes - 1) {

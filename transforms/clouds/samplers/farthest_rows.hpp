@@ -1,4 +1,5 @@
-// The inner loops of FarthestTree, compiled for every SIMD level and chosen at run time; all give the same bytes.
+// The inner loops of FarthestTree, compiled for every SIMD level and chosen at run time. All levels give the same
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +7,16 @@
 
 namespace penstock {
 
-/// A point and the square of its distance to the nearest sample.
+/// A point, and its squared distance to the nearest sample.
 struct Farthest {
   float distance;
   std::uint32_t number;
 };
 
-/// Nodes of one level: each column has a whole multiple of kFan entries.
+/// Nodes of one level. The length of each column is a multiple of kFan.
 struct FarthestLevel {
   const float *low_x, *low_y, *low_z, *high_x, *high_y, *high_z;
-  float* distance;  ///< of the farthest point below the node
+  float* distance;  ///< distance of the farthest point in the node
   std::uint32_t* number;
 };
 
@@ -27,10 +28,10 @@ struct FarthestView {
   float* distance;
   const std::uint32_t* number;
   const FarthestLevel* levels;  ///< buckets first
-  std::size_t height;           ///< levels; the last has kFan nodes
+  std::size_t height;           ///< number of levels; the last has kFan nodes
 };
 
-/// Lowers the distances of the points that a sample at (x, y, z) is nearest to, and returns the farthest.
+/// Lowers the distances of points for which (x, y, z) is the nearest sample. Returns the farthest point.
 Farthest add_sample(const FarthestView& tree, float x, float y, float z);
 
 }  // namespace penstock

@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kFan = FarthestView::kFan, kBucket = FarthestView::kBucket;
-constexpr unsigned kCurveBits = 14;  // more would cost sorting passes and hardly change the buckets
+constexpr unsigned kCurveBits = 14;  // more bits would add sorting passes and hardly change the buckets
 constexpr float kFar = std::numeric_limits<float>::infinity();
 
 std::size_t in_groups(std::size_t count, std::size_t size) {
@@ -20,21 +20,22 @@ std::size_t in_groups(std::size_t count, std::size_t size) {
 }
 
 /// The points of a cloud in buckets of neighbours on a Hilbert curve, under a tree of boxes. Each bucket and each node
-/// knows its box, and the point in it that is farthest from its nearest sample. A new sample changes nothing where a
-/// box is at least as far from it as that point is from its own, so it looks into few buckets.
+/// stores its box and its farthest point, that is the point with the greatest distance to its nearest sample. A new
+/// sample skips a box that is at least as far away as this greatest distance. Most buckets are therefore skipped.
 ///
-/// A box's distance is computed like a point's, from coordinates of which the point's differ at least as much; as
-/// rounding keeps order, no point of the box comes out nearer: what is passed over would not have changed by a bit.
+/// Skipping is exact despite rounding. A box's distance is computed like a point's, from coordinate differences that
+/// are at most as large as those of its points. Rounding is monotonic, so no point of the box has a smaller computed
+/// distance.
 ///
 /// Source: Han et al., "QuickFPS: Architecture and Algorithm Co-Design for Farthest Point Sampling in Large-Scale Point
-/// Clouds", IEEE TCAD 42(11), 2023, section III; there with a k-d tree, one level of buckets, and updates put off.
+/// Clouds", IEEE TCAD 42(11), 2023, section III. They use a k-d tree with one level of buckets and deferred updates.
 class FarthestTree {
  public:
-  /// The cloud's points, with no sample among them yet. Throws Error: unsupported, for more than 2^32 - 1 points.
+  /// Builds the tree without samples. Throws Error: unsupported, for more than 2^32 - 1 points.
   void build(const PointColumns& cloud, const PointBounds& bounds);
 
-  /// Adds a sample. Returns the farthest point, the lowest number among equals; number and distance are 0 for an empty
-  /// cloud.
+  /// Adds a sample and returns the farthest point, with the lowest number among equals. For an empty cloud, number and
+  /// distance are 0.
   Farthest add_sample(float x, float y, float z);
 
  private:
@@ -50,13 +51,13 @@ class FarthestTree {
 
   std::vector<CurvePoint> curve_, spare_;
   std::array<std::vector<float>, 3> points_;
-  std::vector<float> distance_;  // squared, to the nearest sample
+  std::vector<float> distance_;  // squared distance to the nearest sample
   std::vector<std::uint32_t> number_;
-  std::vector<Level> levels_;  // buckets first; the last has at most kFan nodes
+  std::vector<Level> levels_;  // buckets first; the last level has at most kFan nodes
   std::vector<FarthestLevel> views_;
 };
 
-// What pads a level is a node at distance 0, into which no sample looks.
+// Padding nodes have distance 0, so that samples skip them.
 void FarthestTree::Level::resize(std::size_t nodes) {
   const std::size_t padded = in_groups(nodes, kFan) * kFan;
   for (std::size_t axis = 0; axis < 3; ++axis) {

@@ -1,4 +1,4 @@
-// Samples the points that lie farthest from each other (farthest point sampling).
+// Samples points that are far from each other (farthest point sampling).
 #pragma once
 
 #include <penstock/points.hpp>
@@ -6,12 +6,12 @@
 
 namespace penstock {
 
-/// The first point is drawn uniformly; each next one is the point farthest from all before it, the lowest number among
-/// equals, in the order they are found: any prefix is a farthest point sample too. Exact, whatever the processor: the
-/// squared distance of two points is (dx * dx + dy * dy) + dz * dz, each operation rounded to float32. Once all that is
-/// left coincides with points taken, the rest comes by rising numbers.
+/// Draws the first point uniformly. Each next one is the point farthest from all earlier ones, with the lowest number
+/// among equals. Points are in the order in which they are found, so any prefix is a farthest point sample too. When
+/// all remaining points coincide with chosen ones, they follow in ascending order. The result is exact and equal on all
+/// processors: a squared distance is (dx * dx + dy * dy) + dz * dz, each operation rounded to float32.
 ///
-/// Costs far less than a distance for each pair of a point and a sample: see FarthestTree.
+/// FarthestTree makes the sampler much faster than one distance for each pair of a point and a sample.
 std::unique_ptr<PointSampler> fps_sampler(const SampleOptions& options);
 
 }  // namespace penstock

@@ -7,11 +7,11 @@
 namespace penstock {
 namespace {
 
-// How the curve goes through the eight octants of a cube depends on the corner it enters by (3 bits) and the axis it
-// leaves along (0 to 2): 24 states.
+// The curve's path through the eight octants of a cube depends on its entry corner (3 bits) and its exit axis (0 to 2).
+// These are 24 states.
 struct Turn {
-  std::uint8_t digit;  // which of the eight, along the curve
-  std::uint8_t state;  // inside that octant
+  std::uint8_t digit;  // position of the octant along the curve, 0 to 7
+  std::uint8_t state;  // state inside that octant
 };
 constexpr unsigned kStates = 24;
 
@@ -48,7 +48,7 @@ constexpr Turn turn(unsigned state, unsigned octant) {
   return {static_cast<std::uint8_t>(digit), static_cast<std::uint8_t>(next_corner * 3 + next_axis)};
 }
 
-// Two turns at once: octants and digits of 6 bits.
+// Two turns combined, for octants and digits of 6 bits, which halves the number of look-ups.
 constexpr std::array<Turn, kStates * 64> turns() {
   std::array<Turn, kStates * 64> all{};
   for (unsigned state = 0; state < kStates; ++state)
@@ -61,7 +61,7 @@ constexpr std::array<Turn, kStates * 64> turns() {
 
 constexpr std::array<Turn, kStates* 64> kTurns = turns();
 
-// The 21 low bits, each the lowest of three.
+// Spreads the 21 low bits: bit i moves to bit 3 * i.
 std::uint64_t spread(std::uint64_t bits) {
   bits = (bits | bits << 32) & 0x001F00000000FFFFU;
   bits = (bits | bits << 16) & 0x001F0000FF0000FFU;
@@ -89,7 +89,7 @@ void along_hilbert(const PointColumns& cloud, const PointBounds& bounds, unsigne
   const double widest = bounds.widest(), scale = widest > 0 ? cells / widest : 0;
   const auto cell = [&](float value, float low) {
     const double place = (static_cast<double>(value) - static_cast<double>(low)) * scale;
-    return std::min(static_cast<std::uint32_t>(place), cells - 1);  // place <= cells, but for a rounding
+    return std::min(static_cast<std::uint32_t>(place), cells - 1);  // rounding may give `cells`
   };
   points.resize(cloud.count);
   for (std::size_t i = 0; i < cloud.count; ++i) {

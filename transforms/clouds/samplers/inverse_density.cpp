@@ -7,10 +7,11 @@
 namespace penstock {
 namespace {
 
-/// The largest whole number whose cube is not above `number`: the same on every processor, which std::cbrt is not.
+/// Returns the integer part of the cube root. Unlike std::cbrt, the result is the same on every processor.
 std::uint32_t cube_root(std::uint64_t number) {
   std::uint64_t root = 0;
-  for (std::uint64_t bit = 1 << 10; bit != 0; bit >>= 1)  // of less than 2^32 points
+  // The root of a number below 2^32 has at most 11 bits.
+  for (std::uint64_t bit = 1 << 10; bit != 0; bit >>= 1)
     if ((root + bit) * (root + bit) * (root + bit) <= number) root += bit;
   return static_cast<std::uint32_t>(root);
 }

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kStreams = 8;  // minima and maxima side by side, because one alone waits for itself
+constexpr std::size_t kStreams = 8;  // independent minima and maxima; a single one would wait for its last result
 
 struct Extremes {
   float low, high;
@@ -24,7 +24,7 @@ Extremes extremes_of(const float* values, std::size_t count) {
   const auto add = [&](std::size_t lane, float value) {
     low[lane] = value < low[lane] ? value : low[lane];
     high[lane] = value > high[lane] ? value : high[lane];
-    nothing[lane] += value - value;  // 0, or NaN for ever
+    nothing[lane] += value - value;  // adds 0, or NaN, which stays, if the value is not finite
   };
   std::size_t i = 0;
   for (; i + kStreams <= count; i += kStreams)

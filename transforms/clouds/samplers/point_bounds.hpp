@@ -1,4 +1,4 @@
-// Computes the bounding box of a cloud, and whether all its coordinates are finite.
+// Computes the bounding box of a cloud. Rejects coordinates that are not finite.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ struct PointBounds {
   double widest() const;  ///< the longest edge
 };
 
-/// Throws Error: corrupt, with the number of the first point that has a coordinate that is not finite; unsupported,
-/// where 32 bits do not number the points.
+/// Throws Error: corrupt, with the number of the first point that is not finite; unsupported, for more points than 32
+/// bits can number.
 PointBounds bounds_of(const PointColumns& cloud);
 
 }  // namespace penstock

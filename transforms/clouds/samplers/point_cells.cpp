@@ -47,7 +47,8 @@ void PointCells::build(const PointColumns& cloud, const PointBounds& bounds, dou
 }
 
 std::uint64_t PointCells::cell_number(const PointColumns& cloud, std::size_t point) const {
-  const auto along = [&](float value, std::size_t axis) {  // below cells_[axis]: no point lies above the bounds
+  // The result is below cells_[axis], because no point is above the bounds.
+  const auto along = [&](float value, std::size_t axis) {
     return static_cast<std::uint64_t>((static_cast<double>(value) - low_[axis]) / edge_);
   };
   return along(cloud.x[point], 0) + cells_[0] * (along(cloud.y[point], 1) + cells_[1] * along(cloud.z[point], 2));

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// Points closer than the distance lie in cells that touch, though cells are found by a division that rounds: its error
-// is below 2^-19 of a cell, as there are at most 2^32 along an axis.
+// Makes cells slightly wider than the distance, so that points closer than the distance are in adjacent cells. The
+// division that finds a cell rounds, with an error below 2^-19 of a cell, because an axis has at most 2^32 cells.
 constexpr double kWider = 1 + 0x1p-16;
 
 class PoissonSampler : public PointSampler {
@@ -73,10 +73,10 @@ class PoissonSampler : public PointSampler {
   double size_;
   std::size_t points_;
   PointCells cells_;
-  std::vector<std::array<std::uint32_t, 27>> around_;  // of each cell
-  std::vector<std::uint32_t> last_;                    // of each cell, the point taken last, by its place in `taken_`
-  std::vector<std::uint32_t> before_;                  // of each point taken, the one that its cell took before
-  std::vector<Coordinates> coordinates_;               // of each point taken
+  std::vector<std::array<std::uint32_t, 27>> around_;  // neighbours of each cell
+  std::vector<std::uint32_t> last_;                    // index into `taken_` of the point that each cell took last
+  std::vector<std::uint32_t> before_;                  // for each taken point, the one that its cell took before
+  std::vector<Coordinates> coordinates_;               // of each taken point
   std::vector<std::uint32_t> taken_;
 };
 

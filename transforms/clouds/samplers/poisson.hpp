@@ -1,4 +1,4 @@
-// Samples points that keep a distance from each other (Poisson disk sampling).
+// Samples points with a minimum distance from each other (Poisson disk sampling).
 #pragma once
 
 #include <penstock/points.hpp>
@@ -6,9 +6,9 @@
 
 namespace penstock {
 
-/// Visits the points in random order and takes each that is not closer than options.size to one taken before, distances
-/// being computed in float64 from the float32 coordinates: no two are closer, and every point left out is closer to
-/// one. Numbers rise.
+/// Visits the points in random order. Takes a point unless it is closer than options.size to a taken one. No two taken
+/// points are closer, and every other point is closer to a taken one. Distances are computed in float64 from the
+/// float32 coordinates. Numbers ascend.
 std::unique_ptr<PointSampler> poisson_sampler(const SampleOptions& options);
 
 }  // namespace penstock

@@ -32,8 +32,8 @@ void all_of_them(std::uint64_t points, std::vector<std::uint32_t>& numbers) {
   for (std::size_t i = 0; i < points; ++i) numbers[i] = static_cast<std::uint32_t>(i);
 }
 
-/// The numbers of the `count` bits that are set, rising. How many a word has cannot be foreseen, so two are written for
-/// every word, and only counted where they are set.
+/// Lists the numbers of the `count` set bits, ascending. The number of set bits in a word is unpredictable. Two numbers
+/// are therefore written for every word without a branch, and only set bits are counted.
 void numbers_of_bits(const std::vector<std::uint64_t>& words, std::uint64_t count,
                      std::vector<std::uint32_t>& numbers) {
   numbers.resize(count + 2);
@@ -52,8 +52,8 @@ void numbers_of_bits(const std::vector<std::uint64_t>& words, std::uint64_t coun
   numbers.resize(count);
 }
 
-/// Floyd's algorithm with a bit for each number, and the bits in order: a step for each 64 numbers. Draws the numbers
-/// to leave out where these are fewer.
+/// Floyd's algorithm with a bit for each number, which lists the numbers in order at the cost of a step for each 64
+/// numbers. If more than half of the points are wanted, draws those to leave out.
 void choose_by_bits(std::uint64_t points, std::uint64_t wanted, Random& random, std::vector<std::uint32_t>& numbers) {
   const bool leave_out = wanted > points / 2;
   std::vector<std::uint64_t> drawn((points + 63) / 64);
@@ -71,8 +71,8 @@ void choose_by_bits(std::uint64_t points, std::uint64_t wanted, Random& random, 
   numbers_of_bits(drawn, wanted, numbers);
 }
 
-/// Draws until `wanted` different numbers are there, which makes all subsets equally likely; never draws more at a time
-/// than are missing.
+/// Draws until there are `wanted` different numbers. All subsets are equally likely, because no round draws more
+/// numbers than are missing.
 void choose_by_sorting(std::uint64_t points, std::uint64_t wanted, Random& random,
                        std::vector<std::uint32_t>& numbers) {
   numbers.clear();
@@ -95,7 +95,7 @@ std::unique_ptr<PointSampler> random_sampler(const SampleOptions& options) {
 void choose_random(std::uint64_t points, std::uint64_t wanted, Random& random, std::vector<std::uint32_t>& numbers) {
   check_numbered(points);
   if (wanted >= points) return all_of_them(points, numbers);
-  constexpr std::uint64_t kSparse = 256;  // one in so many: the words of bits outnumber the draws by far
+  constexpr std::uint64_t kSparse = 256;  // beyond this ratio there are far more words of bits than draws
   if (points / kSparse > wanted) return choose_by_sorting(points, wanted, random, numbers);
   choose_by_bits(points, wanted, random, numbers);
 }
@@ -115,9 +115,10 @@ void choose_in_blocks(std::uint64_t points, std::uint64_t wanted, std::uint64_t 
     for (const std::uint32_t block : chosen) sum += size(block);
     return sum;
   };
-  if (held() < wanted) fill_up_random(all, 1, random, chosen);  // the last block, which may be shorter, is among them
+  // The last block, which may be shorter, is among the chosen ones.
+  if (held() < wanted) fill_up_random(all, 1, random, chosen);
   choose_random(held(), wanted, random, numbers);
-  std::uint64_t before = 0;  // points of the blocks that lie behind
+  std::uint64_t before = 0;  // points of the earlier chosen blocks
   std::size_t block = 0;
   for (std::uint32_t& number : numbers) {
     while (number - before >= size(chosen[block])) before += size(chosen[block++]);
@@ -127,8 +128,8 @@ void choose_in_blocks(std::uint64_t points, std::uint64_t wanted, std::uint64_t 
 
 void fill_up_random(std::uint64_t points, std::uint64_t wanted, Random& random, std::vector<std::uint32_t>& numbers) {
   std::vector<std::uint32_t> drawn;
-  choose_random(points - numbers.size(), wanted, random, drawn);  // counted among those that are left
-  std::uint32_t taken = 0;                                        // of `numbers`, below the one that is meant
+  choose_random(points - numbers.size(), wanted, random, drawn);  // numbered among the remaining points
+  std::uint32_t taken = 0;                                        // entries of `numbers` below the current number
   for (std::uint32_t& number : drawn) {
     while (taken < numbers.size() && numbers[taken] <= number + taken) ++taken;
     number += taken;

@@ -1,4 +1,4 @@
-// Samples points uniformly, without looking at coordinates. See choose_random().
+// Samples points uniformly, without reading coordinates. See choose_random().
 #pragma once
 
 #include <penstock/points.hpp>
@@ -8,8 +8,8 @@ namespace penstock {
 
 std::unique_ptr<PointSampler> random_sampler(const SampleOptions& options);
 
-/// Appends `wanted` of the numbers below `points` that are not in `numbers` (rising, all below `points`; at least
-/// `wanted` must be left), each subset equally likely; all of them rise in the end.
+/// Appends `wanted` numbers below `points` that are not in `numbers`, each subset equally likely, then sorts all of
+/// them. `numbers` must ascend and be below `points`, and at least `wanted` other numbers must exist.
 void fill_up_random(std::uint64_t points, std::uint64_t wanted, Random& random, std::vector<std::uint32_t>& numbers);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// The samplers of clouds: each gives the numbers of the points that are kept. Each is exact, and a function of the
-// cloud, the options and the draws of `random` alone.
+// The samplers of clouds. Each returns the numbers of the points to keep. The result depends only on the cloud, the
+// options and the draws of `random`.
 #pragma once
 
 #include <cstddef>
@@ -12,44 +12,44 @@
 
 namespace penstock {
 
-/// Coordinates of a cloud, apart: `count` of each, less than 2^32. Finite, or the sampler throws Error: corrupt with
-/// the point's number.
+/// Coordinates of a cloud in separate columns: `count` of each, less than 2^32. If one is not finite, samplers throw
+/// Error: corrupt with the point's number.
 struct PointColumns {
   const float *x, *y, *z;
   std::size_t count;
 };
 
-/// What a sampler took.
+/// The result of a sampler.
 struct ChosenPoints {
-  std::vector<std::uint32_t> numbers;  ///< of points, in the order they are delivered
-  std::vector<std::uint32_t> cells;  ///< voxel centroids alone: for each point of the cloud, the position in `numbers`
-                                     ///< of its cell's entry, or kNoCell where the cell was not taken; else empty
+  std::vector<std::uint32_t> numbers;  ///< numbers of points, in the order of delivery
+  std::vector<std::uint32_t> cells;    ///< voxel centroids only: for each point of the cloud, index of its cell's entry
+                                       ///< in `numbers`, or kNoCell; else empty
   static constexpr std::uint32_t kNoCell = ~std::uint32_t{0};
 };
 
-/// One worker's sampler: keeps its scratch from cloud to cloud.
+/// A sampler. Keeps scratch memory from cloud to cloud, so each worker has one.
 class PointSampler {
  public:
   virtual ~PointSampler() = default;
-  /// Replaces `chosen`. min(options.points, cloud.count) numbers, or as many as the method finds where options.points
-  /// is 0; they rise, but for fps, which keeps the order in which it finds them. voxel and poisson with a wanted
-  /// number: where they find more, a uniform sample of those; where fewer, the rest is drawn uniformly from the points
-  /// not taken yet (voxel centroids: those points themselves).
+  /// Replaces `chosen` by min(options.points, cloud.count) numbers. If options.points is 0, by as many as the method
+  /// finds. The numbers ascend, except for fps, which keeps the order of discovery. voxel and poisson may find another
+  /// number of points than wanted. If they find more, a uniform sample of them is taken. If they find fewer, the rest
+  /// is drawn uniformly from the other points (for voxel centroids: those points themselves).
   virtual void choose(const PointColumns& cloud, Random& random, ChosenPoints& chosen) = 0;
 };
 
-/// Throws Error: invalid_argument, for options that do not fit the method, and for SampleMethod::blocks, which are
-/// drawn by the function below. A sampler of SampleMethod::random does not look at the coordinates either.
+/// Creates a sampler. Throws Error: invalid_argument, if options do not fit the method, and for SampleMethod::blocks,
+/// which choose_in_blocks() implements. A sampler of SampleMethod::random does not read the coordinates.
 std::unique_ptr<PointSampler> make_sampler(const SampleOptions& options);
 
-/// min(wanted, points) different numbers below `points`, rising, each subset equally likely.
-/// Takes time in proportion to `wanted` alone. Throws Error: unsupported, for more than 2^32 points.
-/// Source: Floyd's algorithm; Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987. Where fewer than one in
-/// 256 is wanted, numbers are drawn, sorted, and drawn again for those that came twice.
+/// Replaces `numbers` by min(wanted, points) different numbers below `points`, ascending, each subset equally likely.
+/// The time is proportional to `wanted`. Throws Error: unsupported, for more than 2^32 points. Source: Floyd's
+/// algorithm; Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987. If fewer than one in 256 is wanted,
+/// numbers are drawn and sorted instead, and duplicates are drawn again.
 void choose_random(std::uint64_t points, std::uint64_t wanted, Random& random, std::vector<std::uint32_t>& numbers);
 
-/// Like choose_random(), from the points of `blocks` different blocks of `block_points` neighbours; from so many more
-/// blocks as it takes to have `wanted` points.
+/// Like choose_random(), but draws the points from `blocks` different blocks of `block_points` neighbours. Uses more
+/// blocks if these hold fewer than `wanted` points.
 void choose_in_blocks(std::uint64_t points, std::uint64_t wanted, std::uint64_t block_points, std::uint64_t blocks,
                       Random& random, std::vector<std::uint32_t>& numbers);
 

@@ -27,7 +27,7 @@ class StratifiedSampler : public PointSampler {
  private:
   std::size_t end_of(std::size_t slice) const { return begin_[slice + 1]; }
 
-  // Sorts the points by slices; each slice's in stored order.
+  // Sorts the points by slice. Points of a slice keep their stored order.
   void slice(const PointColumns& cloud) {
     const PointBounds bounds = bounds_of(cloud);
     const double low = static_cast<double>(bounds.low[2]), height = bounds.edge(2);
@@ -45,7 +45,8 @@ class StratifiedSampler : public PointSampler {
     for (std::size_t i = 0; i < cloud.count; ++i) sorted_[next_[slice_of_[i]]++] = static_cast<std::uint32_t>(i);
   }
 
-  // Level by level, as water finds its own: all slices that still have points get the same until one is empty.
+  // Distributes the number of points over the slices. In each round, all slices with points left give equally many,
+  // until one of them is empty.
   void share(std::size_t wanted, Random& random) {
     shares_.assign(slices_, 0);
     std::vector<std::size_t> open;
@@ -70,8 +71,8 @@ class StratifiedSampler : public PointSampler {
 
   std::size_t points_, slices_;
   std::vector<std::uint64_t> slice_of_;    // of each point
-  std::vector<std::size_t> begin_, next_;  // of each slice in `sorted_`
-  std::vector<std::size_t> shares_;        // of each slice: how many points it gives
+  std::vector<std::size_t> begin_, next_;  // of each slice, in `sorted_`
+  std::vector<std::size_t> shares_;        // of each slice: number of points to draw
   std::vector<std::uint32_t> sorted_, drawn_;
 };
 

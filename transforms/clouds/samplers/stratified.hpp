@@ -6,11 +6,13 @@
 
 namespace penstock {
 
-/// options.slices slices of equal height lie between the lowest z and the highest; slice = floor((z - lowest) /
-/// (highest
-/// - lowest) * slices) in float64, the highest point belonging to the last. Each gives the same number of points, drawn
-/// uniformly from its own; a slice that has fewer gives all, and the others share what is missing. What does not divide
-/// is one more point from so many slices drawn at random. Numbers rise.
+/// options.slices slices of equal height divide the range from the lowest z to the highest:
+///
+///   slice = floor((z - lowest) / (highest - lowest) * slices), in float64; the highest point belongs to the last slice
+///
+/// Each slice gives equally many points, drawn uniformly from its own. A slice with fewer points gives all of them, and
+/// the other slices give the missing ones. If the number is not divisible, slices drawn at random give one more each.
+/// Numbers ascend.
 std::unique_ptr<PointSampler> stratified_sampler(const SampleOptions& options);
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ class VoxelSampler : public PointSampler {
   }
 
  private:
-  // All cells, or a uniform sample of them; numbers of cells rise, and so do those of their first points.
+  // Takes all cells or a uniform sample of them. Cell numbers ascend, and so do the numbers of their first points.
   void choose_cells(Random& random) {
     const auto wanted = static_cast<std::size_t>(options_.points);
     choose_random(cells_.size(), wanted == 0 ? cells_.size() : wanted, random, taken_);
@@ -33,14 +33,15 @@ class VoxelSampler : public PointSampler {
     numbers.clear();
     for (const std::uint32_t cell : taken_) numbers.push_back(cells_.first()[cell]);
     if (options_.voxel != VoxelPoint::random) return;
-    // Which of its points each cell gives; counted down while the cloud passes.
+    // For each cell, a drawn index among its points. It counts down during the pass over the cloud.
     std::vector<std::uint32_t> left(cells_.size(), PointCells::kNone);
     for (const std::uint32_t cell : taken_) left[cell] = static_cast<std::uint32_t>(random.below(cells_.count()[cell]));
     numbers.clear();
     for (std::size_t point = 0; point < cells_.cell_of().size(); ++point) {
       std::uint32_t& until = left[cells_.cell_of()[point]];
       if (until == PointCells::kNone) continue;
-      if (until-- == 0) numbers.push_back(static_cast<std::uint32_t>(point));  // and the cell is done: 0 - 1 is kNone
+      // At 0, the decrement gives kNone, so the cell gives no second point.
+      if (until-- == 0) numbers.push_back(static_cast<std::uint32_t>(point));
     }
   }
 
@@ -49,7 +50,7 @@ class VoxelSampler : public PointSampler {
     for (std::size_t i = 0; i < numbers.size(); ++i) entry_[taken_[i]] = static_cast<std::uint32_t>(i);
   }
 
-  // The entries of cells move behind the drawn points that come before them.
+  // Adjusts the entries of cells: they move behind the drawn points with lower numbers.
   void fill_up(std::size_t points, std::size_t missing, Random& random, std::vector<std::uint32_t>& numbers) {
     fill_up_random(points, missing, random, numbers);
     if (options_.voxel != VoxelPoint::centroid) return;
@@ -67,7 +68,7 @@ class VoxelSampler : public PointSampler {
   SampleOptions options_;
   PointCells cells_;
   std::vector<std::uint32_t> taken_;  // cells
-  std::vector<std::uint32_t> entry_;  // of each cell, in the numbers chosen
+  std::vector<std::uint32_t> entry_;  // for each cell, its index in the chosen numbers
 };
 
 }  // namespace

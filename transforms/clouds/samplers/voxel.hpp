@@ -6,13 +6,13 @@
 
 namespace penstock {
 
-/// Cells as in PointCells; numbers rise. For a centroid stands the first point of its cell; points that had to be drawn
-/// beside the cells' are the entries that no cell leads to.
+/// Uses the cells of PointCells. Numbers ascend. The first point of a cell represents its centroid. Additionally drawn
+/// points are entries without a cell.
 std::unique_ptr<PointSampler> voxel_sampler(const SampleOptions& options);
 
-/// out[i] = the mean of `column` over the points of entry i's cell, summed in float64 in stored order; of an entry
-/// without a cell, its point's own value. For `chosen` with cells; `column` has chosen.cells.size() values, `out`
-/// chosen.numbers.size().
+/// Sets out[i] to the mean of `column` over the points of entry i's cell, summed in float64 in stored order. Entries
+/// without a cell get their point's value. Requires a `chosen` with cells. `column` has chosen.cells.size() values,
+/// `out` chosen.numbers.size().
 void average_cells(const ChosenPoints& chosen, const float* column, float* out);
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// In a fixed order, whatever the vectors of the machine: the bytes of a batch depend on it.
+// Sums in a fixed order, independent of the machine's vector length. The bytes of a batch depend on the rounding.
 double sum(const float* values, std::size_t count) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> lanes{};

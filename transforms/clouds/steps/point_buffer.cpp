@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kLane = 16;  // floats: columns begin at multiples of a vector
+constexpr std::size_t kLane = 16;  // floats; columns begin at multiples of a vector
 
 std::size_t stride_of(std::size_t rows) {
   return (rows + kLane - 1) / kLane * kLane;
@@ -40,7 +40,7 @@ void PointBuffer::set(const float* rows, std::size_t columns) {
 }
 
 void PointBuffer::get(float* rows, std::size_t columns) const {
-  if (columns == 3) {  // all at once: the rows are written front to back
+  if (columns == 3) {  // one pass, so that rows are written front to back
     const auto [x, y, z, count] = coordinates();
     for (std::size_t i = 0; i < count; ++i) {
       rows[3 * i] = x[i];
@@ -121,7 +121,8 @@ void PointBuffer::require_finite() const {
   unsigned odd = 0;
   for (const float* values : {points.x, points.y, points.z}) {
     for (std::size_t i = 0; i < points.count; ++i) {
-      constexpr std::uint32_t kExponent = 0x7f800000;  // all ones: infinite, or no number
+      // An exponent of all ones is infinity or NaN.
+      constexpr std::uint32_t kExponent = 0x7f800000;
       odd |= static_cast<unsigned>((std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent);
     }
   }

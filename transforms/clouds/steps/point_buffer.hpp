@@ -1,4 +1,4 @@
-// Holds the cloud that a worker transforms: its columns of numbers, and which stored point each row is.
+// The cloud that a worker transforms: columns of numbers, and the stored point of each row.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace penstock {
 
 class PointBuffer {
  public:
-  static constexpr std::uint32_t kPadding = ~std::uint32_t{0};  ///< number of a row that is no point
-  static constexpr std::size_t kAxes = 3;                       ///< coordinates stand in columns 0 to 2
+  static constexpr std::uint32_t kPadding = ~std::uint32_t{0};  ///< number of a padding row
+  static constexpr std::size_t kAxes = 3;                       ///< columns 0 to 2 hold the coordinates
 
-  /// `normals`: the first of three columns that turn with the points; 0 where there are none.
+  /// `normals` is the first of three columns that rotate with the points, or 0 if there are none.
   explicit PointBuffer(std::size_t normals = 0) : normals_(normals) {}
 
-  /// Rows without content, numbered 0, 1, 2, ... Memory grows to the largest cloud and is kept.
+  /// Sets the size. The content is undefined, and rows are numbered 0, 1, 2, ... Memory grows to the largest cloud.
   void reset(std::size_t rows, std::size_t columns);
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
@@ -26,25 +26,26 @@ class PointBuffer {
   const float* column(std::size_t number) const { return data_.data() + number * stride_; }
   PointColumns coordinates() const { return {column(0), column(1), column(2), rows_}; }
   std::size_t normals() const { return normals_; }
-  /// Number of each row's point among all that the cloud has.
+  /// The number of each row's point in the stored cloud.
   std::span<std::uint32_t> numbers() { return {numbers_.data(), rows_}; }
   std::span<const std::uint32_t> numbers() const { return {numbers_.data(), rows_}; }
 
-  /// To and from rows of `columns` numbers in one piece, (rows(), columns): the first columns of this.
+  /// Copies between the first columns of this and contiguous rows of `columns` numbers, (rows(), columns).
   void set(const float* rows, std::size_t columns);
   void get(float* rows, std::size_t columns) const;
-  /// Row i becomes what row positions[i] was; rows may be left out and repeated.
+  /// Sets row i to the former row positions[i]. Rows may be dropped and repeated.
   void take(std::span<const std::uint32_t> positions);
-  /// Row i becomes entry i of what a voxel sampler chose: the mean of its cell's rows, numbered as the entry's point.
+  /// Sets row i to the mean of the cell of entry i of a voxel sampler's result. The row gets the number of the entry's
+  /// point.
   void average(const ChosenPoints& chosen);
-  /// Rows of zeros at the end, until there are so many; their number is kPadding.
+  /// Appends rows of zeros, numbered kPadding, up to `rows` rows.
   void pad(std::size_t rows);
   void add(std::size_t column, float offset);  ///< to every row
-  void multiply(float factor);                 ///< all coordinates
-  bool finite(std::size_t row) const;          ///< its coordinates are finite numbers
-  /// Throws Error: corrupt, naming the first point with a coordinate that is no finite number.
+  void multiply(float factor);                 ///< to all coordinates
+  bool finite(std::size_t row) const;          ///< whether its coordinates are finite
+  /// Throws Error: corrupt, naming the first point with a coordinate that is not finite.
   void require_finite() const;
-  /// Scratch for take().
+  /// Scratch memory for take().
   std::vector<std::uint32_t>& positions() { return positions_; }
 
  private:

@@ -1,4 +1,4 @@
-// What a step does that changes the points of a cloud, and its table.
+// The interface and the table of a step that changes the points of a cloud.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,13 @@
 
 namespace penstock {
 
-/// A worker's own: samplers keep scratch. All results are the same on every machine: no function of libm, whose last
-/// bit depends on the processor, is used but the square root.
+/// Applies a step. Each worker has one, because samplers keep scratch memory. Results are equal on all machines.
+/// Runners therefore use no libm functions except the square root, because the last bit of the others depends on the
+/// processor.
 class PointRunner {
  public:
   virtual ~PointRunner() = default;
-  /// Throws Error: corrupt, where a coordinate is no number; shape.
+  /// Throws Error: corrupt, if a coordinate is not finite; shape.
   virtual void apply(PointBuffer& cloud, Random& random) = 0;
 };
 
@@ -25,8 +26,8 @@ class PointStep {
   virtual std::unique_ptr<PointRunner> runner(const Step& step) const = 0;
 };
 
-/// Of a struct with `void apply(PointBuffer& cloud, Random& random) const`, or, where a worker keeps something from
-/// cloud to cloud, with `std::unique_ptr<PointRunner> runner() const`.
+/// The table of a step struct. The struct has `void apply(PointBuffer& cloud, Random& random) const`. If a worker must
+/// keep data between clouds, it has `std::unique_ptr<PointRunner> runner() const` instead.
 template <typename Kind>
 class PointTable final : public TableOf<Kind>, public PointStep {
  public:

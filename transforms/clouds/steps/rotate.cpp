@@ -13,7 +13,8 @@ using Matrix = std::array<std::array<float, 3>, 3>;
 
 constexpr std::string_view kAbout[] = {"z", "free"};
 
-// The first two are uniform in the disc of radius 1, without its middle; the third is their squared distance from it.
+// Draws a point (first two numbers) uniformly in the unit disc without its centre. The third number is its squared
+// radius.
 std::array<double, 3> draw_in_disc(Random& random) {
   for (;;) {
     const double u = random.uniform(-1, 1), v = random.uniform(-1, 1), square = u * u + v * v;
@@ -21,8 +22,8 @@ std::array<double, 3> draw_in_disc(Random& random) {
   }
 }
 
-// The angle of a uniform point of the disc is uniform, and so is twice the angle, whose sine and cosine need no more
-// than products. Source: von Neumann, "Various techniques used in connection with random digits", 1951.
+// The angle of a uniform point of the disc is uniform, and so is twice the angle. Sine and cosine of the double angle
+// need only products. Source: von Neumann, "Various techniques used in connection with random digits", 1951.
 Matrix rotation_about_z(Random& random) {
   const auto [u, v, square] = draw_in_disc(random);
   const auto cosine = static_cast<float>((u * u - v * v) / square), sine = static_cast<float>(2 * u * v / square);

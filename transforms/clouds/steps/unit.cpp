@@ -43,7 +43,8 @@ void step::UnitBox::apply(PointBuffer& cloud, Random&) const {
   for (std::size_t axis = 0; axis < PointBuffer::kAxes && cloud.rows() != 0; ++axis) {
     const float* values = cloud.column(axis);
     float low = std::numeric_limits<float>::infinity(), high = -low;
-    for (std::size_t i = 0; i < cloud.rows(); ++i) {  // does not depend on the order, so the compiler may choose it
+    // Minimum and maximum do not depend on the order, so the compiler may vectorise the loop.
+    for (std::size_t i = 0; i < cloud.rows(); ++i) {
       low = values[i] < low ? values[i] : low;
       high = values[i] > high ? values[i] : high;
     }

@@ -1,4 +1,4 @@
-// Tells which values are images, and how many channels their pixels have.
+// Determines which values are images, and their number of channels.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,13 @@ struct PixelGrid {
   std::int64_t channels;  ///< 1, 3 or 4
 };
 
-/// A decoded value as an image: what image codecs give (uint8, or uint16 as stored), and uint8 arrays (H, W), (H, W,
-/// 1), (H, W, 3) or (H, W, 4). Throws Error: shape, for any other array ("is a float32 array (7,), not an image").
+/// Interprets a decoded value as an image: results of image codecs (uint8, or uint16 as stored), and uint8 arrays (H,
+/// W), (H, W, 1), (H, W, 3) or (H, W, 4). Throws Error: shape, for other arrays ("is a float32 array (7,), not an
+/// image").
 PixelGrid pixels_of(const Layout& layout);
 
-/// Turns `count` interleaved pixels in place from `found` channels into `wanted` (1 to 3): gray is repeated, alpha is
-/// dropped, both as Pillow's convert("RGB"). The memory holds the larger of both.
+/// Converts `count` interleaved pixels in place from `found` channels to `wanted` (1 to 3). Like Pillow's
+/// convert("RGB"), repeats gray and drops alpha. The memory must hold the larger of both.
 void match_channels(std::uint8_t* pixels, std::size_t count, std::int64_t found, std::int64_t wanted);
 
 }  // namespace penstock

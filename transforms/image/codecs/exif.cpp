@@ -15,7 +15,7 @@ constexpr std::array kExif{std::byte{'E'}, std::byte{'x'}, std::byte{'i'}, std::
 constexpr unsigned kMark = 0xFF, kStartOfImage = 0xD8, kApplication1 = 0xE1, kStartOfScan = 0xDA;
 constexpr std::uint32_t kOrientation = 0x112, kShort = 3;
 
-/// Numbers of a TIFF structure, in its order of bytes; 0 behind its end.
+/// Reads numbers of a TIFF structure in its byte order. Reads after the end return 0.
 class Tiff {
  public:
   explicit Tiff(Bytes bytes) : bytes_(bytes), little_(at(0) == 'I') {}
@@ -55,12 +55,13 @@ unsigned orientation_of(const std::optional<Bytes>& tiff) {
   return tiff ? orientation_in(Tiff(*tiff)) : 1;
 }
 
-/// The payload of the first Exif segment before the image's data.
+/// Returns the payload of the first Exif segment before the image data.
 std::optional<Bytes> segment_of_jpeg(Bytes file) {
   const auto at = [&](std::size_t offset) { return std::to_integer<unsigned>(file[offset]); };
   for (std::size_t i = 2; i + 4 <= file.size();) {
     const unsigned marker = at(i + 1);
-    if (at(i) != kMark || marker == kMark || marker == 0) {  // a fill byte, or a stray one as libjpeg skips them
+    // Fill bytes and stray bytes are skipped like in libjpeg.
+    if (at(i) != kMark || marker == kMark || marker == 0) {
       ++i;
       continue;
     }
@@ -73,18 +74,18 @@ std::optional<Bytes> segment_of_jpeg(Bytes file) {
   return std::nullopt;
 }
 
-/// How a file's chunks are written, one behind the other.
+/// Layout of a file that is a sequence of chunks.
 struct Chunks {
-  std::size_t first;   ///< where they begin
-  std::size_t name;    ///< place of the name in a chunk's head of eight bytes; its length is the other half
-  bool little_endian;  ///< the length
-  std::size_t behind;  ///< bytes of a checksum
-  std::size_t even;    ///< what a chunk is padded to
+  std::size_t first;   ///< offset of the first chunk
+  std::size_t name;    ///< offset of the name in a chunk's 8-byte head; the length is the other half
+  bool little_endian;  ///< byte order of the length
+  std::size_t behind;  ///< bytes of the checksum after the data
+  std::size_t even;    ///< alignment of a chunk's size
 };
 constexpr Chunks kPng{8, 4, false, 4, 1}, kRiff{12, 0, true, 0, 2};
 constexpr std::size_t kHead = 8;
 
-/// The first chunk of that name.
+/// Returns the first chunk with this name.
 std::optional<Bytes> chunk_of(Bytes file, const Chunks& chunks, std::string_view name) {
   const auto at = [&](std::size_t offset) { return std::to_integer<std::size_t>(file[offset]); };
   for (std::size_t i = chunks.first; i <= file.size() && file.size() - i >= kHead;) {
@@ -112,7 +113,8 @@ unsigned png_orientation(Bytes png_file) {
 
 unsigned webp_orientation(Bytes webp_file) {
   std::optional<Bytes> exif = chunk_of(webp_file, kRiff, "EXIF");
-  if (exif && begins_with(*exif, kExif)) exif = exif->subspan(kExif.size());  // some writers' habit
+  // Some writers put the JPEG prefix "Exif" into the chunk.
+  if (exif && begins_with(*exif, kExif)) exif = exif->subspan(kExif.size());
   return orientation_of(exif);
 }
 

@@ -53,7 +53,7 @@ void OrientedDecoder::decode(const FieldBytes& field, const Region* region, Tens
   const std::int64_t stride = from.width * pixel_bytes;
   pixels_.resize(static_cast<std::size_t>(from.height * stride));
   inner_->decode(field, &from, {pixels_.data(), out.dtype, {from.height, from.width, channels}});
-  // Going right and going down in the upright image, in bytes of the stored one.
+  // Steps in bytes of the stored image for one pixel to the right and one down in the upright image.
   const std::int64_t step_x = flipped_x_ ? -pixel_bytes : pixel_bytes, step_y = flipped_y_ ? -stride : stride;
   const std::int64_t right = transposed_ ? step_y : step_x, down = transposed_ ? step_x : step_y;
   const std::byte* first =

@@ -1,4 +1,4 @@
-// Decodes images turned and mirrored as the camera that took them was held.
+// Decodes images upright, by the orientation that the camera recorded.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace penstock {
 
-/// The image that `inner` decodes, with its orientation applied: sizes and regions are those of the upright image, of
-/// which only the stored pixels that a region shows are decoded. Source of the numbers: CIPA DC-008 (Exif 2.32), 4.6.4.
+/// Decodes the image of `inner` with its orientation applied. Sizes and regions refer to the upright image. Only the
+/// stored pixels that a region shows are decoded. Source of the numbers: CIPA DC-008 (Exif 2.32), 4.6.4.
 class OrientedDecoder final : public Decoder {
  public:
-  /// A field's orientation, 1 to 8; called after its header was read. Throws Error: corrupt.
+  /// Returns a field's orientation, 1 to 8. Called after its header was read. Throws Error: corrupt.
   using Orientation = unsigned (*)(const FieldBytes& field);
 
   OrientedDecoder(std::unique_ptr<Decoder> inner, Orientation orientation)
@@ -30,9 +30,9 @@ class OrientedDecoder final : public Decoder {
 
   std::unique_ptr<Decoder> inner_;
   Orientation orientation_of_;
-  const std::byte* ready_ = nullptr;  ///< the field that was peeked
+  const std::byte* ready_ = nullptr;  ///< the peeked field
   Layout stored_, layout_;
-  bool transposed_ = false, flipped_x_ = false, flipped_y_ = false;  ///< flips are of the stored image
+  bool transposed_ = false, flipped_x_ = false, flipped_y_ = false;  ///< the flips refer to the stored image
   std::vector<std::byte> pixels_;
 };
 

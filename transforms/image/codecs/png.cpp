@@ -18,7 +18,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMaxChunk = std::size_t{1} << 28;
-constexpr std::uint64_t kMaxRatio = 1032;  ///< of deflate: 258 bytes from 2 bits
+constexpr std::uint64_t kMaxRatio = 1032;  ///< limit of deflate: 258 bytes from 2 bits
 
 constexpr std::uint32_t chunk_type(const char (&name)[5]) {
   return std::uint32_t{static_cast<std::uint8_t>(name[0])} << 24 |
@@ -30,15 +30,15 @@ std::uint32_t big_endian(const std::uint8_t* at) {
   return std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 | std::uint32_t{at[2]} << 8 | at[3];
 }
 
-/// What a plain file consists of.
+/// The parts of a plain file.
 struct Chunks {
   PngPalette palette{};
-  std::vector<std::uint8_t> gathered;  ///< the pixels' data, where several chunks hold it
+  std::vector<std::uint8_t> gathered;  ///< the pixel data, if several chunks hold it
   std::span<const std::uint8_t> compressed;
 };
 
-/// Walks the chunks of a file; false when there is anything but the usual ones in the usual order.
-/// Throws Error: corrupt, on a wrong checksum.
+/// Iterates over the chunks of a file. Returns false unless it has only the usual chunks in the usual order. Throws
+/// Error: corrupt, if a checksum is wrong.
 bool walk(std::span<const std::byte> bytes, const PngHeader& header, Chunks& chunks) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(bytes.data()) + 8;
   const auto* end = reinterpret_cast<const std::uint8_t*>(bytes.data()) + bytes.size();
@@ -75,7 +75,7 @@ bool walk(std::span<const std::byte> bytes, const PngHeader& header, Chunks& chu
       chunks.palette = {};
       std::memcpy(chunks.palette.data(), data, length);
     } else if (type != chunk_type("IHDR") && (type & 0x20000000u) == 0) {
-      return false;  // critical, and unknown
+      return false;  // critical and unknown
     }
   }
   return false;
@@ -136,19 +136,19 @@ class PngDecoder final : public Decoder {
   }
 
  private:
-  /// Inflates at once and undoes the filters of the rows down to the region's last; false when the file is not plain:
-  /// libspng then reads it, or tells what is wrong.
+  /// Inflates the file at once and reverses the filters of the rows up to the region's last one. Returns false if the
+  /// file is not plain: libspng then reads it, or reports the error.
   bool read_plain(std::span<const std::byte> bytes, const Region& want) {
     if (!walk(bytes, header_, chunks_) || header_.interlaced) return false;
     const std::size_t row_bytes = header_.row_bytes(), stride = row_bytes + 1;
-    rows_.resize(row_bytes + stride * header_.height);  // a row of zeros above the first
+    rows_.resize(row_bytes + stride * header_.height);  // with a row of zeros above the first
     std::uint8_t* rows = rows_.data() + row_bytes;
     switch (libdeflate_zlib_decompress(inflater_.get(), chunks_.compressed.data(), chunks_.compressed.size(), rows,
                                        stride * header_.height, nullptr)) {
       case LIBDEFLATE_SUCCESS:
         break;
       case LIBDEFLATE_INSUFFICIENT_SPACE:
-        return false;  // more than the image, which is harmless
+        return false;  // more data than the image needs, which is harmless
       case LIBDEFLATE_SHORT_OUTPUT:
         throw Error::corrupt("png: ends before its last row");
       default:
@@ -177,7 +177,7 @@ class PngDecoder final : public Decoder {
     if (size != header_.row_bytes() * header_.height) throw Error::corrupt("png: two sizes");
     rows_.resize(size);
     check(spng_decode_image(context.get(), rows_.data(), rows_.size(), SPNG_FMT_RAW, 0));
-    check(spng_decode_chunks(context.get()));  // to the end, with its checksums
+    check(spng_decode_chunks(context.get()));  // reads to the end, to check all checksums
     chunks_.palette = {};
     spng_plte palette{};
     if (header_.color == PngColor::palette) check(spng_get_plte(context.get(), &palette));

@@ -10,7 +10,7 @@ std::uint8_t byte(int value) {
   return static_cast<std::uint8_t>(value);
 }
 
-/// Of left, above and above left, the one nearest to left + above - above left; in that order where equal.
+/// Returns the one of left, above and above left that is nearest to left + above - above left, the first of equals.
 int paeth(int left, int above, int corner) {
   const int to_left = std::abs(above - corner);
   const int to_above = std::abs(left - corner);
@@ -20,8 +20,8 @@ int paeth(int left, int above, int corner) {
   return to_left <= least ? left : nearest;
 }
 
-/// Rows of N bytes a pixel. The left pixel is kept in registers: each byte waits for the one N before it, so that the
-/// N chains run side by side.
+/// Filters for pixels of N bytes. The left pixel is kept in registers. Each byte depends on the one N bytes before, so
+/// the N dependency chains run in parallel.
 template <std::size_t N>
 struct Rows {
   static void sub(std::uint8_t* row, std::size_t bytes) {

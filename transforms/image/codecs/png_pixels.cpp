@@ -29,7 +29,7 @@ bool allowed(unsigned color, unsigned depth) {
   }
 }
 
-/// Sample i of a row of 1, 2, 4 or 8 bits; the leftmost is in the high bits.
+/// Returns sample i of a row with 1, 2, 4 or 8 bits per sample. The leftmost sample is in the high bits.
 unsigned sample(const std::uint8_t* row, std::size_t i, unsigned depth) {
   const std::size_t bit = i * depth;
   return (row[bit / 8] >> (8 - depth - bit % 8)) & ((1u << depth) - 1);
@@ -77,7 +77,7 @@ PngHeader read_png_header(std::span<const std::byte> bytes) {
 void png_row_to_rgb(const PngHeader& header, const PngPalette& palette, const std::uint8_t* row, std::size_t x,
                     std::size_t count, std::uint8_t* rgb) {
   const std::size_t samples = header.samples();
-  const std::size_t step = header.depth / 8;  // bytes of a sample, where it has whole ones
+  const std::size_t step = header.depth / 8;  // bytes of a sample; 0 for less than 8 bits
   switch (header.color) {
     case PngColor::palette:
       for (std::size_t i = 0; i < count; ++i) {

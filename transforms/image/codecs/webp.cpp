@@ -33,7 +33,7 @@ class WebpDecoder final : public Decoder {
     const VP8StatusCode status = WebPGetFeatures(data(field), field.bytes.size(), &features);
     if (status != VP8_STATUS_OK) throw fault(status);
     if (features.has_animation != 0) throw Error::unsupported("webp: an animation");
-    // With alpha libwebp holds four channels for a while.
+    // Images with alpha have four channels inside libwebp, so the limit must allow for them.
     check_image_size(static_cast<std::uint64_t>(features.width), static_cast<std::uint64_t>(features.height), 4);
     layout_.image = true;
     layout_.shape.assign({features.height, features.width, 3});

@@ -1,4 +1,4 @@
-// Replaces webp.cpp where libwebp is not found.
+// Replaces webp.cpp if libwebp is not found.
 #include <penstock/error.hpp>
 #include <transforms/image/codecs/webp.hpp>
 
