@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Bytes16 = hn::FixedTag<std::uint8_t, 16>;
 
-/// For each mask of 8 places: which of the bytes read goes to each place; 0x80: none.
+/// For each mask of 8 places: the index of the input byte for each place, or 0x80 if the place stays zero.
 struct Places {
   alignas(8) std::uint8_t of[256][8];
   constexpr Places() : of() {
@@ -37,7 +37,7 @@ struct Places {
 };
 constexpr Places kPlaces;
 
-/// 8 bytes, those of `from` at the places that the mask names and zeros elsewhere. Reads 8 bytes.
+/// Returns 8 bytes: those of `from` in order at the places of the mask, zeros elsewhere. Reads 8 bytes.
 HWY_INLINE HWY_ATTR hn::Vec<hn::FixedTag<std::uint8_t, 8>> placed(unsigned mask, const void* from) {
   const hn::FixedTag<std::uint8_t, 8> d;
   return hn::TableLookupBytesOr0(hn::LoadU(d, static_cast<const std::uint8_t*>(from)), hn::Load(d, kPlaces.of[mask]));
@@ -66,7 +66,7 @@ std::size_t count_escapes(const std::int8_t* values, std::size_t count) {
   return found;
 }
 
-/// masks[0..16) from 8 planes of 16 bytes: byte r of mask i is byte i of plane r.
+/// Transposes masks[0..16) from 8 planes of 16 bytes: byte r of mask i is byte i of plane r.
 HWY_INLINE HWY_ATTR void turn(const std::uint8_t (*planes)[64], std::size_t at, std::uint64_t* masks) {
   const Bytes16 d;
   const hn::Repartition<std::uint16_t, Bytes16> d16;
@@ -90,7 +90,7 @@ HWY_INLINE HWY_ATTR void turn(const std::uint8_t (*planes)[64], std::size_t at, 
   }
 }
 
-/// One plane: for 64 blocks, the next bytes of the stream where bit r of the block's rows is set.
+/// Fills one plane: for each of 64 blocks, the next byte of the stream if bit r of the block's rows is set, else zero.
 HWY_INLINE HWY_ATTR void place_rows(const std::uint8_t* rows, unsigned r, std::uint64_t within,
                                     const std::uint8_t*& stream, std::uint8_t* plane) {
 #if HWY_TARGET == HWY_AVX3_DL
@@ -102,6 +102,7 @@ HWY_INLINE HWY_ATTR void place_rows(const std::uint8_t* rows, unsigned r, std::u
   for (std::size_t i = 0; i < 64; i += 8) {
     std::uint64_t eight;
     std::memcpy(&eight, rows + i, 8);
+    // Gathers bit r of eight bytes in one byte: the product moves the bit of byte i to bit 56 + i.
     const std::uint64_t bits = (eight >> r & 0x0101010101010101U) * 0x0102040810204080U >> 56;
     const auto used = static_cast<unsigned>(bits & (within >> i));
     hn::StoreU(placed(used, stream), hn::FixedTag<std::uint8_t, 8>(), plane + i);
@@ -123,7 +124,7 @@ void merge_masks(const std::uint8_t* rows, std::size_t count, const std::uint8_t
   }
 }
 
-/// The 64 values of a block in zigzag order, as bytes; the values of the block are consumed.
+/// Writes the 64 values of a block in zigzag order, as bytes, and advances `values` past them.
 HWY_INLINE HWY_ATTR void place_values(std::uint64_t mask, Values& values, std::int8_t* bytes) {
   const hn::FixedTag<std::uint8_t, 8> d;
   auto* to = reinterpret_cast<std::uint8_t*>(bytes);
@@ -150,7 +151,7 @@ struct Quantisation {
   }
 };
 
-/// Returns the zigzag places that hold an escape.
+/// Writes a block without escapes. Returns a mask of the zigzag places whose value is an escape.
 HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const Quantisation& quantisation, Values& values,
                                                std::int16_t* out) {
   const std::uint64_t low = mask & 0xFF, high = mask & ~std::uint64_t{0xFF};
@@ -173,7 +174,9 @@ HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const Quantis
 struct Quantisation {
   alignas(64) std::int16_t steps[64];
   alignas(
-      16) std::uint8_t from[4][4][16];  ///< [half of two rows][16 bytes of the zigzag order]: places; 0x80: elsewhere
+      /// For each two rows of the block and each 16 bytes of the zigzag order: byte indexes, or 0x80 for bytes that are
+      /// not among them.
+      16) std::uint8_t from[4][4][16];
 
   HWY_INLINE HWY_ATTR explicit Quantisation(const std::int16_t* given) {
     std::memcpy(steps, given, sizeof steps);
@@ -275,7 +278,7 @@ void skip(const std::uint64_t* masks, std::size_t blocks, bool escaped, Values& 
     first += std::popcount(masks[i] & 0xFF);
     rest += std::popcount(masks[i] >> 8);
   }
-  // Escapes of blocks side by side stand in the order of the blocks, so that only their number counts.
+  // Escapes follow the order of the blocks, so only their number is needed to skip them.
   if (escaped) {
     values.escapes += 2 * count_escapes(values.first, static_cast<std::size_t>(first));
     values.escapes += 2 * count_escapes(values.rest, static_cast<std::size_t>(rest));

@@ -1,4 +1,7 @@
-// Defines the parts of inverse DCTs that idct.cpp and idct_reduced.cpp share, at the SIMD level being compiled.
+// Code that idct.cpp and idct_reduced.cpp share, for the SIMD level being compiled.
+//
+// Each 128-bit part of a vector holds a row of one block. Interleaving and narrowing work within these parts, so blocks
+// never mix.
 #if defined(PENSTOCK_JPT_IDCT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef PENSTOCK_JPT_IDCT_INL
 #undef PENSTOCK_JPT_IDCT_INL
@@ -23,14 +26,14 @@ using Bytes = hn::Repartition<std::uint8_t, Words>;
 using V = hn::Vec<Words>;
 using W = hn::Vec<Ints>;
 
-constexpr int kConstBits = 13;  ///< of the constants
-constexpr int kPass1Bits = 2;   ///< kept between the passes
+constexpr int kConstBits = 13;  ///< fractional bits of the constants
+constexpr int kPass1Bits = 2;   ///< fractional bits kept between the passes
 
 constexpr std::int16_t fixed(double value) {
   return static_cast<std::int16_t>(value * (1 << kConstBits) + (value < 0 ? -0.5 : 0.5));
 }
 
-/// a[2i] * b[2i] + a[2i+1] * b[2i+1].
+/// Returns a[2i] * b[2i] + a[2i+1] * b[2i+1].
 HWY_INLINE HWY_ATTR W products(V a, V b) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
   return W{_mm512_madd_epi16(a.raw, b.raw)};
@@ -46,7 +49,7 @@ HWY_INLINE HWY_ATTR W products(V a, V b) {
 #endif
 }
 
-/// Two rows, their columns in turn: what products() takes, in two halves.
+/// Two rows with alternating columns, in two halves: the input of products().
 struct Two {
   V lower, upper;
 };
@@ -67,7 +70,7 @@ HWY_INLINE HWY_ATTR Wide operator-(Wide a, Wide b) {
   return {hn::Sub(a.lower, b.lower), hn::Sub(a.upper, b.upper)};
 }
 
-/// x * a + y * b for the two rows x, y.
+/// Returns x * a + y * b for the two rows x, y.
 HWY_INLINE HWY_ATTR Wide weighed(Two rows, std::int16_t a, std::int16_t b) {
   const Ints d;
   const auto both = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint16_t>(a)) |
@@ -77,11 +80,13 @@ HWY_INLINE HWY_ATTR Wide weighed(Two rows, std::int16_t a, std::int16_t b) {
 }
 
 template <int kShift>
+// Narrows to 16 bits with saturation, as packssdw does in libjpeg-turbo's SIMD code.
 HWY_INLINE HWY_ATTR V narrowed(Wide sums) {
   return hn::ReorderDemote2To(Words(), hn::ShiftRight<kShift>(sums.lower), hn::ShiftRight<kShift>(sums.upper));
 }
 
-// clang takes minutes over what sanitizers make of two passes of the portable level in one function.
+// In fuzzing builds the passes are not inlined. With two passes of the portable level in one function, clang needs
+// minutes for the sanitizers' code.
 #undef PENSTOCK_PASS
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define PENSTOCK_PASS HWY_NOINLINE
@@ -89,11 +94,11 @@ HWY_INLINE HWY_ATTR V narrowed(Wide sums) {
 #define PENSTOCK_PASS HWY_INLINE
 #endif
 
-/// Rows to columns, within each block.
+/// Transposes each block.
 HWY_INLINE HWY_ATTR void transpose(V* rows) {
   const Words d;
   V a[8], b[8];
-  for (std::size_t i = 0; i < 4; ++i) {  // rows 0 4, 1 5, 2 6, 3 7
+  for (std::size_t i = 0; i < 4; ++i) {  // pairs rows 0 4, 1 5, 2 6, 3 7
     a[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + 4]);
     a[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + 4]);
   }
@@ -107,7 +112,7 @@ HWY_INLINE HWY_ATTR void transpose(V* rows) {
   }
 }
 
-/// The rows of as many blocks as a vector holds.
+/// Loads the rows of as many blocks as a vector holds.
 HWY_INLINE HWY_ATTR void load(const std::int16_t* blocks, V* rows) {
   const Words d;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
@@ -133,7 +138,7 @@ HWY_INLINE HWY_ATTR void load(const std::int16_t* blocks, V* rows) {
 #endif
 }
 
-/// Two columns as bytes: in each 16, 8 of the first and 8 of the second.
+/// Converts two columns to bytes, with saturation. Each 16 bytes hold 8 of the first column and 8 of the second.
 HWY_INLINE HWY_ATTR hn::Vec<Bytes> limited(V a, V b) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
   const hn::Vec<Bytes> packed{_mm512_packs_epi16(a.raw, b.raw)};

@@ -15,7 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {
 namespace {
 
-// The constants of jidctint.c, each rounded to 13 bits before they are added up.
+// The constants of jidctint.c. Each is rounded to 13 bits before constants are added, so that merged products equal
+// jidctint.c's sums of products to the last bit.
 constexpr std::int16_t k0_298 = fixed(0.298631336), k0_390 = fixed(0.390180644), k0_541 = fixed(0.541196100),
                        k0_765 = fixed(0.765366865), k0_899 = fixed(0.899976223), k1_175 = fixed(1.175875602),
                        k1_501 = fixed(1.501321110), k1_847 = fixed(1.847759065), k1_961 = fixed(1.961570560),
@@ -25,7 +26,10 @@ constexpr std::int16_t sum(int a, int b = 0, int c = 0, int d = 0) {
   return static_cast<std::int16_t>(a + b + c + d);
 }
 
-/// One pass, over columns: rows[k] holds coefficient k of each column, and gets sample k.
+/// Transforms columns: rows[k] holds coefficient k of each column, and becomes sample k.
+///
+/// Like libjpeg-turbo's jidctint-sse2.asm, merges the rotations of jidctint.c into sums of two products, for which
+/// there is one instruction. Unlike there, all additions have 32 bits.
 template <int kShift>
 PENSTOCK_PASS HWY_ATTR void pass(V* rows) {
   const Ints d;
@@ -60,7 +64,7 @@ PENSTOCK_PASS HWY_ATTR void pass(V* rows) {
   rows[4] = narrowed<kShift>(even3 - odd3);
 }
 
-/// Columns of samples to rows of bytes.
+/// Writes columns of samples as rows of bytes.
 HWY_INLINE HWY_ATTR void store(const V* columns, std::uint8_t* out, std::ptrdiff_t stride) {
   const Bytes d;
   const hn::Repartition<std::uint16_t, Words> d16;

@@ -1,4 +1,4 @@
-// Computes the inverse DCT of libjpeg's JDCT_ISLOW, to the last bit.
+// Computes the inverse DCT of libjpeg's JDCT_ISLOW, with results equal to the last bit.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,13 @@
 
 namespace penstock::jpt {
 
-/// Blocks beyond the last one that may be read, and written at the right of the last one.
+/// Number of blocks after the last one that may be read, and be written to the right of the last one.
 inline constexpr std::size_t kIdctSlack = 3;
 
-/// Samples of `blocks` blocks side by side: row y of block b goes to out[y * stride + 8 * b]. Coefficients are
-/// dequantised, 64 a block, in rows of eight. Sums wrap at 32 bits and what stands between the passes is limited to 16
-/// bits, as in libjpeg-turbo's SIMD code; where nothing leaves these bounds that is what every libjpeg computes.
-/// Source: libjpeg's jidctint.c, after C. Loeffler, A. Ligtenberg and G. Moschytz, ICASSP 1989.
+/// Computes the samples of `blocks` adjacent blocks. Row y of block b goes to out[y * stride + 8 * b]. Coefficients are
+/// dequantised, 64 per block, in rows of eight. Sums wrap at 32 bits, and values between the passes saturate at 16
+/// bits, as in libjpeg-turbo's SIMD code. If no value leaves these bounds, the result is that of every libjpeg. Source:
+/// libjpeg's jidctint.c, after C. Loeffler, A. Ligtenberg and G. Moschytz, ICASSP 1989.
 void idct(const std::int16_t* coefficients, std::size_t blocks, std::uint8_t* out, std::ptrdiff_t stride);
 
 }  // namespace penstock::jpt

@@ -18,7 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {
 namespace {
 
-// Each pass leaves a factor of the square root of two for each halving: more bits go.
+// Shifts of the full-size passes. The products of passes to 4 and 2 samples are scaled by 2 and 4, as in jidctred.c, so
+// those passes shift by 1 and 2 more bits.
 constexpr int kShift1 = kConstBits - kPass1Bits, kShift2 = kConstBits + kPass1Bits + 3;
 
 constexpr std::int16_t k0_211 = fixed(0.211164243), k0_509 = fixed(0.509795579), k0_601 = fixed(0.601344887),
@@ -27,7 +28,8 @@ constexpr std::int16_t k0_211 = fixed(0.211164243), k0_509 = fixed(0.509795579),
                        k1_451 = fixed(1.451774981), k1_847 = fixed(1.847759065), k2_172 = fixed(2.172734803),
                        k2_562 = fixed(2.562915447), k3_624 = fixed(3.624509785);
 
-/// Coefficients 0 to 3 and 5 to 7 of each column become samples[0] to samples[3].
+/// Transforms coefficients 0 to 3 and 5 to 7 of each column to samples[0] to samples[3]. Like jidctred.c, leaves out
+/// coefficient 4, on which 4 samples do not depend.
 template <int kShift>
 PENSTOCK_PASS HWY_ATTR void pass_to_4(const V* rows, V* samples) {
   const Words d;
@@ -45,11 +47,12 @@ PENSTOCK_PASS HWY_ATTR void pass_to_4(const V* rows, V* samples) {
   samples[2] = narrowed<kShift + 1>(difference - inner);
 }
 
-/// Coefficients 0, 1, 3, 5 and 7 of each column become samples[0] and samples[1].
+/// Transforms coefficients 0, 1, 3, 5 and 7 of each column to samples[0] and samples[1].
 template <int kShift>
 PENSTOCK_PASS HWY_ATTR void pass_to_2(const V* rows, V* samples) {
   const W half = hn::Set(Ints(), 1 << (kShift + 1));
   const Wide rounding{half, half};
+  // The weight 2^15 does not fit into 16 bits, so the DC coefficient is added twice with 2^14.
   const Wide dc = weighed(interleaved(rows[0], rows[0]), 1 << (kConstBits + 1), 1 << (kConstBits + 1)) + rounding;
   const Wide odd =
       weighed(interleaved(rows[7], rows[5]), -k0_720, k0_850) + weighed(interleaved(rows[3], rows[1]), -k1_272, k3_624);
@@ -57,9 +60,9 @@ PENSTOCK_PASS HWY_ATTR void pass_to_2(const V* rows, V* samples) {
   samples[1] = narrowed<kShift + 2>(dc - odd);
 }
 
-// The second pass takes the columns of two or four vectors of blocks at once, so that its own are full.
+// The second pass combines the columns of two or four vectors of blocks, so that its vectors are full.
 
-/// The samples of block b of vector v go to made[16 * (v * blocks of a vector + b)], four rows of four.
+/// Writes the samples of block b of vector v to made[16 * (v * blocks of a vector + b)], four rows of four.
 HWY_INLINE HWY_ATTR void to_4(const std::int16_t* coefficients, std::uint8_t* made) {
   const Bytes d;
   const hn::Repartition<std::uint16_t, Words> d16;
@@ -78,7 +81,7 @@ HWY_INLINE HWY_ATTR void to_4(const std::int16_t* coefficients, std::uint8_t* ma
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(d16, c01, c23)), d, made + 2 * lanes);
 }
 
-/// The samples of block b of vector v go to made[16 * b + 4 * v], two rows of two.
+/// Writes the samples of block b of vector v to made[16 * b + 4 * v], two rows of two.
 HWY_INLINE HWY_ATTR void to_2(const std::int16_t* coefficients, std::uint8_t* made) {
   const Bytes d;
   const hn::Repartition<std::uint64_t, Words> d64;
@@ -126,7 +129,7 @@ HWY_AFTER_NAMESPACE();
 namespace penstock::jpt {
 namespace {
 
-// An eighth of the DC coefficient is the mean.
+// The mean of a block is an eighth of the DC coefficient.
 void idct_1(const std::int16_t* coefficients, std::size_t blocks, std::uint8_t* out) {
   for (std::size_t b = 0; b < blocks; ++b)
     out[b] = static_cast<std::uint8_t>(std::clamp(((coefficients[b * kBlockSize] + 4) >> 3) + 128, 0, 255));

@@ -10,14 +10,15 @@
 namespace penstock::jpt {
 namespace {
 
-// Pixels of a piece that threads share: about 1 ms, upsampled and converted at 0.5 ns for each.
+// Pixels of a piece that threads share: about 1 ms of upsampling and conversion, at 0.5 ns per pixel.
 constexpr std::uint64_t kPiecePixels = std::uint64_t{1} << 21;
 
 struct Span1 {
   std::size_t begin, end;
 };
 
-/// Samples that pixels [begin, end) are made of: `ratio` pixels a sample, with its neighbours where they count.
+/// Returns the samples that pixels [begin, end) depend on. A sample covers `ratio` pixels; `neighbours` adds one sample
+/// on each side.
 Span1 samples_of(std::int64_t begin, std::int64_t size, std::size_t ratio, bool neighbours, std::size_t samples) {
   const std::size_t from = static_cast<std::size_t>(begin) / ratio;
   const std::size_t to = static_cast<std::size_t>(begin + size - 1) / ratio + 1;
@@ -30,7 +31,8 @@ Span1 samples_of(std::int64_t begin, std::int64_t size, std::size_t ratio, bool 
 Upsampling upsampling(const Frame& frame, std::size_t c) {
   const std::size_t across = frame.ratio_across(c), down = frame.ratio_down(c);
   if (across == 1 && down == 1) return Upsampling::none;
-  if (frame.denominator == 8) return Upsampling::repeat;  // libjpeg's is not fancy then
+  // Like jdsample.c, uses fancy upsampling neither at 1/8 of the size nor across components up to two samples wide.
+  if (frame.denominator == 8) return Upsampling::repeat;
   if (across == 1 && down == 2) return Upsampling::between;
   if (across == 2 && down <= 2 && frame.samples_across(c) > 2)
     return down == 1 ? Upsampling::widen : Upsampling::widen_between;
@@ -72,7 +74,7 @@ void Raster::begin(const Frame& frame, const Region& region) {
   }
 }
 
-// At the image's edges, the neighbour of a sample is the sample once more.
+// Fancy upsampling repeats the sample at the image's left and right edge as its neighbour.
 void Raster::extend_edges(const Frame& frame) {
   for (std::size_t c = 0; c < frame.components; ++c) {
     const Upsampling how = upsampling(frame, c);
@@ -87,7 +89,7 @@ void Raster::extend_edges(const Frame& frame) {
   }
 }
 
-/// The component's samples of one row of pixels of the region, from its first column on.
+/// Returns the component's samples of one row of pixels of the region, from its first column on.
 const std::uint8_t* Raster::pixel_row(const Frame& frame, std::size_t c, std::size_t y, const Region& region,
                                       std::vector<std::uint8_t>& made) {
   Plane& plane = planes_[c];
@@ -96,6 +98,7 @@ const std::uint8_t* Raster::pixel_row(const Frame& frame, std::size_t c, std::si
   const std::size_t to = static_cast<std::size_t>(region.x + region.width - 1) / across + 1;
   const std::size_t row = y / down, last = frame.samples_down(c) - 1;
   const std::uint8_t* near = plane.at(from, row);
+  // The sample row above contributes to even rows of pixels, the one below to odd rows.
   const std::size_t other = y % 2 == 0 ? row - std::min<std::size_t>(row, 1) : std::min(row + 1, last);
   const std::size_t row_bytes = 2 * frame.most_horizontal() + static_cast<std::size_t>(region.width) + 3 * kRowSlack;
   if (made.size() < row_bytes) made.resize(row_bytes);
@@ -131,7 +134,7 @@ void Raster::write(const Frame& frame, const Region& region, std::size_t channel
   });
 }
 
-/// Rows [begin, end) of the region.
+/// Writes rows [begin, end) of the region.
 void Raster::write_rows(const Frame& frame, const Region& region, std::size_t channels, std::uint64_t begin,
                         std::uint64_t end, Rows& made, std::uint8_t* out) {
   const auto width = static_cast<std::size_t>(region.width);

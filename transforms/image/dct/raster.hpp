@@ -1,4 +1,4 @@
-// Turns blocks of samples into pixels: what a region needs of each component, upsampling and colour.
+// Converts blocks of samples to pixels: selects the blocks of a region, upsamples, and converts colours.
 #pragma once
 
 #include <array>
@@ -13,24 +13,23 @@
 
 namespace penstock::jpt {
 
-/// How a component's samples become pixels; source: libjpeg-turbo's jdsample.c, fancy upsampling.
+/// How a component's samples become pixels. Source: fancy upsampling in libjpeg-turbo's jdsample.c.
 enum class Upsampling : std::uint8_t { none, widen, between, widen_between, repeat };
 Upsampling upsampling(const Frame& frame, std::size_t component);
 
-/// The blocks of a component that a region needs, its neighbours for upsampling included.
+/// The blocks of a component that a region needs, including neighbours for upsampling.
 BlockRange needed_blocks(const Frame& frame, std::size_t component, const Region& region);
 
-/// Samples of some blocks of a component, in rows. Around them lies room that upsampling may read.
+/// Samples of some blocks of a component, in rows, with a margin that upsampling may read.
 class Plane {
  public:
-  /// For blocks of `side` by `side` samples.
+  /// Sets the blocks and their size, `side` by `side` samples.
   void assign(const BlockRange& blocks, unsigned side);
   const BlockRange& blocks() const { return blocks_; }
-  /// Transforms `count` blocks of dequantised coefficients side by side, the first of which is block (x, y) of the
-  /// component. What the inverse DCT asks for may be read behind them: kIdctSlack blocks, kReducedSlack in shrunk
-  /// images.
+  /// Transforms `count` adjacent blocks of dequantised coefficients, the first of which is block (x, y) of the
+  /// component. The inverse DCT may read kIdctSlack blocks after them, or kReducedSlack in shrunk images.
   void draw(std::size_t x, std::size_t y, const std::int16_t* coefficients, std::size_t count);
-  /// The row that holds the sample (x, y) of the component, at this sample.
+  /// Pointer to the sample (x, y) of the component, inside its row.
   std::uint8_t* at(std::size_t x, std::size_t y) {
     return samples_.get() + kMargin + (y - side_ * blocks_.y) * stride_ + (x - side_ * blocks_.x);
   }
@@ -45,19 +44,19 @@ class Plane {
   std::size_t capacity_ = 0;
 };
 
-/// The planes that a region is made of, in memory that is reused from image to image: begin(), then the samples of all
-/// blocks that the planes want, then write().
+/// The planes of a region, in memory that is reused from image to image. Call begin(), draw all blocks of the planes,
+/// then call write().
 class Raster {
  public:
   void begin(const Frame& frame, const Region& region);
   Plane& plane(std::size_t component) { return planes_[component]; }
-  /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three. `parallel`:
-  /// threads that may help where there are many; null: none.
+  /// Writes the region's pixels, (height, width, channels) bytes, with one channel (only for gray images) or three.
+  /// `parallel` has threads that may help with large regions; null: none.
   void write(const Frame& frame, const Region& region, std::size_t channels, std::uint8_t* out,
              Parallel* parallel = nullptr);
 
  private:
-  /// A row of each component, upsampled.
+  /// An upsampled row of each component.
   struct Rows {
     std::array<std::vector<std::uint8_t>, kMostComponents> of;
   };

@@ -33,7 +33,7 @@ HWY_INLINE HWY_ATTR hn::Vec<Words> thrice(hn::Vec<Words> v) {
   return hn::Add(v, hn::Add(v, v));
 }
 
-/// Bytes a and b, both at most 255, in turn.
+/// Interleaves bytes a and b (both at most 255) and stores them.
 HWY_INLINE HWY_ATTR void store_pairs(hn::Vec<Words> a, hn::Vec<Words> b, std::uint8_t* out) {
   const auto pairs = hn::Or(a, hn::ShiftLeft<8>(b));
   hn::StoreU(pairs, Words(), reinterpret_cast<std::uint16_t*>(out));
@@ -70,19 +70,19 @@ void between(const std::uint8_t* near, const std::uint8_t* far, std::size_t coun
   }
 }
 
-/// Two halves of samples as bytes, 0 to 255.
+/// Converts samples to bytes, saturating at 0 and 255.
 HWY_INLINE HWY_ATTR hn::Vec<HalfBytes> limited(hn::Vec<Signed> v) {
   return hn::DemoteTo(HalfBytes(), v);
 }
 
-/// round(x * (65536 + fraction or so) / 65536) is x plus this.
+/// Returns x * fraction / 65536, rounded. Doubling x first keeps the bit that decides the rounding.
 HWY_INLINE HWY_ATTR hn::Vec<Signed> part(hn::Vec<Signed> x, std::int16_t fraction) {
   const Signed d;
   const auto twice = hn::MulHigh(hn::Add(x, x), hn::Set(d, fraction));
   return hn::ShiftRight<1>(hn::Add(twice, hn::Set(d, 1)));
 }
 
-/// a[2i] * x + a[2i+1] * y
+/// Returns a[2i] * x + a[2i+1] * y.
 HWY_INLINE HWY_ATTR hn::Vec<Ints> products(hn::Vec<Signed> pairs, std::int16_t x, std::int16_t y) {
   const Ints d;
   const auto both = static_cast<std::int32_t>(static_cast<std::uint32_t>(static_cast<std::uint16_t>(x)) |
@@ -102,14 +102,16 @@ HWY_INLINE HWY_ATTR hn::Vec<Ints> products(hn::Vec<Signed> pairs, std::int16_t x
 }
 
 constexpr std::int16_t kRed = 26345;      // 1.40200 - 1, times 65536
-constexpr std::int16_t kBlue = -14942;    // 1.77200 - 2
-constexpr std::int16_t kGreenB = -22554;  // -0.34414
-constexpr std::int16_t kGreenR = 18734;   // 1 - 0.71414
+constexpr std::int16_t kBlue = -14942;    // 1.77200 - 2, times 65536
+constexpr std::int16_t kGreenB = -22554;  // -0.34414, times 65536
+constexpr std::int16_t kGreenR = 18734;   // 1 - 0.71414, times 65536
 
 struct Rgb {
   hn::Vec<HalfBytes> r, g, b;
 };
 
+// The factors 1.402, 1.772 and 0.714 do not fit into 16-bit fixed point, so only their differences to integers are
+// multiplied. Source: libjpeg-turbo's jdcolext-sse2.asm.
 HWY_INLINE HWY_ATTR Rgb converted(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr) {
   const Signed d;
   const Ints d32;
@@ -128,7 +130,7 @@ HWY_INLINE HWY_ATTR Rgb converted(const std::uint8_t* y, const std::uint8_t* cb,
 
 constexpr std::size_t kChunk = 64;  ///< pixels
 
-/// For each of the 192 bytes of 64 pixels: where it is among 64 reds and 64 greens, or among 64 blues.
+/// For each of the 192 bytes of 64 pixels: its index among 64 reds and 64 greens, or among 64 blues.
 struct Interleaving {
   alignas(64) std::uint8_t red_green[3][64] = {};
   alignas(64) std::uint8_t blue[3][64] = {};
@@ -161,7 +163,7 @@ void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uin
 
 #else
 
-constexpr std::size_t kChunk = 0;  ///< as many pixels as a vector has
+constexpr std::size_t kChunk = 0;  ///< 0: as many pixels as a vector has
 
 void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::uint8_t* rgb) {
   const Rgb v = converted(y, cb, cr);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr unsigned kMark = 0xFF, kFirstRestart = 0xD0, kLastRestart = 0xD7;
 
+// dequantise() multiplies signed 16-bit numbers.
 constexpr std::uint16_t kMostFactor = (1 << 15) - 1;
 
 HuffmanCode code_of(const JHUFF_TBL& table) {
@@ -19,7 +20,7 @@ HuffmanCode code_of(const JHUFF_TBL& table) {
   return code;
 }
 
-/// One scan that holds everything, of the kind that this decoder knows.
+/// Returns whether the file has a single scan with all components and 8-bit Huffman-coded baseline data.
 bool is_baseline(const jpeg_decompress_struct& jpeg) {
   return !jpeg.progressive_mode && !jpeg.arith_code && jpeg.data_precision == 8 &&
          jpeg.comps_in_scan == jpeg.num_components && jpeg.Ss == 0 && jpeg.Se == DCTSIZE2 - 1 && jpeg.Ah == 0 &&
@@ -56,13 +57,15 @@ bool EntropyData::assign(std::span<const std::byte> data) {
     from += 2;
   }
   ends_.push_back(static_cast<std::size_t>(to - bytes_.data()));
+  // ScanReader may read past the segment's end, so these bytes must be initialised.
   std::fill_n(to, kSlack, std::uint8_t{0});
   return true;
 }
 
 bool BaselineDecoder::begin(const jpeg_decompress_struct& jpeg) {
   if (!is_baseline(jpeg) || jpt::read_frame(jpeg, frame_) != nullptr) return false;
-  if (frame_.components == 1) frame_.component[0].horizontal = frame_.component[0].vertical = 1;  // not interleaved
+  // A scan with a single component is not interleaved. Its MCU is one block for any sampling factors.
+  if (frame_.components == 1) frame_.component[0].horizontal = frame_.component[0].vertical = 1;
   std::size_t blocks = 0;
   for (std::size_t c = 0; c < frame_.components; ++c)
     blocks += std::size_t{frame_.component[c].horizontal} * frame_.component[c].vertical;
@@ -112,7 +115,7 @@ bool BaselineDecoder::draw_row(std::size_t row) {
     jpt::Plane& plane = raster_.plane(c);
     for (std::size_t i = 0; i < component.vertical; ++i) {
       const std::size_t y = row * component.vertical + i;
-      if (y - wanted.y >= wanted.height) continue;  // wraps above the first
+      if (y - wanted.y >= wanted.height) continue;  // unsigned: true also for rows above the first one
       std::int16_t* const blocks = component.coefficients + i * component.row_size;
       if (!dequantise(blocks, wanted.width, factors_[c])) return false;
       plane.draw(wanted.x, y, blocks, wanted.width);
@@ -121,7 +124,7 @@ bool BaselineDecoder::draw_row(std::size_t row) {
   return true;
 }
 
-/// Reads the segments that hold wanted blocks; those before them are passed over, those behind them not looked at.
+/// Reads the segments that hold wanted blocks. Skips segments before them, and ignores those after them.
 bool BaselineDecoder::read_scan(std::size_t restart_interval) {
   std::size_t top = frame_.mcus_down(), bottom = 0;
   for (const ScanComponent& component : components_) {

@@ -1,4 +1,4 @@
-// Decodes baseline JPEG without libjpeg's decoder, which spends most of its time on Huffman codes.
+// Decodes baseline JPEG without libjpeg's decoder, which spends most of its time in Huffman decoding.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@
 
 namespace penstock::jpeg {
 
-/// The entropy-coded data of a scan, without the bytes that JPEG stuffs into it.
-/// Memory that is reused from scan to scan. Segments are what lies between restart markers.
+/// The entropy-coded data of a scan without stuffed bytes, in memory that is reused from scan to scan. A segment is the
+/// data between two restart markers.
 class EntropyData {
  public:
-  /// Bytes behind the end of each segment that may be read.
+  /// Number of bytes after each segment's end that may be read.
   static constexpr std::size_t kSlack = 4096;
 
-  /// Takes the data from its first byte to the first marker that is no restart marker, or to the end. False where
-  /// restart markers are not numbered in turn or a fill byte stands among the data.
+  /// Copies the data up to the first marker other than a restart marker, or to the end. Returns false if restart
+  /// markers are out of sequence, or if there is a fill byte among the data.
   bool assign(std::span<const std::byte> data);
 
   std::size_t segments() const { return ends_.size(); }
@@ -39,13 +39,13 @@ class EntropyData {
   std::vector<std::size_t> ends_;
 };
 
-/// Decodes flawless Huffman-coded files of one scan, gray, YCbCr or RGB, to the pixels that libjpeg-turbo gives. With
-/// scratch memory that is reused from file to file.
+/// Decodes intact Huffman-coded files of one scan, gray, YCbCr or RGB, to the pixels of libjpeg-turbo. Reuses scratch
+/// memory from file to file.
 class BaselineDecoder {
  public:
-  /// Writes the region's pixels, (height, width, channels) bytes, of a file whose header `jpeg` has just read, at
-  /// 1/scale_denom of its size. Returns false for every other file, and where the data is damaged: the content of `out`
-  /// is then undefined, and `jpeg` is as before and may decode it.
+  /// Writes the region's pixels, (height, width, channels) bytes, at 1/scale_denom of the size. `jpeg` must have just
+  /// read the file's header. Returns false for files of other kinds and for damaged data. The content of `out` is then
+  /// undefined, and the caller can continue with `jpeg`, which is unchanged.
   bool decode(const jpeg_decompress_struct& jpeg, const Region& region, std::size_t channels, std::uint8_t* out);
 
  private:

@@ -17,7 +17,7 @@ bool begins_with(const jpeg_marker_struct& marker, const char* text, std::size_t
   return marker.data_length >= size && std::memcmp(marker.data, text, size) == 0;
 }
 
-// JFIF and Adobe markers are written by libjpeg itself.
+// libjpeg writes JFIF and Adobe markers itself.
 bool is_written_anyway(const jpeg_compress_struct& to, const jpeg_marker_struct& marker) {
   return (to.write_JFIF_header != 0 && marker.marker == kJfif && begins_with(marker, "JFIF", 5)) ||
          (to.write_Adobe_marker != 0 && marker.marker == kAdobe && begins_with(marker, "Adobe", 5));
@@ -43,7 +43,7 @@ JpegOutput::~JpegOutput() {
 }
 
 JpegOutput& JpegOutput::of(j_compress_ptr codec) {
-  return *reinterpret_cast<JpegOutput*>(codec->dest);  // the manager is the first member
+  return *reinterpret_cast<JpegOutput*>(codec->dest);  // valid because the manager is the first member
 }
 
 void JpegOutput::begin(j_compress_ptr codec) {

@@ -1,4 +1,4 @@
-// Keeps libjpeg's objects with their errors, made once and reused from image to image.
+// Owns libjpeg's objects and their error handling. They are created once and reused from image to image.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace penstock {
 
-/// Memory that libjpeg writes to; grown as needed and kept from file to file. (libjpeg's own memory destination forgets
-/// what it has grown when an error ends it.)
+/// Memory to which libjpeg writes. Grows as needed and is kept from file to file. libjpeg's own memory destination
+/// loses its grown buffer if an error ends the compression.
 class JpegOutput {
  public:
   JpegOutput();
   ~JpegOutput();
   JpegOutput(JpegOutput&&) = delete;
 
-  /// For jpeg_compress_struct::dest.
+  /// The value for jpeg_compress_struct::dest.
   jpeg_destination_mgr* manager() { return &manager_; }
-  /// The file, once jpeg_finish_compress() is through; until the next one.
+  /// The file, after jpeg_finish_compress(). Valid until the next file is begun.
   std::span<const std::byte> bytes() const { return {reinterpret_cast<const std::byte*>(bytes_), size_}; }
 
  private:
@@ -35,15 +35,15 @@ class JpegOutput {
   std::size_t capacity_ = 0, size_ = 0;
 };
 
-/// Asks for all comments and application markers, before jpeg_read_header().
+/// Requests all comments and application markers. Must be called before jpeg_read_header().
 void save_markers(jpeg_decompress_struct& from);
-/// Writes those that were saved, behind what libjpeg writes itself.
+/// Writes the saved markers after those that libjpeg writes itself.
 void copy_markers(const jpeg_decompress_struct& from, jpeg_compress_struct& to);
 
-/// True when scans of a progressive file are missing, for which decoders smooth between blocks.
+/// Returns whether scans of a progressive file are missing. Decoders then smooth between blocks.
 bool lacks_scans(const jpeg_decompress_struct& from);
 
-/// A decompressor, within the limits of JpegErrors.
+/// A decompressor with the limits of JpegErrors.
 class JpegDecompressor {
  public:
   JpegDecompressor() {
@@ -61,8 +61,8 @@ class JpegDecompressor {
     errors_.guarded(f);
   }
 
-  /// Ends the image that was begun. Its tables are forgotten: one that comes later and lacks its own shall not be
-  /// decoded by those, but by the standard's (Motion JPEG), or not at all.
+  /// Ends the current image and drops its tables. Otherwise an image without tables would be decoded with those of an
+  /// earlier one, instead of the standard's tables (Motion JPEG) or an error.
   void abort() {
     if (!has_tables()) return guarded([this] { jpeg_abort_decompress(&jpeg_); });
     jpeg_destroy_decompress(&jpeg_);
@@ -82,7 +82,7 @@ class JpegDecompressor {
   jpeg_decompress_struct jpeg_{};
 };
 
-/// What makes one JPEG file of another: both objects share their errors, and the file made lies in `output`.
+/// Transcodes JPEG files. Both objects share their error handling, and `output` holds the written file.
 struct JpegRewriter {
   JpegRewriter() {
     errors.attach(reinterpret_cast<j_common_ptr>(&from));
@@ -93,7 +93,7 @@ struct JpegRewriter {
     jpeg_destroy_decompress(&from);
     jpeg_destroy_compress(&to);
   }
-  /// Ends what was begun and forgets the tables, as JpegDecompressor::abort() does.
+  /// Ends the current file and drops the tables, like JpegDecompressor::abort().
   void restart() {
     jpeg_destroy_decompress(&from);
     jpeg_destroy_compress(&to);

@@ -6,10 +6,11 @@
 namespace penstock::jpeg {
 namespace {
 
-constexpr unsigned kMostBits = 16;  ///< of a code
+constexpr unsigned kMostBits = 16;  ///< length of the longest code
 
 std::optional<HuffmanEntry> entry_of(std::uint8_t symbol, unsigned bits, Symbols symbols) {
   const unsigned follow = symbols == Symbols::dc ? symbol : symbol & 15U;
+  // Baseline files have DC differences up to 11 bits and AC coefficients up to 10 bits.
   if (follow > (symbols == Symbols::dc ? 11U : 10U)) return std::nullopt;
   unsigned advance = 0;
   if (symbols == Symbols::ac) {
@@ -33,12 +34,12 @@ bool HuffmanTable::build(const HuffmanCode& code, Symbols symbols) {
   if (is_of(code, symbols)) return true;
   built_ = false;
   entries_.fill(0);
-  std::uint32_t next = 0;  // code
-  std::size_t used = 0;    // symbols
+  std::uint32_t next = 0;  // next code
+  std::size_t used = 0;    // number of symbols so far
   for (unsigned bits = 1; bits <= kMostBits; ++bits) {
     const std::uint32_t count = code.counts[bits];
     if (used + count > code.symbols.size()) return false;
-    if (count > 0 && next + count >= std::uint32_t{1} << bits) return false;  // no code consists of ones alone
+    if (count > 0 && next + count >= std::uint32_t{1} << bits) return false;  // the code of all ones is reserved
     offsets_[bits] = static_cast<std::uint32_t>(used) - next;
     for (std::uint32_t i = 0; i < count; ++i, ++next, ++used) {
       const auto entry = entry_of(code.symbols[used], bits, symbols);
@@ -74,6 +75,7 @@ bool CoefficientTable::build(const HuffmanCode& code) {
     const HuffmanEntry first = codes_.at(bits);
     if (first == 0 || (first >> 8 & 31) > kLookupBits) continue;
     const unsigned size = first >> 16 & 15;
+    // A run of 16 zeros has no value bits, and first_coefficient() cannot shift by 64. Runs take the slow path.
     if (size == 0 && advance_of(first) != kBlockEnd) continue;
     const auto below = static_cast<std::uint16_t>(1 - (1 << size));
     const CoefficientPair one = advance_of(first) << 8 | CoefficientPair{first >> 8 & 255} << 24 |

@@ -1,4 +1,4 @@
-// Tables that decode Huffman codes: one symbol in a step, or two AC coefficients where their codes are short.
+// Tables that decode Huffman codes: one symbol per look-up, or two AC coefficients if their codes are short.
 #pragma once
 
 #include <array>
@@ -7,27 +7,28 @@
 
 namespace penstock::jpeg {
 
-/// As a DHT segment stores it.
+/// A Huffman code as a DHT segment stores it.
 struct HuffmanCode {
-  std::array<std::uint8_t, 17> counts{};    ///< counts[n]: codes of n bits; counts[0] is not used
+  std::array<std::uint8_t, 17> counts{};    ///< counts[n] is the number of codes with n bits; counts[0] is unused
   std::array<std::uint8_t, 256> symbols{};  ///< in the order of their codes
   friend bool operator==(const HuffmanCode&, const HuffmanCode&) = default;
 };
 
 enum class Symbols : std::uint8_t {
   dc,  ///< number of bits that follow, 0 to 11
-  ac,  ///< zeros before the coefficient, 0 to 15, times 16; plus number of bits that follow, 0 to 10
+  ac,  ///< number of zeros before the coefficient (0 to 15) times 16, plus number of bits that follow (0 to 10)
 };
 
-/// What a code says, in the bits of an integer: 0 where there is no such code.
-///    0  bits of the code and the bits that follow it: what is to be passed over
-///    8  bits of the code
-///   16  bits that follow
-///   24  places in zigzag order to advance: kBlockEnd or more where no coefficient follows
+/// The meaning of a code, packed into an integer. 0: no such code.
+///
+/// bit  0  length of the code plus the bits that follow: the number of bits to skip
+///      8  length of the code
+///     16  number of bits that follow
+///     24  places in zigzag order to advance; kBlockEnd or more: no coefficient follows
 using HuffmanEntry = std::uint32_t;
 inline constexpr unsigned kBlockEnd = 128;
 
-/// The number that follows the code that `bits` begin with; source: ITU-T T.81, F.2.2.1.
+/// Returns the number after the code with which `bits` begin. Source: ITU-T T.81, F.2.2.1.
 inline std::int32_t number_behind(HuffmanEntry entry, std::uint64_t bits) {
   const std::uint64_t after = bits << (entry >> 8 & 31);
   const unsigned size = entry >> 16 & 15;
@@ -41,10 +42,10 @@ class HuffmanTable {
   static constexpr unsigned kLookupBits = 10;
 
   bool is_of(const HuffmanCode& code, Symbols symbols) const { return built_ && symbols == symbols_ && code == code_; }
-  /// False where the code is not one of a baseline file; the table is then not to be used.
+  /// Returns false if the code is not valid in a baseline file. The table must not be used then.
   bool build(const HuffmanCode& code, Symbols symbols);
 
-  /// The code that the highest bits begin with.
+  /// Returns the code with which the highest bits begin.
   HuffmanEntry at(std::uint64_t bits) const {
     const HuffmanEntry entry = entries_[bits >> (64 - kLookupBits)];
     if (entry == 0) [[unlikely]]
@@ -56,30 +57,32 @@ class HuffmanTable {
   HuffmanEntry longer(std::uint64_t bits) const;
 
   std::array<HuffmanEntry, std::size_t{1} << kLookupBits> entries_{};
-  std::array<HuffmanEntry, 256> of_symbol_{};  ///< in the order of their codes
-  std::array<std::uint32_t, 17> ends_{};       ///< behind the last code of n bits, as the highest of 16 bits
-  std::array<std::uint32_t, 17> offsets_{};    ///< place of a code of n bits in of_symbol_, less the code; modulo 2^32
-  HuffmanCode code_{};                         ///< what the table was built of
+  std::array<HuffmanEntry, 256> of_symbol_{};  ///< in code order
+  std::array<std::uint32_t, 17> ends_{};       ///< end of the codes with n bits, left-aligned in 16 bits
+  std::array<std::uint32_t, 17>
+      offsets_{};       ///< index into of_symbol_ of a code with n bits, minus the code; modulo 2^32
+  HuffmanCode code_{};  ///< the code from which the table was built
   Symbols symbols_ = Symbols::dc;
   bool built_ = false;
 };
 
-/// What the next bits say, in the bits of an integer: 0 where they begin with a longer code, or
-/// with 16 zeros.
-///    0  bits of both codes and the numbers behind them
-///    8  places in zigzag order to advance to the first coefficient: kBlockEnd where the block ends instead
-///   16  and to the second; the same again where it is not known or there is none
-///   24  bits of the first code
-///   32  64 less the bits of the number behind it
-///   40  the second coefficient, 8 bits
-///   48  what is added to the number where its first bit is 0, 16 bits
+/// The meaning of the next bits, packed into an integer. 0: a longer code, or a run of 16 zeros.
+///
+/// bit  0  length of both codes and the numbers after them
+///      8  places in zigzag order to advance to the first coefficient; kBlockEnd: the block ends instead
+///     16  places to advance to the second one; equal to the above if there is none or it is unknown
+///     24  length of the first code
+///     32  64 minus the length of the number after it
+///     40  the second coefficient, 8 bits
+///     48  term to add to the number if its first bit is 0, 16 bits
 using CoefficientPair = std::uint64_t;
 
-/// Bits of the first code and the number behind it.
+/// Length of the first code and the number after it.
 inline std::uint64_t first_bits(CoefficientPair pair) {
   return (pair >> 24 & 255) + 64 - (pair >> 32 & 255);
 }
-/// The first coefficient, in the low 16 bits; `bits` begin with its code. Of an end of block, anything.
+/// Returns the first coefficient in the low 16 bits. `bits` begin with its code. For an end of block, the result is
+/// undefined.
 inline std::int64_t first_coefficient(CoefficientPair pair, std::uint64_t bits) {
   const std::uint64_t after = bits << (pair >> 24 & 63);
   const std::int64_t negative = ~(static_cast<std::int64_t>(after) >> 63);
@@ -93,7 +96,7 @@ class CoefficientTable {
  public:
   static constexpr unsigned kLookupBits = 10;
 
-  /// False where the code is not one of a baseline file; the table is then not to be used.
+  /// Returns false if the code is not valid in a baseline file. The table must not be used then.
   bool build(const HuffmanCode& code);
 
   CoefficientPair pair(std::uint64_t bits) const { return pairs_[bits >> (64 - kLookupBits)]; }

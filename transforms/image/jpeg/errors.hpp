@@ -1,4 +1,4 @@
-// Turns libjpeg's errors into penstock's: every call that may fail goes through guarded().
+// Converts libjpeg's errors to penstock's. Every call that may fail goes through guarded().
 #pragma once
 
 #include <array>
@@ -12,20 +12,20 @@ namespace penstock {
 inline constexpr int kMaxScans = 500;
 inline constexpr long kMaxMemory = 1L << 30;
 
-/// Shared by the compressors and decompressors that work together, which point to it: never moved. libjpeg's errors
-/// come back by longjmp, so nothing with a destructor may live between a guarded call and libjpeg.
+/// Error handler shared by related compressors and decompressors. They point to it, so it must not move. libjpeg
+/// reports errors by longjmp, so no object with a destructor may live between a guarded call and libjpeg.
 class JpegErrors {
  public:
   JpegErrors();
   JpegErrors(JpegErrors&&) = delete;
 
-  /// To be called before jpeg_create_...(). At most two.
+  /// Must be called before jpeg_create_...(), for at most two objects.
   void attach(j_common_ptr codec);
-  /// Limits of scans and memory, once it is created.
+  /// Limits scans and memory. Must be called after the object was created.
   void limit(j_decompress_ptr codec);
 
-  /// Calls f, which calls libjpeg. Throws what libjpeg reports, after all that are attached were aborted: Error:
-  /// corrupt, unsupported, resource.
+  /// Calls f, which calls libjpeg. If libjpeg reports an error, aborts all attached objects and throws Error: corrupt,
+  /// unsupported, resource.
   template <class F>
   void guarded(F f) {
     if (setjmp(jump_) != 0) raise();

@@ -17,15 +17,15 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kLines = 4;  ///< asked of libjpeg at once
+constexpr std::size_t kLines = 4;  ///< lines per call of libjpeg
 
-/// (a * b + 127) / 255, rounded as Pillow's MULDIV255.
+/// Returns (a * b + 127) / 255, rounded like Pillow's MULDIV255.
 int scaled(int a, int b) {
   const int product = a * b + 128;
   return ((product >> 8) + product) >> 8;
 }
 
-/// Adobe writes inks inverted: 255 is none. Source: Pillow 13, rawmode "CMYK;I", then cmyk2rgb in Convert.c.
+/// Adobe inverts inks: 255 means none. Source: Pillow 13, rawmode "CMYK;I", then cmyk2rgb in Convert.c.
 void cmyk_to_rgb(const std::uint8_t* inks, std::int64_t count, std::uint8_t* rgb) {
   for (std::int64_t i = 0; i < count; ++i, inks += 4, rgb += 3) {
     for (int c = 0; c < 3; ++c) rgb[c] = static_cast<std::uint8_t>(inks[3] - scaled(255 - inks[c], inks[3]));
@@ -46,8 +46,8 @@ class JpegDecoder final : public Decoder {
       jpeg_read_header(&jpeg, TRUE);
     });
     check_image_size(jpeg.image_width, jpeg.image_height, 3);
-    // Each block of 64 pixels takes at least one bit of Huffman code: less cannot be whole, and is not worth the
-    // memory.
+    // Each block of 64 pixels takes at least one bit of Huffman code. Shorter data is truncated, and decoding it would
+    // waste memory.
     if (!jpeg.arith_code && std::uint64_t{jpeg.image_width} * jpeg.image_height / 512 > bytes.size()) {
       throw Error::corrupt("jpeg: the data is too short for its " + std::to_string(jpeg.image_width) + " x " +
                            std::to_string(jpeg.image_height) + " pixels");
@@ -70,8 +70,8 @@ class JpegDecoder final : public Decoder {
     return layout_;
   }
 
-  // The inverse DCT of each block's lowest frequencies alone. Of the factors that libjpeg knows, those with SIMD code.
-  // Where chroma is sampled four times more coarsely, libjpeg's parts of a smaller image are not parts of the whole.
+  // Uses the inverse DCT of each block's lowest frequencies, with those of libjpeg's factors that have SIMD code. If
+  // chroma is subsampled by four, libjpeg's regions of a shrunk image differ from the same parts of the whole image.
   std::optional<Size> shrink(unsigned denominator) override {
     if (ready_ == nullptr) return std::nullopt;
     jpeg_decompress_struct& jpeg = decompressor_.jpeg();
@@ -117,12 +117,12 @@ class JpegDecoder final : public Decoder {
       y += done;
       to += static_cast<std::size_t>(done) * row_bytes;
     }
-    decompressor_.abort();  // what follows the region is not read
+    decompressor_.abort();  // the data after the region is not read
   }
 
  private:
-  /// Begins the decoding of the columns around `want`, and skips to its first line. Returns the first column.
-  /// Chroma upsampling looks at the neighbouring column, so that one block more on each side makes the rest exact.
+  /// Begins to decode the columns around `want`, and skips to its first line. Returns the first decoded column. Chroma
+  /// upsampling uses the neighbouring column, so one more block on each side makes the region exact.
   std::int64_t start(jpeg_decompress_struct& jpeg, const Region& want) {
     const std::int64_t margin = std::int64_t{jpeg.max_h_samp_factor} * DCTSIZE;
     const std::int64_t width = layout_.shape[1];
@@ -133,7 +133,9 @@ class JpegDecoder final : public Decoder {
     const auto skip = static_cast<JDIMENSION>(want.y);
     JDIMENSION skipped = 0;
     decompressor_.guarded([&] { jpeg_start_decompress(&jpeg); });
-    if (lacks_scans(jpeg)) {  // libjpeg smooths over more than the margin of a region
+    // libjpeg then smooths between blocks, over more than the margin of a region, so neither columns nor lines are
+    // skipped.
+    if (lacks_scans(jpeg)) {
       const std::size_t line_bytes = jpeg.output_width * static_cast<std::size_t>(jpeg.output_components);
       if (lines_.size() < line_bytes * kLines) lines_.resize(line_bytes * kLines);
       for (std::int64_t y = 0; y < want.y;) y += read(jpeg, lines_.data(), line_bytes, 1);
@@ -160,15 +162,15 @@ class JpegDecoder final : public Decoder {
   JpegDecompressor decompressor_;
   jpeg::BaselineDecoder baseline_;
   Layout layout_;
-  const std::byte* ready_ = nullptr;  ///< the field whose header has been read, and nothing more
+  const std::byte* ready_ = nullptr;  ///< the field whose header was just read
   std::vector<std::uint8_t> lines_;
 };
 
 constexpr std::byte kMark{0xFF}, kStartOfImage{0xD8};
-constexpr std::size_t kMostStray = 4096;  // bytes between the start of the image and its first marker
+constexpr std::size_t kMostStray = 4096;  // limit for bytes between the start of the image and its first marker
 
-/// Whether what follows the start of the image leads to a segment that may come first, over stray bytes as libjpeg
-/// skips them: tables, a frame, an application's data or a comment.
+/// Returns whether the start of the image is followed by a segment that may come first: tables, a frame, application
+/// data or a comment. Stray bytes before the segment are skipped like in libjpeg.
 bool reaches_marker(std::span<const std::byte> bytes) {
   const std::size_t end = std::min(bytes.size(), kMostStray);
   for (std::size_t i = 0; i + 1 < end; ++i) {

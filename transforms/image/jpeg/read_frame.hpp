@@ -9,8 +9,8 @@
 
 namespace penstock::jpt {
 
-/// Sets size, colour and components; tiles are of one MCU, and quantisation tables are left out. Returns null, or why
-/// the file is none whose samples become pixels here.
+/// Sets size, colour and components. Tiles have one MCU, and quantisation tables are left out. Returns null, or the
+/// reason why this decoder does not support the file.
 const char* read_frame(const jpeg_decompress_struct& jpeg, Frame& frame);
 
 }  // namespace penstock::jpt

@@ -1,4 +1,5 @@
-// Highway compiles this file once for each SIMD level (see pixel_rows.cpp): here for the shifts of newer processors.
+// Highway compiles this file once for each SIMD level (see pixel_rows.cpp). The entropy decoder gains the shift
+// instructions of newer processors.
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif
@@ -19,17 +20,20 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Sums of a block's columns, without signs. Where they are no more, nothing that an inverse DCT adds up between its
-/// passes, of two columns at 5.6 times their sums at most, leaves 16 bits; those of real pixels are no more than 2896.
+/// Limit for the sum of absolute dequantised coefficients in a column of a block. Between the passes of the inverse
+/// DCT, libjpeg-turbo's SIMD code adds pairs of columns in 16 bits. The first pass multiplies a sum by at most 5.55.
+/// Two columns of 2950 therefore stay within 16 bits, and all decoders agree. Columns of real pixels have sums of at
+/// most 2896.
 constexpr std::int16_t kMostColumn = 2950;
-constexpr std::int32_t kMostDc = 1 << 15;  ///< of either sign
+constexpr std::int32_t kMostDc = 1 << 15;  ///< limit for either sign
 
-/// The bits of a segment.
+/// Reads the bits of a segment. The highest `count` bits of `bits` are valid; lower ones are correct or zero.
 struct Bits {
   const std::uint8_t* next;
   std::uint64_t bits, count;
 
-  /// At least 56 bits from here on.
+  /// Makes at least 56 bits valid, without a branch. A byte that was already loaded in part is loaded again, which does
+  /// not change its bits. Source: F. Giesen, "Reading bits in far too many ways (part 2)", 2018, variant 4.
   HWY_INLINE HWY_ATTR void refill() {
     std::uint64_t more;
     std::memcpy(&more, next, sizeof(more));
@@ -53,7 +57,9 @@ HWY_INLINE HWY_ATTR bool read_dc(Bits& bits, const HuffmanTable& table, std::int
   return dc > -kMostDc && dc < kMostDc;
 }
 
-/// Zigzag place - 1 -> place in rows of eight; behind the 64th, one that does not count.
+/// Maps a zigzag place minus 1 to the place in rows of eight. Places after the 64th, including the end of a block, map
+/// to 64, so that keep() needs no branch. Element 64 belongs to the next block, which is cleared before it is read.
+/// After the last block of a row it belongs to kBlockSlack.
 constexpr auto kPlaces = [] {
   std::array<std::uint8_t, 64 + 16 + kBlockEnd> places{};
   places.fill(64);
@@ -61,7 +67,7 @@ constexpr auto kPlaces = [] {
   return places;
 }();
 
-/// Where the coefficients of a block go.
+/// Stores the coefficients of a wanted block.
 struct Kept {
   std::int16_t* block;
 
@@ -73,15 +79,15 @@ struct Skipped {
   HWY_INLINE HWY_ATTR void keep(std::uint64_t, std::int64_t) const {}
 };
 
-/// The places of a block that are done, and what the last step did.
+/// Position inside a block.
 struct Progress {
-  std::uint64_t place = 1;  ///< 64 or more: the block has ended
-  std::uint64_t first = 1;  ///< where the first of the last two coefficients led to
+  std::uint64_t place = 1;  ///< next place; 64 or more: the block has ended
+  std::uint64_t first = 1;  ///< place after the first of the last two coefficients
   bool valid = true;
 };
 
-/// One or two coefficients. True where the block has ended: place is 64 or more. Bits are loaded while the table is
-/// looked up, so that what one look-up waits for is the one before it and nothing else.
+/// Reads one or two coefficients. Returns true at the end of the block (place >= 64). refill() runs between the look-up
+/// and its use, so that each look-up waits only for the one before it.
 template <class Sink>
 HWY_INLINE HWY_ATTR bool read_pair(Bits& bits, const CoefficientTable& table, Progress& progress, const Sink& sink) {
   const CoefficientPair pair = table.pair(bits.bits);
@@ -96,12 +102,14 @@ HWY_INLINE HWY_ATTR bool read_pair(Bits& bits, const CoefficientTable& table, Pr
     return progress.place >= 64;
   }
   const std::uint64_t first = progress.place + (pair >> 8 & 255), second = progress.place + (pair >> 16 & 255);
+  // If the pair has only one coefficient, both have the same place. The first must be stored last, to replace the zero.
   sink.keep(second, second_coefficient(pair));
   sink.keep(first, first_coefficient(pair, bits.bits));
   progress.place = second;
   if (second >= 64) {
     progress.first = first;
-    if (first == 64) {  // a second code is the next block's
+    // The first coefficient was the last of this block. The second code belongs to the next block.
+    if (first == 64) {
       bits.skip(first_bits(pair));
       progress.place = 64;
       return true;
@@ -116,6 +124,8 @@ HWY_INLINE HWY_ATTR bool read_ac(Bits& bits, const CoefficientTable& table, cons
   Progress progress;
   while (!read_pair(bits, table, progress, sink)) {
   }
+  // A valid block ends after its 64th coefficient or with an end-of-block code. Coefficients after the 64th mean
+  // damage.
   return progress.valid && (progress.place == 64 || progress.place > kBlockEnd) &&
          (progress.first < 65 || progress.first > kBlockEnd);
 }
@@ -137,7 +147,8 @@ HWY_ATTR bool read_mcu(Bits& bits, std::span<const ScanComponent> components, st
     const ScanComponent& component = components[c];
     const jpt::BlockRange& wanted = component.wanted;
     for (std::size_t i = 0; i < component.vertical; ++i) {
-      const bool in_rows = row * component.vertical + i - wanted.y < wanted.height;  // wraps above the first
+      const bool in_rows =
+          row * component.vertical + i - wanted.y < wanted.height;  // unsigned: false also for rows above the first one
       std::int16_t* const blocks = component.coefficients + i * component.row_size;
       for (std::size_t j = 0; j < component.horizontal; ++j) {
         const std::size_t x = column * component.horizontal + j - wanted.x;
@@ -155,7 +166,8 @@ bool read_mcus(ScanReader& reader, std::span<const ScanComponent> components, st
   Bits bits{reader.next, reader.bits, reader.count};
   bits.refill();
   for (std::size_t column = begin; column < end; ++column) {
-    if (bits.next > reader.end + sizeof(bits.bits)) return false;  // an MCU takes less than the slack
+    // One check per MCU is enough, because an MCU is shorter than the slack after the segment.
+    if (bits.next > reader.end + sizeof(bits.bits)) return false;
     if (!read_mcu(bits, components, row, column, reader.dc.data())) return false;
   }
   reader.next = bits.next;
@@ -165,7 +177,7 @@ bool read_mcus(ScanReader& reader, std::span<const ScanComponent> components, st
 }
 
 bool dequantise(std::int16_t* blocks, std::size_t count, const std::uint16_t* factors) {
-  const hn::FixedTag<std::int16_t, 8> d;  // a row of a block
+  const hn::FixedTag<std::int16_t, 8> d;  // one row of a block
   const hn::RebindToUnsigned<decltype(d)> du;
   auto outside = hn::Zero(d), most = hn::Zero(d);
   for (std::size_t i = 0; i < count; ++i) {
@@ -175,9 +187,12 @@ bool dequantise(std::int16_t* blocks, std::size_t count, const std::uint16_t* fa
       std::int16_t* const at = blocks + 64 * i + k;
       const auto value = hn::LoadU(d, at);
       const auto low = hn::Mul(value, factor);
-      outside = hn::Or(outside, hn::Xor(hn::MulHigh(value, factor), hn::ShiftRight<15>(low)));  // more than 16 bits
+      // A product has more than 16 bits if its high half is not the sign of its low half.
+      outside = hn::Or(outside, hn::Xor(hn::MulHigh(value, factor), hn::ShiftRight<15>(low)));
       sums = hn::SaturatedAdd(sums, hn::Abs(low));
       hn::StoreU(low, d, at);
+      // A sum that contains |-32768| is negative. Read as unsigned, it is above 32767, so the minimum exceeds
+      // kMostColumn.
     }
     most = hn::Max(most, hn::BitCast(d, hn::Min(hn::BitCast(du, sums), hn::Set(du, 32767))));
   }
