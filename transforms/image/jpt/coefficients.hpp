@@ -1,4 +1,4 @@
-// Holds the quantised coefficients of an image in memory.
+// The quantised coefficients of an image in memory.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@
 
 namespace penstock::jpt {
 
-/// Of each component, the blocks of whole MCUs, row by row; of a block 64, in rows of eight.
+/// For each component, the blocks of whole MCUs, row by row. A block has 64 coefficients in rows of eight.
 struct Coefficients {
   std::array<std::vector<std::int16_t>, kMostComponents> of;
   std::array<std::size_t, kMostComponents> across{};
 
-  /// Makes room for a frame's blocks; what they hold is not defined.
+  /// Allocates a frame's blocks, with undefined content.
   void assign(const Frame& frame) {
     for (std::size_t c = 0; c < frame.components; ++c) {
       across[c] = frame.blocks_across(c);

@@ -9,7 +9,7 @@
 namespace penstock::jpt {
 namespace {
 
-/// Only symbols of a kind may share a table.
+/// Returns the kind of symbols of a context. Only contexts of the same kind may share a table.
 std::size_t family(std::size_t context) {
   switch (context % kSymbolKinds) {
     case kDcHigh:
@@ -37,7 +37,7 @@ bool has_signed_symbols(std::size_t context) {
   return family(context) == 3;
 }
 
-/// What symbols and their table take.
+/// Returns the size of symbols and their table in bits.
 double bits_of(const Counts& counts, bool is_signed) {
   std::uint64_t total = 0;
   double bits = 0;
@@ -56,7 +56,7 @@ Counts added(const Counts& a, const Counts& b) {
   return sum;
 }
 
-/// Joins those two groups that save most by it; false when none do.
+/// Joins the two groups with the greatest saving. Returns false if no pair saves anything.
 bool join_best(std::vector<Group>& groups) {
   double best = 0;
   std::size_t into = 0, from = 0;

@@ -16,11 +16,11 @@
 namespace penstock::jpt {
 namespace {
 
-/// A block whose dequantised coefficients add up to no more can overflow nowhere, in no implementation of the inverse
-/// DCT: 16 bits hold what stands between the passes, and samples lie within what range-limit tables cover.
+/// If the absolute dequantised coefficients of a block add up to at most this, no implementation of the inverse DCT
+/// overflows. Values between the passes fit into 16 bits, and samples are inside the range-limit tables.
 constexpr int kHarmless = 4096;
 
-/// Why a file must stay what it is; thrown within this file alone.
+/// Reason why a file must stay unchanged. Thrown only inside this file.
 struct Kept {
   std::string reason;
 };
@@ -90,7 +90,7 @@ bool has_strong_blocks(const Frame& frame, const Coefficients& coefficients) {
   return false;
 }
 
-/// Of the image at 1/`denominator` of its size; nothing where it cannot be shrunk.
+/// Returns the pixels of the image at 1/`denominator` of its size, or nothing if the codec cannot shrink it.
 std::vector<std::byte> pixels_of(const Codec& codec, std::span<const std::byte> bytes, unsigned denominator) {
   static const FieldSchema schema{.name = "jpg", .codec = {}};
   const FieldBytes field{.schema = &schema, .bytes = bytes};
@@ -106,7 +106,7 @@ std::vector<std::byte> pixels_of(const Codec& codec, std::span<const std::byte> 
   return pixels;
 }
 
-/// Whether loaders get the same pixels of both, also where they decode at a part of the size.
+/// Returns whether loaders get the same pixels from both, at every size at which they may decode.
 bool same_pixels(std::span<const std::byte> field, std::span<const std::byte> file) {
   for (const unsigned denominator : {1U, 2U, 4U, 8U})
     if (pixels_of(jpt_codec(), field, denominator) != pixels_of(jpeg_codec(), file, denominator)) return false;
@@ -167,7 +167,7 @@ void Encoder::State::add_way_back(std::span<const std::byte> file) {
     writer.baseline(skeleton, frame, coefficients, restored);
     Frame found;
     again.read(restored, tile_pixels, found, decoded);
-    // Blocks beyond the image's edges are the compressor's own.
+    // Blocks beyond the image's edges are chosen by the compressor, so they may differ.
     for (std::size_t c = 0; c < frame.components; ++c) {
       const std::size_t across = (frame.samples_across(c) + 7) / 8, down = (frame.samples_down(c) + 7) / 8;
       for (std::size_t y = 0; y < down; ++y)

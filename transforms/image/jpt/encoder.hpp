@@ -1,4 +1,4 @@
-// Encodes a JPEG file as a `jpt` field, and proves the field before handing it out.
+// Encodes a JPEG file as a `jpt` field, and verifies the field before returning it.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,28 @@
 
 namespace penstock::jpt {
 
-/// Pixels that a tile has in each direction, about: as many whole MCUs as fit, at least one.
-/// Smaller ones cost space, larger ones time for blocks that a crop does not need: bench/RESULTS.md has both.
+/// Approximate size of a tile in pixels, in each direction. A tile has as many whole MCUs as fit, at least one. Smaller
+/// tiles cost space. Larger ones cost time for blocks that a crop does not need. See bench/RESULTS.md for both.
 inline constexpr unsigned kTilePixels = 128;
 
-/// Replaces `out` by head and tiles: all of a field but what leads back to the file. Any thread.
+/// Replaces `out` by head and tiles, that is a field without the part that restores the file. Thread-safe.
 void encode(const Frame& frame, const Coefficients& coefficients, std::vector<std::byte>& out);
 
-/// One per thread: owns what libjpeg needs, reused from file to file.
+/// Encodes files, reusing libjpeg's objects. Each thread needs its own encoder.
 class Encoder {
  public:
   explicit Encoder(unsigned tile_pixels = kTilePixels);
   ~Encoder();
   Encoder(Encoder&&) noexcept;
 
-  /// The field, until the next call; empty where the file must stay a JPEG file: kept_because() then says why.
-  /// Every field is decoded again and its coefficients compared; its pixels too, with libjpeg-turbo's, where the file
-  /// gave warnings or has blocks so strong that arithmetic might overflow; and a file made of it, with the original or,
-  /// where that does not come out, by its coefficients. Throws Error: resource.
+  /// Returns the field, valid until the next call. Returns nothing if the file must stay a JPEG file; kept_because()
+  /// then returns the reason. Verification decodes every field again and compares the coefficients. If the file gave
+  /// warnings, or has blocks so strong that arithmetic might overflow, the pixels are compared with libjpeg-turbo's
+  /// too. A restored file is compared with the original, or, if it differs, by its coefficients. Throws Error:
+  /// resource.
   std::span<const std::byte> encode(std::span<const std::byte> file);
   const std::string& kept_because() const;
-  /// Whether the last field's file comes back to the last byte.
+  /// Returns whether the last field restores its file to the last byte.
   bool exact() const;
 
  private:
@@ -40,15 +41,15 @@ class Encoder {
   std::unique_ptr<State> state_;
 };
 
-/// Makes JPEG files of fields. One per thread.
+/// Restores JPEG files from fields. Each thread needs its own restorer.
 class Restorer {
  public:
   Restorer();
   ~Restorer();
   Restorer(Restorer&&) noexcept;
   struct File {
-    std::span<const std::byte> bytes;  ///< until the next call
-    bool exact;                        ///< the file that was encoded, to the last byte; else one of its coefficients
+    std::span<const std::byte> bytes;  ///< valid until the next call
+    bool exact;  ///< true: identical to the encoded file; false: another file with the same coefficients
   };
   /// Throws Error: corrupt, unsupported.
   File restore(std::span<const std::byte> field);

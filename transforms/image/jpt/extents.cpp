@@ -11,7 +11,7 @@ std::vector<std::byte> kept_extents(std::span<const std::byte> field) {
   const std::size_t fixed = parse_sizes(field, head.frame, head_bytes);
   const std::size_t ends = 4 * head.tile_ends.size();
   std::vector<std::byte> kept(field.begin(), field.begin() + static_cast<std::ptrdiff_t>(fixed));
-  const auto table = field.subspan(head_bytes - ends, ends);  // the head ends with it
+  const auto table = field.subspan(head_bytes - ends, ends);  // the table ends the head
   kept.insert(kept.end(), table.begin(), table.end());
   return kept;
 }

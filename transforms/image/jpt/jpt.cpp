@@ -11,8 +11,8 @@
 namespace penstock {
 namespace {
 
-// What lies less than kGap apart is read as one, so that of smaller fields hardly anything is left out, and the index
-// keeps nothing of them. A quarter less is worth several reads in place of one: bench/RESULTS.md has figures.
+// Parts less than kGap apart are read as one. In smaller fields a crop would skip hardly any bytes, so the index stores
+// nothing of them. Skipping a quarter of the bytes is worth several reads instead of one; see bench/RESULTS.md.
 constexpr std::size_t kLeastBytes = 64 << 10;
 constexpr std::uint64_t kGap = 32 << 10;
 
@@ -20,7 +20,7 @@ bool can_shrink(const jpt::Frame& frame) {
   return frame.most_horizontal() <= 2 && frame.most_vertical() <= 2;
 }
 
-/// The EXIF block is among what leads back to the JPEG file, behind the tiles.
+/// The EXIF block is part of the data that restore the JPEG file, after the tiles.
 unsigned orientation_of(const FieldBytes& field) {
   jpt::Head head;
   jpt::parse_head(field.bytes, head);
@@ -51,7 +51,7 @@ class JptDecoder final : public Decoder {
 
   void share(Parallel* parallel) override { picture_.share(parallel); }
 
-  // The same factors, and files, as of jpeg_codec().
+  // Supports the same factors, and files, as jpeg_codec().
   std::optional<Size> shrink(unsigned denominator) override {
     if (!ready_ || !can_shrink(head_.frame)) return std::nullopt;
     head_.frame.shrink(denominator);
@@ -66,7 +66,7 @@ class JptDecoder final : public Decoder {
     const Region want = checked_region(layout_, region, out);
     picture_.decode(field, head_, want, static_cast<std::size_t>(layout_.shape[2]),
                     reinterpret_cast<std::uint8_t*>(out.data));
-    ready_.reset();  // other bytes may come to lie there
+    ready_.reset();  // the caller may reuse the memory for other bytes
   }
 
  private:
@@ -74,7 +74,7 @@ class JptDecoder final : public Decoder {
   jpt::Head head_;
   jpt::Picture picture_;
   Layout layout_;
-  std::optional<std::span<const std::byte>> ready_;  ///< the field whose head has been read
+  std::optional<std::span<const std::byte>> ready_;  ///< the field whose head was read
 };
 
 class JptCodec final : public Codec {

@@ -7,12 +7,12 @@
 namespace penstock::jpt {
 namespace {
 
-// Pixels, of the whole tiles that a region touches, from which on threads are asked to help: 4 ms and more in one
-// thread, at 1 to 1.5 ns for each. A piece, a row of tiles or several, is a quarter of that at least.
+// From this number of pixels on, counted in whole tiles, other threads help: one thread takes 4 ms or more, at 1 to 1.5
+// ns per pixel. A piece consists of rows of tiles and has at least a quarter of this.
 constexpr std::size_t kSharedPixels = std::size_t{1} << 22;
 constexpr std::size_t kPiecePixels = kSharedPixels / 4;
 
-/// [begin, end) of the field, which is one that was read.
+/// Returns the bytes [begin, end) of the field, which must have been read.
 std::span<const std::byte> stored(const FieldBytes& field, std::uint64_t begin, std::uint64_t end) {
   if (field.ranges.empty()) return field.bytes.subspan(begin, end - begin);
   std::uint64_t at = 0;
@@ -45,7 +45,7 @@ void Picture::decode_tile(const FieldBytes& field, const Head& head, std::size_t
   scratch.tile.decode(head.frame, tables_, tile, stored(field, head.tile_begin(tile), head.tile_end(tile)));
 }
 
-// Expands and transforms those blocks of a component's part of a tile that its plane wants.
+// Expands and transforms the blocks of a component's part of a tile that its plane needs.
 void Picture::draw_part(const Frame& frame, std::size_t c, const BlockRange& tile, std::size_t offset, Values& values,
                         TileScratch& scratch) {
   const TileClass& blocks = scratch.tile.of(c == 0 ? 0 : 1);
@@ -54,7 +54,7 @@ void Picture::draw_part(const Frame& frame, std::size_t c, const BlockRange& til
   const std::size_t left = std::max(tile.x, wanted.x), right = std::min(tile.x + tile.width, wanted.x + wanted.width);
   const std::size_t top = std::max(tile.y, wanted.y), bottom = std::min(tile.y + tile.height, wanted.y + wanted.height);
   const bool last = c == 0 || c + 1 == frame.components;
-  std::size_t done = 0;  // blocks of the tile that were passed
+  std::size_t done = 0;  // blocks of the tile that were skipped or drawn
   auto advance_to = [&](std::size_t block) {
     skip(blocks.masks.data() + offset + done, block - done, blocks.escaped, values);
     done = block;
@@ -112,7 +112,7 @@ void Picture::decode(const FieldBytes& field, const Head& head, const Region& re
     decode_tiles(field, head, tiles, scratch_);
     return raster_.write(frame, region, channels, out);
   }
-  // Whole rows of tiles: the inverse DCT writes beyond the right edge of a tile, into the one beside.
+  // Threads get whole rows of tiles, because the inverse DCT writes beyond the right edge of a tile into the next one.
   PieceScratch<TileScratch> scratch(scratch_);
   run_bands(parallel_, tiles.end_y - tiles.y, kPiecePixels / tile_row + 1, [&](std::uint64_t begin, std::uint64_t end) {
     scratch.lend(std::make_unique<TileScratch>, [&](TileScratch& mine) {

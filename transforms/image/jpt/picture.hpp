@@ -1,4 +1,5 @@
-// Decodes regions of a `jpt` field to pixels: the tiles they touch, and of these the blocks they need.
+// Decodes regions of a `jpt` field to pixels. Decodes only the tiles that a region touches, and only their needed
+// blocks.
 #pragma once
 
 #include <cstddef>
@@ -21,24 +22,23 @@ struct TileRange {
 };
 TileRange needed_tiles(const Frame& frame, const Region& region);
 
-/// What a tile is decoded with: below 2 MiB.
+/// Scratch memory to decode a tile, below 2 MiB.
 struct TileScratch {
   Tile tile;
   std::vector<std::int16_t> coefficients = std::vector<std::int16_t>((kMostTileBlocks + kReducedSlack) * kBlockSize);
 };
 
-/// Decodes with scratch memory that is reused from field to field.
+/// Decodes fields, reusing scratch memory.
 class Picture {
  public:
-  /// As Decoder::share(): rows of tiles, then rows of pixels, of a region that is large.
+  /// Like Decoder::share(). Threads share rows of tiles, then rows of pixels, of a large region.
   void share(Parallel* parallel) { parallel_ = parallel; }
-  /// Writes the region's pixels, (height, width, channels) bytes: one channel (gray alone) or three. Where the head's
-  /// frame was shrunk, the region is one of the smaller image.
-  /// Throws Error: corrupt.
-  /// The field may have been read in part.
+  /// Writes the region's pixels, (height, width, channels) bytes, with one channel (only for gray images) or three. If
+  /// the head's frame was shrunk, the region refers to the smaller image. The field may have been read in part. Throws
+  /// Error: corrupt.
   void decode(const FieldBytes& field, const Head& head, const Region& region, std::size_t channels, std::uint8_t* out);
-  /// Hands out each tile's quantised coefficients: visit(component, block x, block y, 64 coefficients in rows of
-  /// eight). Throws Error: corrupt.
+  /// Calls visit(component, block x, block y, 64 coefficients in rows of eight) with the quantised coefficients of each
+  /// block. Throws Error: corrupt.
   template <class Visit>
   void coefficients(std::span<const std::byte> field, const Head& head, Visit visit) {
     tables_.build(head);

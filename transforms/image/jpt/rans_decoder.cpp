@@ -18,9 +18,9 @@ HWY_BEFORE_NAMESPACE();
 namespace penstock::jpt::HWY_NAMESPACE {
 namespace {
 
-static_assert(kLanes == 64);  // a bit of each in 64 bits
+static_assert(kLanes == 64);  // masks have a bit for each lane
 
-/// One symbol of each of the first `lanes` lanes, with each length checked.
+/// Decodes one symbol in each of the first `lanes` lanes, checking the end of the bytes before every read.
 bool careful_step(RansDecoder& decoder, const SlotTable& slots, std::size_t lanes, std::uint8_t* out) {
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     std::uint32_t x = decoder.states[lane];
@@ -79,7 +79,7 @@ struct AllLanes {
 
 #elif HWY_TARGET == HWY_AVX2
 
-/// For each mask of 8 lanes: which of the words read goes to each lane.
+/// For each mask of 8 lanes: index of the input word for each lane.
 struct Places {
   alignas(8) std::uint8_t of[256][8];
   constexpr Places() : of() {
@@ -149,7 +149,7 @@ bool decode(RansDecoder& decoder, const SlotTable& slots, std::size_t count, std
   std::size_t done = 0;
 #ifdef PENSTOCK_RANS_VECTORS
 #undef PENSTOCK_RANS_VECTORS
-  constexpr std::size_t kWordsOfStep = 2 * kLanes;  // bytes, the most that one step of all lanes reads
+  constexpr std::size_t kWordsOfStep = 2 * kLanes;  // bytes that one step of all lanes reads at most
   if (count > 0 && decoder.end - decoder.next >= static_cast<std::ptrdiff_t>(kWordsOfStep)) {
     AllLanes lanes(decoder);
     const std::byte* next = decoder.next;

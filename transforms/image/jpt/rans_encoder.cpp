@@ -31,7 +31,8 @@ void RansEncoder::finish(std::vector<std::byte>& out) {
   words_.clear();
   const RansTable* last = nullptr;
   std::array<Slot, 256> slots{};
-  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {  // the decoder undoes the last step first
+  // rANS decodes in reverse order of encoding, so the last symbol is encoded first.
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
     if (run->table != last) slots = slots_of(*run->table);
     last = run->table;
     for (std::size_t i = run->symbols.size(); i-- > 0;) {

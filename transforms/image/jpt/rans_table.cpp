@@ -9,18 +9,18 @@ namespace penstock::jpt {
 namespace {
 
 constexpr unsigned kClassBits = 5, kClassMask = 31;
-/// Relative frequencies in steps of at most a quarter: what is lost to rounding is 0.2 % of the size.
+/// Relative frequencies in steps of at most a quarter. The rounding loses 0.2 % of the size.
 constexpr std::array<std::uint16_t, 32> kWeights{0,  1,   2,   3,   4,   5,   6,   7,   8,   10,  12,
                                                  14, 16,  20,  24,  28,  32,  40,  48,  56,  64,  80,
                                                  96, 128, 160, 192, 256, 320, 448, 640, 896, 1280};
 
-/// The symbol at a place of the order in which a table is stored.
+/// Returns the symbol at a place in storage order.
 unsigned symbol_at(unsigned place, bool is_signed) {
   if (!is_signed) return place;
   return (place & 1U) != 0 ? 255U - place / 2 : place / 2;
 }
 
-/// Places up to the last symbol that occurs.
+/// Returns the number of places up to the last symbol that occurs.
 unsigned used_places(const RansTable& table) {
   for (unsigned place = 256; place > 0; --place)
     if (table.classes[symbol_at(place - 1, table.is_signed)] != 0) return place;
@@ -47,7 +47,7 @@ class BitWriter {
 class BitReader {
  public:
   explicit BitReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  /// The next bits, zeros behind the end; at least 56 of them count.
+  /// Returns the next bits, followed by zeros at the end. At least 56 of them are valid.
   std::uint64_t peek() {
     const std::size_t byte = next_ / 8;
     std::uint64_t held = 0;
@@ -67,10 +67,10 @@ class BitReader {
 
  private:
   std::span<const std::byte> bytes_;
-  std::size_t next_ = 0;  // bit
+  std::size_t next_ = 0;  // in bits
 };
 
-/// The class whose weight is nearest, in ratio, to count / total of all frequencies.
+/// Returns the class whose weight is nearest, as a ratio, to count / total of all frequencies.
 std::uint8_t class_for(std::uint32_t count, std::uint64_t total) {
   if (count == 0) return 0;
   const double wanted = static_cast<double>(count) * kProbabilityTotal / static_cast<double>(total);
@@ -97,7 +97,8 @@ std::array<std::uint16_t, 256> RansTable::frequencies() const {
     result[symbol] = scaled[classes[symbol]];
     rest -= result[symbol];
   }
-  while (rest != 0) {  // the most frequent symbol gives or takes what is missing
+  // The most frequent symbol absorbs the rounding error.
+  while (rest != 0) {
     std::uint16_t& most = *std::ranges::max_element(result);
     const std::int32_t change = std::max(rest, -(most / 2));
     most = static_cast<std::uint16_t>(most + change);
@@ -143,7 +144,8 @@ std::size_t load_tables(std::span<const std::byte> bytes, std::span<RansTable> t
     if (places > 256) throw Error::corrupt("jpt: a table of more than 256 symbols");
     for (unsigned place = 0; place < places;) {
       const std::uint64_t held = bits.peek();
-      const auto absent = std::min(48U, static_cast<unsigned>(std::countr_zero(held)));  // no more bits at a time
+      const auto absent =
+          std::min(48U, static_cast<unsigned>(std::countr_zero(held)));  // a peek has 56 bits, so at most 48 at a time
       place += absent;
       if (absent == 48 || place >= places) {
         bits.skip(std::min(absent, places + absent - place));
@@ -164,7 +166,8 @@ void build_slots(const RansTable& table, SlotTable& slots) {
   for (std::uint32_t symbol = 0; symbol < 256; ++symbol) {
     std::uint32_t entry = symbol | std::uint32_t{frequencies[symbol]} << 8;
     const std::size_t end = slot + frequencies[symbol];
-    for (; slot < end; slot += kAtOnce, entry += kAtOnce << 20)  // the next symbol writes over what is too much
+    // Writes kAtOnce slots at a time; the next symbol overwrites the excess.
+    for (; slot < end; slot += kAtOnce, entry += kAtOnce << 20)
       for (std::uint32_t i = 0; i < kAtOnce; ++i) slots[slot + i] = entry + (i << 20);
     slot = end;
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint8_t kSoi = 0xD8, kEoi = 0xD9, kSos = 0xDA, kTem = 0x01, kRst0 = 0xD0, kRst7 = 0xD7;
 constexpr std::size_t kFixed = 6;  // bytes before the stored pieces
 constexpr std::uint64_t kMostPlain = std::uint64_t{1} << 28;
-constexpr std::uint64_t kMostRatio = 1032;  // of deflate
+constexpr std::uint64_t kMostRatio = 1032;  // limit of deflate
 
 std::uint8_t at(std::span<const std::byte> bytes, std::size_t i) {
   return std::to_integer<std::uint8_t>(bytes[i]);
@@ -22,10 +22,10 @@ std::uint8_t at(std::span<const std::byte> bytes, std::size_t i) {
 
 struct Marker {
   std::uint8_t code;
-  std::size_t payload, end;  ///< the payload stands behind the length
+  std::size_t payload, end;  ///< the payload begins after the length
 };
 
-/// The next marker from `from` on; nothing where the bytes end before it does.
+/// Returns the next marker from `from` on, or nothing if the bytes end before the marker does.
 std::optional<Marker> next_marker(std::span<const std::byte> bytes, std::size_t from) {
   std::size_t i = from;
   for (;;) {
@@ -43,7 +43,7 @@ std::optional<Marker> next_marker(std::span<const std::byte> bytes, std::size_t 
   return Marker{code, i + 2, i + length};
 }
 
-/// The end of entropy-coded data: where a marker begins that is not a restart.
+/// Returns the end of entropy-coded data, that is the next marker that is not a restart.
 std::size_t end_of_scan(std::span<const std::byte> bytes, std::size_t from) {
   for (std::size_t i = from; i + 1 < bytes.size(); ++i) {
     if (at(bytes, i) != 0xFF) continue;

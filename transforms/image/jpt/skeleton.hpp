@@ -1,4 +1,4 @@
-// A JPEG file without its entropy-coded data, which a `jpt` field keeps so that the file can be had back.
+// A JPEG file without its entropy-coded data. A `jpt` field contains it to restore the file.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +8,30 @@
 
 namespace penstock::jpt {
 
-/// The pieces between which the entropy-coded data of the scans stood: each but the last ends with the header of a
-/// scan. The last one is the end of the file, with whatever follows the image there.
+/// The pieces of a file between the entropy-coded data of its scans. Each piece except the last ends with the header of
+/// a scan. The last one is the end of the file, including any bytes after the image.
 struct Skeleton {
-  std::vector<std::byte> bytes;     ///< of all pieces
-  std::vector<std::uint32_t> ends;  ///< of each piece in `bytes`; at least one
+  std::vector<std::byte> bytes;     ///< all pieces
+  std::vector<std::uint32_t> ends;  ///< end of each piece in `bytes`; at least one
 
   std::size_t scans() const { return ends.size() - 1; }
   std::span<const std::byte> piece(std::size_t number) const;
   friend bool operator==(const Skeleton&, const Skeleton&) = default;
 };
 
-/// Takes a file apart. `scans` gets the entropy-coded data of each scan, restart markers included, as parts of `file`.
-/// Any bytes can be taken apart, and pieces and scans in turn are always the file.
+/// Splits a file. `scans` gets the entropy-coded data of each scan, including restart markers, as views of `file`. Any
+/// bytes can be split. Pieces and scans, alternating, always concatenate to the file.
 void take_apart(std::span<const std::byte> file, Skeleton& skeleton, std::vector<std::span<const std::byte>>& scans);
 
-/// Headers of scans, as they stand behind their length: the payloads of the SOS segments, one for each scan.
+/// Returns the payloads of the SOS segments without their length, one for each scan.
 std::vector<std::span<const std::byte>> scan_headers(const Skeleton& skeleton);
 
 /// Stored as:
-///    0  u8 1: the file comes back to the last byte; 0: a file of the same coefficients
-///       u8 1: what follows is deflated (RFC 1951); 0: it stands as it is; u32 bytes of it when inflated
-///       u16 pieces, for each u32 its bytes; the bytes of all pieces
+///    0  u8 1: the file is restored to the last byte; 0: a file with the same coefficients is
+///       u8 1: the rest is deflated (RFC 1951); 0: the rest is stored plainly; u32 its inflated length
+///       u16 number of pieces, u32 length of each; the bytes of all pieces
 void store_skeleton(const Skeleton& skeleton, bool exact, std::vector<std::byte>& out);
-/// Returns whether the file comes back to the last byte. Throws Error: corrupt.
+/// Returns whether the file is restored to the last byte. Throws Error: corrupt.
 bool load_skeleton(std::span<const std::byte> bytes, Skeleton& skeleton);
 
 }  // namespace penstock::jpt

@@ -7,7 +7,7 @@
 namespace penstock::jpt {
 namespace {
 
-/// Grows only, and has room behind the end.
+/// Grows the memory if necessary, with room for reads and writes after the end.
 template <class T>
 void make_room(std::vector<T>& memory, std::size_t size) {
   constexpr std::size_t kSlack = kSymbolSlack + kRansSlack;

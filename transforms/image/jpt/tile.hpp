@@ -1,4 +1,4 @@
-// A tile: its symbols as decoded, and the encoder of them.
+// A tile: its decoded symbols, and their encoder.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace penstock::jpt {
 
-/// Lookup tables of a field, built from its head; reused from field to field.
+/// Look-up tables of a field, built from its head. Memory is reused from field to field.
 class TileTables {
  public:
   void build(const Head& head);
@@ -30,16 +30,16 @@ struct TileClass {
   std::size_t blocks = 0;
   std::vector<std::int16_t> dc;
   std::vector<std::uint64_t> masks;
-  std::vector<std::uint8_t> first, rest;  ///< values, with kSymbolSlack bytes behind them
-  std::array<std::size_t, 2> values{};    ///< how many there are
+  std::vector<std::uint8_t> first, rest;  ///< values, with kSymbolSlack bytes after them
+  std::array<std::size_t, 2> values{};    ///< number of values in each
   bool escaped = false;
-  Values begin{};  ///< values of the first block
+  Values begin{};  ///< the values of the first block
 };
 
-/// Decodes tiles, one after the other.
+/// Decodes tiles one by one.
 class Tile {
  public:
-  /// Throws Error: corrupt, unless the bytes hold the tile exactly.
+  /// Throws Error: corrupt, unless the bytes hold exactly this tile.
   void decode(const Frame& frame, const TileTables& tables, std::size_t number, std::span<const std::byte> bytes);
   const TileClass& of(std::size_t klass) const { return classes_[klass]; }
 
@@ -54,7 +54,7 @@ class Tile {
   std::array<std::vector<std::uint8_t>, 8> row_masks_;
 };
 
-/// Symbols of a tile that is to be encoded.
+/// Symbols of a tile to encode.
 struct TileSymbols {
   std::array<std::vector<std::uint8_t>, kContexts> runs;
   std::vector<std::int16_t> escapes;
@@ -62,12 +62,12 @@ struct TileSymbols {
   void clear();
 };
 
-/// Where a block's quantised coefficients are, 64 in rows of eight.
+/// Returns a block's quantised coefficients, 64 in rows of eight.
 using BlockAt = const std::int16_t* (*)(const void* image, std::size_t component, std::size_t x, std::size_t y);
 
 /// Collects the symbols of a tile of an image.
 void collect(const Frame& frame, std::size_t tile, const void* image, BlockAt block_at, TileSymbols& symbols);
-/// Appends the tile as it is stored: states and words of the coder, then the escapes, 16 bits each.
+/// Appends the stored tile: states and words of the coder, then the escapes, 16 bits each.
 void encode_tile(const TileSymbols& symbols, const Head& head, RansEncoder& encoder, std::vector<std::byte>& out);
 
 }  // namespace penstock::jpt

@@ -26,7 +26,7 @@ void copy_table(j_compress_ptr to, JHUFF_TBL*& table, const JHUFF_TBL* source) {
   table->sent_table = FALSE;
 }
 
-/// A scan as its header tells, and the tables of its components.
+/// A scan's header, and the tables of its components.
 struct Scan {
   jpeg_scan_info info{};
   int dc_tables[MAX_COMPS_IN_SCAN] = {}, ac_tables[MAX_COMPS_IN_SCAN] = {};
@@ -71,7 +71,7 @@ struct JpegWriter::State : JpegRewriter {
   std::vector<std::span<const std::byte>> made_scans;
 };
 
-// Reads the file's header, up to its first scan, and gives the compressor the same image.
+// Reads the file's header, up to its first scan, and sets up the compressor for the same image.
 void JpegWriter::State::begin(const Skeleton& skeleton, const Frame& frame) {
   restart();
   const std::span<const std::byte> header = skeleton.piece(0);
@@ -90,7 +90,7 @@ void JpegWriter::State::begin(const Skeleton& skeleton, const Frame& frame) {
            component.quant_tbl_no < NUM_QUANT_TBLS;
   }
   if (!same) throw bad("the JPEG header is of another image");
-  // Tables that stand in other places of the file than its header are among the field's all the same.
+  // Quantisation tables may be anywhere in the file, not only in its header, so they are taken from the field.
   errors.guarded([&] {
     for (std::size_t c = 0; c < frame.components; ++c) {
       JQUANT_TBL*& table = from.quant_tbl_ptrs[from.comp_info[c].quant_tbl_no];
@@ -102,7 +102,7 @@ void JpegWriter::State::begin(const Skeleton& skeleton, const Frame& frame) {
   });
 }
 
-// The scans in the file's order; false where libjpeg would not write them so.
+// Takes the scans in the file's order. Returns false if libjpeg would write them differently.
 bool JpegWriter::State::take_scans(const Skeleton& skeleton) {
   script.clear();
   bool has_dc[kMostComponents] = {}, has_ac[kMostComponents] = {};

@@ -1,4 +1,4 @@
-// Restores the JPEG file from the coefficients that a `jpt` field holds.
+// Restores the JPEG file from the coefficients of a `jpt` field.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace penstock::jpt {
 
-/// One per thread: owns what libjpeg needs, reused from file to file.
+/// Writes files, reusing libjpeg's objects. Each thread needs its own writer.
 class JpegWriter {
  public:
   JpegWriter();
   ~JpegWriter();
   JpegWriter(JpegWriter&&) noexcept;
 
-  /// Codes the coefficients with the Huffman tables, scans and restarts that the skeleton tells, and puts the
-  /// skeleton's pieces around them. Replaces `out`. False where it cannot be done so: tables that change between scans,
-  /// scans that libjpeg would not write, and the like. That the result is the original file is for the caller to see.
+  /// Encodes the coefficients with the skeleton's Huffman tables, scans and restart intervals, and puts the skeleton's
+  /// pieces around them. Replaces `out`. Returns false if that is impossible, for example if tables change between
+  /// scans or libjpeg would not write such scans. The caller must check whether the result equals the original file.
   bool as_it_was(const Skeleton& skeleton, const Frame& frame, const Coefficients& coefficients,
                  std::vector<std::byte>& out);
-  /// A baseline file of the same coefficients with optimised Huffman tables, comments and application markers kept.
-  /// Throws Error: corrupt, unsupported.
+  /// Writes a baseline file with the same coefficients and optimised Huffman tables. Keeps comments and application
+  /// markers. Throws Error: corrupt, unsupported.
   void baseline(const Skeleton& skeleton, const Frame& frame, const Coefficients& coefficients,
                 std::vector<std::byte>& out);
 
