@@ -14,7 +14,7 @@ struct PixelGrid {
   std::int64_t channels;  ///< 1, 3 or 4
 };
 
-/// Interprets a decoded value as an image: results of image codecs (uint8, or uint16 as stored), and uint8 arrays (H,
+/// Interprets a decoded value as an image. Image codecs deliver uint8, or uint16 as stored. uint8 arrays must be (H,
 /// W), (H, W, 1), (H, W, 3) or (H, W, 4). Throws Error: shape, for other arrays ("is a float32 array (7,), not an
 /// image").
 PixelGrid pixels_of(const Layout& layout);

@@ -28,7 +28,7 @@ PngHeader read_png_header(std::span<const std::byte> bytes);
 using PngPalette = std::array<std::array<std::uint8_t, 3>, 256>;  ///< missing entries are black
 
 /// Converts pixels [x, x + count) of a stored row to RGB like Pillow's convert("RGB"): scales low depths to 255 and
-/// drops alpha. Of 16 bits, keeps the upper 8, like torchvision's to_dtype(uint8, scale=True). Pillow clips 16-bit gray
+/// drops alpha. Keeps the upper 8 of 16 bits, like torchvision's to_dtype(uint8, scale=True). Pillow clips 16-bit gray
 /// instead.
 void png_row_to_rgb(const PngHeader& header, const PngPalette& palette, const std::uint8_t* row, std::size_t x,
                     std::size_t count, std::uint8_t* rgb);

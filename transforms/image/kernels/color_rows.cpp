@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kBlock = 16;  // pixels of RGB at a time
+constexpr std::size_t kBlock = 16;  // RGB pixels at a time
 
 using Bytes16 = hn::FixedTag<std::uint8_t, kBlock>;
 using Bytes = hn::CappedTag<std::uint8_t, kSpare>;
@@ -85,7 +85,7 @@ struct Planes {
   }
 };
 
-/// Calls work(planes) for each 16 pixels; the last ones come in a copy of their own, as 48 bytes may be more than
+/// Calls work(planes) for every 16 pixels. The last pixels are copied to a buffer first, because 48 bytes may exceed
 /// kSpare.
 template <class Work>
 HWY_INLINE void each_block(std::uint8_t* pixels, std::size_t count, Work work) {
@@ -150,7 +150,7 @@ HWY_INLINE hn::Vec<HalfFloats> narrow(D value) {
   return hn::DemoteTo(HalfFloats(), value);
 }
 
-/// To the nearest whole number of values from 0 on, halves away from zero.
+/// Rounds non-negative values to the nearest integer, halves away from zero.
 HWY_INLINE hn::Vec<HalfInts> rounded(D value) {
   const Doubles d;
   const auto whole = hn::DemoteTo(HalfInts(), value);
@@ -181,7 +181,7 @@ struct HueOf {
     const auto is_red = hn::RebindMask(f, hn::Eq(red, value));
     const auto is_green = hn::RebindMask(f, hn::Eq(green, value));
     const auto sixths = hn::IfThenElse(is_red, about_red, hn::IfThenElse(is_green, about_green, about_blue));
-    const auto turns = hn::Add(hn::Div(wide(sixths), hn::Set(d, 6.0)), hn::Set(d, 1.0));  // 5/6 to 2
+    const auto turns = hn::Add(hn::Div(wide(sixths), hn::Set(d, 6.0)), hn::Set(d, 1.0));  // between 5/6 and 2
     const auto turn = narrow(hn::IfThenElse(hn::Ge(turns, hn::Set(d, 1.0)), hn::Sub(turns, hn::Set(d, 1.0)), turns));
     hue = hn::IfThenZeroElse(is_gray, hn::DemoteTo(n, hn::Mul(wide(turn), hn::Set(d, 255.0))));
     const auto share = hn::Div(range, highest);
@@ -196,7 +196,7 @@ HWY_INLINE hn::Vec<HalfInts> chosen(hn::Vec<HalfInts> sixth, Choose choose) {
   return result;
 }
 
-/// The pixels of a hue, saturation and value.
+/// The pixels for a hue, saturation and value.
 struct ColorsOf {
   hn::Vec<HalfInts> red, green, blue;
 
@@ -254,8 +254,8 @@ void keep_bits(std::uint8_t* pixels, std::size_t count, std::uint8_t mask) {
     hn::StoreU(hn::And(hn::LoadU(d, pixels + i), kept), d, pixels + i);
 }
 
-/// (2 * sum + 13) / 26, exact: no sum lies halfway, and the product with the rounded reciprocal is off by less than the
-/// distance to the next whole number.
+/// Returns (2 * sum + 13) / 26. The result is exact: no sum is halfway between integers. The product with the rounded
+/// reciprocal errs by less than the distance to the next integer.
 HWY_INLINE I thirteenth(I sum) {
   const Ints d;
   return hn::ShiftRight<18>(hn::Mul(hn::Add(hn::Add(sum, sum), hn::Set(d, 13)), hn::Set(d, ((1 << 18) + 25) / 26)));

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// Types, so that each is inlined where it is used.
+// Filters are types, so that the compiler inlines them.
 struct Box {
   double operator()(double x) const { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
 };
@@ -29,7 +29,7 @@ struct Cubic {
   }
 };
 
-// Away from zero at halves.
+// Rounds halves away from zero, like Pillow.
 std::int32_t fixed_point(double weight) {
   const double scaled = weight * (1 << FilterWeights::kPrecisionBits);
   return static_cast<std::int32_t>(weight < 0 ? -0.5 + scaled : 0.5 + scaled);
@@ -39,6 +39,7 @@ std::int32_t fixed_point(double weight) {
 
 void FilterWeights::prepare(const Axis& axis, Interpolation filter) {
   if (axis == axis_ && filter == filter_) return;
+  // Cleared first, so that an exception does not leave weights of another axis behind.
   axis_ = {};
   switch (filter) {
     case Interpolation::area:

@@ -1,7 +1,7 @@
 // Highway compiles this file once for each SIMD level.
 //
-// Highway leaves its portable level out for GCC before 12.3, which miscompiles MulHigh (GCC bug 106322). Nothing here
-// uses that, and resample_test checks the level like the others.
+// By default, Highway omits its portable level for GCC before 12.3, which miscompiles MulHigh (GCC bug 106322). This
+// file does not use MulHigh, and resample_test checks the portable level like the others.
 #ifndef HWY_BROKEN_EMU128
 #define HWY_BROKEN_EMU128 0
 #endif
@@ -23,7 +23,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Bytes16 = hn::FixedTag<std::uint8_t, 16>;
-using Ints = hn::CappedTag<std::int32_t, 16>;  // a turned block has 16 rows
+using Ints = hn::CappedTag<std::int32_t, 16>;  // at most 16 lanes, because a transposed block has 16 rows
 using Floats = hn::RebindToFloat<Ints>;
 using Words = hn::RebindToUnsigned<Ints>;
 using IntBytes = hn::Rebind<std::uint8_t, Ints>;
@@ -31,7 +31,7 @@ using Halves = hn::Rebind<std::uint16_t, Ints>;
 
 constexpr std::int32_t kPrecisionBits = 32 - 8 - 2;
 
-/// A 16 x 16 block of bytes, rows to columns: four rounds, each interleaving rows that are 8 apart.
+/// Transposes a 16 x 16 block of bytes in four rounds. Each round interleaves rows that are 8 apart.
 template <class Load, class Store>
 HWY_INLINE void transpose(Load load, Store store) {
   const Bytes16 d;
@@ -104,7 +104,8 @@ void weigh_rows(const std::uint8_t* rows, std::ptrdiff_t stride, const std::int3
   const std::size_t lanes = hn::Lanes(d);
   const auto half = hn::Set(d, 1 << (kPrecisionBits - 1));
   for (std::size_t next = 0; next < count; next += 4 * lanes) {
-    const std::size_t i = count < 4 * lanes ? 0 : std::min(next, count - 4 * lanes);  // the last one overlaps
+    // The last step overlaps the one before, so that no scalar loop is needed.
+    const std::size_t i = count < 4 * lanes ? 0 : std::min(next, count - 4 * lanes);
     auto sum0 = half, sum1 = half, sum2 = half, sum3 = half;
     const std::uint8_t* pixel = rows + i;
     for (std::size_t t = 0; t < taps; ++t, pixel += stride) {
@@ -123,13 +124,13 @@ void weigh_rows(const std::uint8_t* rows, std::ptrdiff_t stride, const std::int3
   }
 }
 
-/// 16 bytes in reverse order.
+/// Returns 16 bytes in reverse order.
 HWY_INLINE hn::Vec<Bytes16> reversed(hn::Vec<Bytes16> v) {
   alignas(16) static constexpr std::uint8_t kOrder[16] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
   return hn::TableLookupBytes(v, hn::Load(Bytes16(), kOrder));
 }
 
-/// Calls store(position, v) with 16 pixels of one to four channels; returns how many pixels were done.
+/// Calls store(position, v) with 16 pixels of one to four channels. Returns the number of processed pixels.
 template <class Store>
 HWY_INLINE std::size_t sixteens(const std::uint8_t* pixels, std::size_t channels, std::size_t width, bool mirrored,
                                 Store store) {
@@ -190,8 +191,8 @@ void mirror(const std::uint8_t* pixels, std::size_t channels, std::size_t width,
   for (; i < width; ++i) std::memcpy(out + (width - 1 - i) * channels, pixels + i * channels, channels);
 }
 
-/// float32 bits to float16 bits, to nearest even; by integer operations, as not every level has an instruction for it.
-/// Below 2^-14 the sum with 0.5 lets the adder round to the subnormal's last bit.
+/// Converts float32 bits to float16 bits, rounding to nearest even. Uses integer operations, because not every level
+/// has an instruction for it. Below 2^-14, adding 0.5 lets the adder round to the subnormal's last bit.
 template <class V>
 HWY_INLINE auto half_bits(V value) {
   const Words d;
@@ -211,7 +212,7 @@ HWY_INLINE auto half_bits(V value) {
   return hn::Or(hn::IfThenElse(large, special, finite), hn::ShiftRight<16>(sign));
 }
 
-/// float32 bits to bfloat16 bits, to nearest even.
+/// Converts float32 bits to bfloat16 bits, rounding to nearest even.
 template <class V>
 HWY_INLINE auto brain_bits(V value) {
   const Words d;
@@ -228,7 +229,7 @@ HWY_INLINE void store_halves(V bits, std::uint16_t* out) {
   hn::StoreU(hn::DemoteTo(Halves(), hn::BitCast(Ints(), bits)), Halves(), out);
 }
 
-/// A product and a sum, each rounded: never fused, whatever the level.
+/// Multiplies and adds with separate rounding on all levels, never fused.
 template <class Affine, class Store>
 HWY_INLINE void convert_all(const std::uint8_t* pixels, std::size_t count, Affine affine, Store store) {
   const Ints d;

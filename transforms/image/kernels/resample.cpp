@@ -13,9 +13,9 @@ namespace {
 using pixel_rows::kBlock;
 using pixel_rows::kPad;
 
-// Work, in channels of pixels that are weighed, from which on threads are asked to help: 4 ms and more in one thread,
-// at 0.03 ns for each. A piece is a quarter of that at least. A channel that is only moved, maybe to a float, takes as
-// long as several that are weighed.
+// From this amount of work on, counted in weighted channels of pixels, other threads help: one thread takes 4 ms or
+// more, at 0.03 ns per channel. A piece has at least a quarter of this. Copying a channel, possibly as a float, takes
+// as long as weighing several.
 constexpr std::size_t kSharedWork = std::size_t{1} << 27;
 constexpr std::size_t kPieceWork = kSharedWork / 4;
 constexpr std::size_t kWorkOfCopy = 4, kWorkOfNearest = 16;
@@ -24,7 +24,7 @@ std::size_t size(std::int64_t value) {
   return static_cast<std::size_t>(value);
 }
 
-/// Scratch only grows, so that steady state allocates nothing.
+/// Scratch memory only grows, so that a loader allocates nothing in steady state.
 template <class T>
 T* grown(std::vector<T>& scratch, std::size_t count) {
   if (scratch.size() < count) scratch.resize(count);
@@ -61,6 +61,7 @@ template <class Body>
 void Resampler::in_bands(std::int64_t count, std::size_t work, const Body& body) {
   if (parallel_ == nullptr || size(count) < kSharedWork / work) return body(own_, 0, count);
   PieceScratch<Rows> scratch(own_);
+  // A multiple of 16 rows, so that only the last band has an incomplete block.
   const std::size_t rows = kPieceWork / work / kBlock * kBlock + kBlock;
   run_bands(parallel_, size(count), rows, [&](std::uint64_t begin, std::uint64_t end) {
     scratch.lend(std::make_unique<Rows>,
@@ -76,7 +77,7 @@ void Resampler::weigh(const PixelSource& source, const Geometry& geometry, Inter
   across_then_down(source, geometry, sink);
 }
 
-/// Horizontal pass over the source rows that the vertical one needs, then row by row the vertical one.
+/// Runs the horizontal pass over the source rows that the vertical pass needs, then the vertical pass row by row.
 void Resampler::across_then_down(const PixelSource& source, const Geometry& geometry, const PixelSink& sink) {
   const std::int64_t first = vertical_.taps_begin(), end = vertical_.taps_end();
   const std::size_t elements = size(geometry.window.width * source.channels);
@@ -101,19 +102,21 @@ void Resampler::across_then_down(const PixelSource& source, const Geometry& geom
   });
 }
 
-/// Of one row.
+/// Returns the work of the horizontal pass for one row.
 std::size_t Resampler::work_across(std::int64_t channels, const Geometry& geometry) const {
   const std::int64_t columns = horizontal_.taps_end() - horizontal_.taps_begin();
   return size(channels) * (size(columns) + horizontal_.most_taps() * size(geometry.window.width));
 }
 
-/// Vertical pass over the source columns that the horizontal one needs, for 16 output rows at a time.
+/// Runs the vertical pass over the source columns that the horizontal pass needs, for 16 output rows at a time, then
+/// the horizontal pass over them.
 void Resampler::down_then_across(const PixelSource& source, const Geometry& geometry, Interpolation filter,
                                  const PixelSink& sink) {
   const std::int64_t first = horizontal_.taps_begin();
   const std::size_t elements = size((horizontal_.taps_end() - first) * source.channels);
   const std::size_t between_stride = elements + kPad;
   const std::size_t line_stride = size(geometry.window.width * source.channels) + kPad;
+  // weigh_rows() may read kPad bytes of a row, which a narrow source does not have.
   const PixelSource from = elements < kPad ? padded(source, geometry.needed(support(filter))) : source;
   const std::size_t work = vertical_.most_taps() * elements + work_across(source.channels, geometry);
   in_bands(geometry.window.height, work, [&](Rows& rows, std::int64_t begin, std::int64_t end) {
@@ -135,7 +138,7 @@ void Resampler::down_then_across(const PixelSource& source, const Geometry& geom
   });
 }
 
-/// A copy of a narrow source whose rows have kPad bytes to spare.
+/// Copies a narrow source, so that its rows have kPad spare bytes.
 PixelSource Resampler::padded(const PixelSource& source, const Region& needed) {
   const std::size_t bytes = size(needed.width * source.channels);
   std::uint8_t* copy = grown(padded_, size(needed.height) * (bytes + kPad));
@@ -145,9 +148,10 @@ PixelSource Resampler::padded(const PixelSource& source, const Region& needed) {
   return {copy, static_cast<std::int64_t>(bytes + kPad), source.channels, needed};
 }
 
-/// The horizontal pass over up to 16 rows, which begin at the first column that it needs. The rows are turned, so that
-/// they lie along SIMD lanes, weighed, and turned back. On the way the elements of a row come into the output's order
-/// (planes or interleaved, mirrored or not), so that all later work goes along rows.
+/// The horizontal pass over up to 16 rows, which begin at the first column that the pass needs. The rows are
+/// transposed, weighed and transposed back. In a transposed block, SIMD lanes are rows and share the weights of an
+/// output pixel. The results are stored in the output's order (planes or interleaved, mirrored or not), so that all
+/// later work follows rows.
 void Resampler::across(const std::uint8_t* rows, std::ptrdiff_t stride, std::size_t count, std::int64_t channels,
                        const Geometry& geometry, const PixelSink& sink, Rows& scratch, std::uint8_t* out) const {
   const std::size_t samples = size(channels);
@@ -158,6 +162,7 @@ void Resampler::across(const std::uint8_t* rows, std::ptrdiff_t stride, std::siz
   const std::uint8_t* from[kBlock];
   std::uint8_t* to[kBlock];
   for (std::size_t r = 0; r < kBlock; ++r) {
+    // An incomplete block repeats its last row.
     from[r] = rows + static_cast<std::ptrdiff_t>(std::min(r, count - 1)) * stride;
     to[r] = out + std::min(r, count - 1) * out_stride;
   }
@@ -230,7 +235,7 @@ void Resampler::prepare_interleaved(std::int64_t width, std::int64_t channels, c
   }
 }
 
-/// `row` holds the elements of output row y in the output's order: planes one after the other, or interleaved.
+/// Writes output row y. `row` contains its elements in the output's order: consecutive planes, or interleaved.
 void Resampler::write_row(const std::uint8_t* row, std::int64_t y, std::int64_t channels, const Geometry& geometry,
                           const PixelSink& sink) const {
   const Size output = geometry.output();

@@ -1,4 +1,7 @@
-// Resamples decoded pixels into an output's slot in one pass: crop, resize, flip, normalize, cast and layout.
+// Resamples decoded pixels into an output's slot in one pass: crop, resize, flip, normalise, cast and layout.
+//
+// Method: Pillow's two passes with fixed-point weights and 8-bit pixels between them (Resample.c), on 16 rows at a
+// time.
 #pragma once
 
 #include <array>
@@ -13,17 +16,17 @@
 
 namespace penstock {
 
-/// Decoded uint8 pixels, channels interleaved, in somebody else's memory.
+/// Decoded uint8 pixels with interleaved channels. Does not own the memory.
 struct PixelSource {
   const std::uint8_t* data;
   std::int64_t stride;    ///< bytes from row to row
   std::int64_t channels;  ///< 1 to 4
-  Region region;          ///< the part of the stored image that `data` holds; at least Geometry::needed()
+  Region region;          ///< the part of the stored image in `data`; at least Geometry::needed()
 };
 
-/// Where the output goes: dense (C, H, W), or (H, W, C) with `channels_last`, of Geometry::output() pixels.
-/// Every element is pixel * scale[c] + bias[c], computed in float32 and rounded to nearest even; `u8` takes the pixels
-/// as they are and leaves scale and bias aside.
+/// Destination of the output: dense (C, H, W), or (H, W, C) with `channels_last`, of Geometry::output() pixels.
+/// Elements are pixel * scale[c] + bias[c], computed in float32 and rounded to nearest even. `u8` delivers the pixels
+/// unchanged and ignores scale and bias.
 struct PixelSink {
   std::byte* data;
   DType dtype = DType::u8;  ///< u8, f32, f16 or bf16
@@ -32,24 +35,25 @@ struct PixelSink {
   std::array<float, 4> bias{};
 };
 
-/// One per worker: owns scratch rows and weight tables, which are reused from call to call.
+/// Owns scratch rows and weight tables, which are reused from call to call. Each worker needs its own resampler.
 class Resampler {
  public:
-  /// Fills the sink; equal, before scale and bias, to the crop and resize (reducing_gap none) of Pillow 13 to the last
-  /// bit. (Pillow until 12 differs by 1 where much more of the height than of the width is lost.)
-  /// Throws Error: invalid_argument (source region smaller than needed, channels, dtype).
+  /// Fills the sink. Before scale and bias, the result equals the crop and resize (without reducing_gap) of Pillow 13
+  /// to the last bit. Pillow up to 12 differs by 1 if the height shrinks much more than the width. Throws Error:
+  /// invalid_argument (source region smaller than needed, channels, dtype).
   void run(const PixelSource& source, const Geometry& geometry, Interpolation interpolation, const PixelSink& sink);
-  /// As Decoder::share(): rows of a picture that takes long.
+  /// Like Decoder::share(). Threads share the rows of large images.
   void share(Parallel* parallel) { parallel_ = parallel; }
 
  private:
-  /// What rows are made in; each thread that helps has its own.
+  /// Scratch memory for rows. Each helping thread has one.
   struct Rows {
     std::vector<std::uint8_t> turned, squeezed;  ///< blocks of 16 rows, before and after the horizontal pass
-    std::vector<std::uint8_t> between, line;     ///< 16 rows between the passes, vertical first; finished rows
+    std::vector<std::uint8_t> between,
+        line;  ///< 16 rows between the passes, if the vertical one is first; finished rows
   };
-  /// body(rows, begin, end) for all of [0, count), on several threads where that is worth it; a band begins at a
-  /// multiple of 16. `work`: operations that one of them takes.
+  /// Calls body(rows, begin, end) for all of [0, count), on several threads if `work`, the operations per row, makes
+  /// that worthwhile. A band begins at a multiple of 16.
   template <class Body>
   void in_bands(std::int64_t count, std::size_t work, const Body& body);
 
@@ -70,9 +74,9 @@ class Resampler {
   Parallel* parallel_ = nullptr;
   Rows own_;
   FilterWeights horizontal_, vertical_;
-  std::vector<std::int64_t> columns_, rows_;  ///< nearest
-  std::vector<std::uint8_t> between_;         ///< all rows between the passes, horizontal first
-  std::vector<std::uint8_t> padded_;          ///< a narrow source
+  std::vector<std::int64_t> columns_, rows_;  ///< for nearest
+  std::vector<std::uint8_t> between_;         ///< all rows between the passes, if the horizontal one is first
+  std::vector<std::uint8_t> padded_;          ///< copy of a narrow source
   std::vector<float> scales_, biases_;        ///< for interleaved rows
 };
 

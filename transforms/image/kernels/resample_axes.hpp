@@ -1,4 +1,4 @@
-// Describes the axes of a resample, from which its weights are made.
+// Describes the axes of a resample, from which its weights are computed.
 #pragma once
 
 #include <penstock/geometry.hpp>
@@ -9,8 +9,8 @@ namespace penstock {
 Axis horizontal_axis(const Geometry& geometry);
 Axis vertical_axis(const Geometry& geometry);
 
-/// The passes' order decides how a pixel is rounded. Source: Pillow 13, ImagingResampleInner (until 12 the horizontal
-/// pass always came first).
+/// Returns which pass comes first, because the order affects the rounding of pixels. Source: Pillow 13,
+/// ImagingResampleInner (up to 12, the horizontal pass always came first).
 bool vertical_first(const Geometry& geometry);
 
 }  // namespace penstock

@@ -14,7 +14,7 @@ void append_pixels(std::int64_t visible_begin, const std::vector<std::int64_t>& 
   numbers.insert(numbers.end(), pixels.size(), kOne);
 }
 
-// Places near an edge have fewer taps: they begin earlier, with weights of nothing.
+// Output pixels near an edge have fewer taps. Their taps begin earlier here, with weights of zero.
 std::int32_t append_weights(const Axis& axis, std::int64_t visible_begin, const FilterWeights& weights,
                             std::vector<std::int32_t>& numbers) {
   std::size_t taps = 1;

@@ -9,9 +9,9 @@
 namespace penstock {
 namespace {
 
-constexpr double kPoint = 65536.0;  // of fixed-point positions
+constexpr double kPoint = 65536.0;  // unit of fixed-point positions
 
-// To 15 decimals, as Pillow's rotate() rounds, so that quarter turns are exact.
+// Rounds to 15 decimals like Pillow's rotate(), so that quarter turns are exact.
 double rounded(double value) {
   return std::round(value * 1e15) / 1e15;
 }
@@ -24,7 +24,7 @@ std::int64_t fixed(double value) {
   return static_cast<std::int64_t>(std::floor(value * kPoint + 0.5));
 }
 
-// Whether positions fit fixed point, for the whole output.
+// Returns whether all positions of the output fit into fixed point.
 bool fits_fixed(const Affine& a, Size size) {
   const auto fits = [&a](std::int64_t i, std::int64_t j) {
     const auto x = static_cast<double>(i), y = static_cast<double>(j);
@@ -33,12 +33,13 @@ bool fits_fixed(const Affine& a, Size size) {
   return fits(0, 0) && fits(size.width, size.height) && fits(0, size.height) && fits(size.width, 0);
 }
 
-// The pixel under a position; -1 before the first.
+// Returns the pixel under a position, or -1 before the first one.
 std::int64_t under(double position) {
   return position < 0.0 ? -1 : static_cast<std::int64_t>(std::min(position, 1e15));
 }
 
-/// Nearest neighbour, whose positions Pillow finds in one of three ways.
+/// Nearest neighbour. Pillow computes positions in one of three ways, and this class chooses the same one. Source:
+/// Pillow 13, Geometry.c: ImagingScaleAffine, affine_fixed, and the loop of ImagingTransformAffine.
 class Nearest {
  public:
   Nearest(const Warp& warp, const PixelSource& source, std::uint8_t* out) : warp_(warp), source_(source), out_(out) {}
@@ -138,7 +139,7 @@ Region Warp::needed() const {
     high_x = corner == 0 ? x : std::max(high_x, x);
     high_y = corner == 0 ? y : std::max(high_y, y);
   }
-  constexpr double kReach = 3;  // of bicubic interpolation, and what fixed point and sums lose
+  constexpr double kReach = 3;  // reach of bicubic interpolation, plus rounding errors of fixed point and of sums
   const auto begin = [](double low, std::int64_t count) {
     return static_cast<std::int64_t>(std::clamp(std::floor(low - kReach), 0.0, static_cast<double>(count - 1)));
   };

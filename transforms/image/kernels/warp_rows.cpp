@@ -18,15 +18,15 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Doubles = hn::CappedTag<double, 8>;  // a channel of as many pixels
+using Doubles = hn::CappedTag<double, 8>;  // one channel of several pixels
 using Ints = hn::Rebind<std::int32_t, Doubles>;
 using Bytes = hn::Rebind<std::uint8_t, Doubles>;
 using V = hn::Vec<Doubles>;
 using I = hn::Vec<Ints>;
 
-constexpr bool kGathers = hn::MaxLanes(Doubles()) >= 4;  // else pixel by pixel
+constexpr bool kGathers = hn::MaxLanes(Doubles()) >= 4;  // otherwise pixel by pixel
 
-// The same for numbers and for vectors.
+// One formula for both numbers and vectors.
 template <class T, class F>
 HWY_INLINE HWY_ATTR T linear(T a, T b, T distance, F f) {
   return f.add(a, f.multiply(f.subtract(b, a), distance));
@@ -53,8 +53,8 @@ struct OnVectors {
   static HWY_INLINE HWY_ATTR V multiply(V a, V b) { return hn::Mul(a, b); }
 };
 
-/// Columns and rows beyond the image's edge are the edge's: with Pillow, which repeats the last row it made, that is
-/// the same. The source holds all that the window needs, so that its edge is reached at the image's alone.
+/// Columns and rows beyond the image's edge repeat the edge. Pillow repeats the last row it made, which is the same.
+/// The source contains everything the window needs, so the edge of the source is only reached at the image's edge.
 template <std::size_t kChannels, std::size_t kTaps>
 class Interpolator {
  public:
@@ -82,13 +82,13 @@ class Interpolator {
   }
 
  private:
-  static constexpr std::int64_t kBefore = kTaps / 2 - 1;  ///< taps before the pixel that a position lies in
+  static constexpr std::int64_t kBefore = kTaps / 2 - 1;  ///< number of taps before the pixel that contains a position
 
   static constexpr auto kStep = static_cast<std::int64_t>(kChannels);
 
   static std::int64_t tap(std::size_t number) { return static_cast<std::int64_t>(number) - kBefore; }
 
-  // Positions are -0.5 at least.
+  // Positions are at least -0.5, so adding 1 makes truncation round down.
   static std::int64_t floor_of(double position) { return static_cast<std::int64_t>(position + 1.0) - 1; }
 
   void pixel(std::int64_t i, std::int64_t j, std::uint8_t* out) const {
@@ -108,7 +108,7 @@ class Interpolator {
             return along([&](std::size_t k) { return at(column + tap(k), row + tap(r), c); }, dx, OnNumbers());
           },
           dy, OnNumbers());
-      out[c] = static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0));  // towards zero
+      out[c] = static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0));  // truncates
     }
   }
 
@@ -119,7 +119,7 @@ class Interpolator {
     return source_.data[y * source_.stride + x * kStep + static_cast<std::int64_t>(channel)];
   }
 
-  /// Interpolates between the taps that at_tap(0), at_tap(1), ... give.
+  /// Interpolates between at_tap(0), at_tap(1), ...
   template <class Tap, class T, class F>
   static HWY_INLINE HWY_ATTR T along(Tap at_tap, T distance, F f) {
     if constexpr (kTaps == 2) {
@@ -129,7 +129,7 @@ class Interpolator {
     }
   }
 
-  /// Byte offsets of the taps' columns or rows, of which the source has `count` from `begin` on.
+  /// Computes byte offsets of the taps' columns or rows. The source has `count` of them from `begin` on.
   HWY_INLINE HWY_ATTR static void offsets(I first, std::int64_t begin, std::int64_t count, std::int64_t step, I* taps) {
     const Ints d;
     const auto last = hn::Set(d, static_cast<std::int32_t>(count - 1));
@@ -139,7 +139,7 @@ class Interpolator {
     }
   }
 
-  /// Pixels i, i + 1, ...; false where taps would be read behind the source's last byte.
+  /// Writes pixels i, i + 1, ... Returns false if a gather would read after the source's last byte.
   HWY_ATTR bool vector(std::int64_t i, std::int64_t j, std::uint8_t* out) const {
     const Doubles d;
     const Ints di;
@@ -155,7 +155,7 @@ class Interpolator {
     const auto height = hn::Set(d, static_cast<double>(warp_.inner.height));
     const auto inside =
         hn::And(hn::And(hn::Ge(x, zero), hn::Lt(x, width)), hn::And(hn::Ge(y, zero), hn::Lt(y, height)));
-    // outside, any position that can be read
+    // Lanes outside the image read any valid position.
     const auto px = hn::Sub(hn::IfThenElseZero(inside, x), half), py = hn::Sub(hn::IfThenElseZero(inside, y), half);
     const I column = hn::Sub(hn::DemoteTo(di, hn::Add(px, one)), hn::Set(di, 1));
     const I row = hn::Sub(hn::DemoteTo(di, hn::Add(py, one)), hn::Set(di, 1));

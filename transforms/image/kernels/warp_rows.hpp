@@ -8,7 +8,7 @@
 
 namespace penstock::warp_rows {
 
-/// warp.run() with bilinear or bicubic interpolation.
+/// Implements Warp::run() for bilinear and bicubic interpolation.
 void interpolate(const Warp& warp, const PixelSource& source, bool bicubic, std::uint8_t* out);
 
 }  // namespace penstock::warp_rows

@@ -21,7 +21,7 @@ std::size_t pixels_of(const PixelBuffer& picture) {
 }
 
 Histogram histogram(const PixelBuffer& picture, std::size_t channel) {
-  std::array<Histogram, 4> counts{};  // apart, so that equal neighbours do not wait for each other
+  std::array<Histogram, 4> counts{};  // separate counters, so that equal neighbours do not wait for each other
   const auto step = static_cast<std::size_t>(picture.channels);
   const std::size_t count = pixels_of(picture);
   for (std::size_t i = 0; i < count; ++i) ++counts[i % 4][picture.data[i * step + channel]];
@@ -110,7 +110,7 @@ void ColorRunner::run(const ColorOp& op, PixelBuffer& picture) {
       if (color) color_rows::blend_luma(picture.data, pixels_of(picture), factor);
       return;
     case ColorKind::hue:
-      // To zero, then modulo 256, as NumPy turns a number into a byte.
+      // Truncates towards zero, then takes the number modulo 256, like NumPy's conversion to a byte.
       if (color) {
         const auto shift = static_cast<std::uint8_t>(static_cast<int>(op.amount * 255));
         color_rows::shift_hue(picture.data, pixels_of(picture), shift);
@@ -141,7 +141,7 @@ void ColorRunner::run(const ColorOp& op, PixelBuffer& picture) {
   }
 }
 
-// About the mean of the luma, rounded.
+// Blends with the rounded mean of the luma.
 void ColorRunner::contrast(const PixelBuffer& picture, float factor) {
   const std::size_t count = pixels_of(picture);
   const std::uint8_t* luma = picture.data;
@@ -155,7 +155,7 @@ void ColorRunner::contrast(const PixelBuffer& picture, float factor) {
   color_rows::blend(picture.data, picture.bytes(), static_cast<std::uint8_t>(mean + 0.5), factor);
 }
 
-// Pillow leaves images of less than three rows or columns as they are when it smooths.
+// Pillow leaves images with fewer than three rows or columns unchanged when it smooths.
 void ColorRunner::sharpen(const PixelBuffer& picture, float factor) {
   if (picture.size.width < 3 || picture.size.height < 3) return;
   const std::size_t stride = picture.bytes() / static_cast<std::size_t>(picture.size.height);

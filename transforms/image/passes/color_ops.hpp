@@ -1,4 +1,4 @@
-// Changes the colors of whole images, as Pillow and torchvision define it.
+// Changes the colours of whole images, as Pillow and torchvision define it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// uint8 pixels, channels interleaved, with color_rows::kSpare bytes behind them that may be overwritten.
+/// uint8 pixels with interleaved channels. color_rows::kSpare bytes after them may be overwritten.
 struct PixelBuffer {
   std::uint8_t* data;
   Size size;
@@ -18,16 +18,17 @@ struct PixelBuffer {
   std::size_t bytes() const { return static_cast<std::size_t>(size.width * size.height * channels); }
 };
 
-/// One per worker: owns scratch, which is reused from call to call.
+/// Owns scratch memory, which is reused from call to call. Each worker needs its own runner.
 ///
-/// Equal to Pillow 13 to the last bit: ImageEnhance's Brightness, Contrast, Color and Sharpness, ImageOps' posterize,
-/// solarize, autocontrast, equalize and invert, convert("L"), and for hue the way by HSV of torchvision's adjust_hue.
-/// A blur is torchvision's gaussian_blur: a float32 kernel, reflected edges, rounded to nearest even; its sums are
-/// taken along columns, then along rows, so pixels differ by one level where the sum lies within 1e-4 of a half.
+/// Results equal Pillow 13 to the last bit: ImageEnhance's Brightness, Contrast, Color and Sharpness, ImageOps'
+/// posterize, solarize, autocontrast, equalize and invert, and convert("L"). Hue follows the HSV variant of
+/// torchvision's adjust_hue. A blur is torchvision's gaussian_blur: a float32 kernel, reflected edges, rounded to
+/// nearest even. Its sums are taken along columns, then along rows. Pixels may therefore differ by one level if the sum
+/// is within 1e-4 of a half.
 class ColorRunner {
  public:
-  /// Changes the picture in place; grayscale to 1 channel leaves fewer bytes.
-  /// Throws Error: shape, for a blur whose kernel reaches beyond the mirrored image.
+  /// Changes the image in place. Grayscale to one channel leaves fewer bytes. Throws Error: shape, for a blur whose
+  /// kernel reaches beyond the mirrored image.
   void run(const ColorOp& op, PixelBuffer& picture);
 
  private:

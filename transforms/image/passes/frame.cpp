@@ -10,7 +10,7 @@ struct Span {
   std::int64_t begin, end;
 };
 
-// What [begin, begin + length) shows of `count` pixels; one of them where it shows none.
+// Returns the part of `count` pixels that [begin, begin + length) shows, or one pixel if it shows none.
 Span shown(std::int64_t begin, std::int64_t length, std::int64_t count, PaddingMode mode) {
   const std::int64_t end = begin + length;
   const bool mirrors = mode == PaddingMode::reflect || mode == PaddingMode::symmetric;
@@ -63,7 +63,7 @@ void Frame::run(const PixelSource& source, std::uint8_t* out) const {
   const std::int64_t channels = source.channels;
   const auto pixel = static_cast<std::size_t>(channels);
   const auto row_bytes = static_cast<std::size_t>(window.width) * pixel;
-  // The part that the image itself fills, in columns of the output.
+  // The columns of the output that the image itself fills.
   const std::int64_t left = std::clamp<std::int64_t>(-window.x, 0, window.width);
   const std::int64_t right = std::clamp<std::int64_t>(inner.width - window.x, left, window.width);
   for (std::int64_t y = 0; y < window.height; ++y, out += row_bytes) {

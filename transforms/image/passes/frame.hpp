@@ -1,4 +1,4 @@
-// A window of an image that may reach beyond its edges: padding, and the crops of what was padded.
+// A window of an image that may reach beyond its edges. Implements padding, and crops of padded images.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// Pixel (i, j) is pixel (window.x + i, window.y + j) of an image of `inner` pixels, continued as `mode` says.
+/// Pixel (i, j) is pixel (window.x + i, window.y + j) of an image of `inner` pixels, continued according to `mode`.
 struct Frame {
   Size inner;
   Region window;
@@ -20,12 +20,12 @@ struct Frame {
   Size output() const { return {window.width, window.height}; }
   Region needed() const;  ///< pixels of the image that the window shows; at least one
   void map_point(double& x, double& y) const;
-  /// Writes output() pixels, channels interleaved. `source` holds needed() at least.
+  /// Writes output() pixels with interleaved channels. `source` must contain needed().
   void run(const PixelSource& source, std::uint8_t* out) const;
 };
 
-/// The number of the pixel, of `count` ones along an axis, that stands at `place`; -1: the fill.
-/// Source: numpy.pad, whose reflections go on beyond one width of the image.
+/// Returns the index of the pixel at `place`, among `count` pixels along an axis, or -1 for the fill. Source:
+/// numpy.pad. Reflections repeat beyond one width of the image.
 std::int64_t continued(std::int64_t place, std::int64_t count, PaddingMode mode);
 
 }  // namespace penstock

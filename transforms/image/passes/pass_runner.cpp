@@ -25,7 +25,7 @@ void PassRunner::run(const PixelSource& source, const Placement& placement, Pixe
 void PassRunner::apply(const Pass& pass, const Region& wanted, PixelKind kind) {
   if (const auto* geometry = std::get_if<Geometry>(&pass)) {
     const Geometry part = geometry->cropped(wanted);
-    if (part.copies()) {  // the same pixels, seen from the new corner
+    if (part.copies()) {  // same pixels, relative to the new corner
       const Region from = part.needed(0);
       current_.data +=
           (from.y - current_.region.y) * current_.stride + (from.x - current_.region.x) * current_.channels;

@@ -11,23 +11,23 @@
 namespace penstock {
 
 enum class PixelKind : std::uint8_t {
-  colors,  ///< of an image: every pass
-  values,  ///< of a mask: nearest neighbour, no changes of color, and 0 where the image has its fill
+  colors,  ///< of an image: runs every pass
+  values,  ///< of a mask: nearest neighbour, no colour operations, 0 instead of the image's fill
 };
 
-/// One per worker: two pictures between the passes, which are reused from sample to sample.
+/// Owns two images for results between the passes, reused from sample to sample. Each worker needs its own runner.
 class PassRunner {
  public:
-  /// Fills the sink. `source` holds Placement::needed(); its pixels are not changed. A placement of one pass costs what
-  /// Resampler::run() does. Throws Error: shape, for a blur that does not fit.
+  /// Fills the sink. `source` must contain Placement::needed(), and its pixels do not change. A placement of one pass
+  /// costs the same as Resampler::run(). Throws Error: shape, for a blur that does not fit.
   void run(const PixelSource& source, const Placement& placement, PixelKind kind, const PixelSink& sink);
-  /// As Decoder::share(): rows of a large picture that is resampled.
+  /// Like Decoder::share(). Threads share the rows of a large image that is resampled.
   void share(Parallel* parallel) { resampler_.share(parallel); }
 
  private:
   void apply(const Pass& pass, const Region& wanted, PixelKind kind);
-  std::uint8_t* other(Size size);  ///< memory for a picture of `size` that current_ is not in
-  void own();                      ///< current_ becomes ours to change: all of its region, dense
+  std::uint8_t* other(Size size);  ///< memory for an image of `size`, other than that of current_
+  void own();                      ///< makes current_ a dense, writable copy of its region
   void take(std::uint8_t* pixels, const Region& region);
 
   PixelSource current_{};

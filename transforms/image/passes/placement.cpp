@@ -22,7 +22,7 @@ double reach_of(const Geometry& geometry, bool masks) {
   return support(masks ? Interpolation::nearest : geometry.interpolation);
 }
 
-// The part of its input that a pass looks at.
+// Returns the part of a pass's input that the pass reads.
 Region input_of(const Pass& pass, Size input, bool masks) {
   if (const auto* geometry = std::get_if<Geometry>(&pass)) return geometry->needed(reach_of(*geometry, masks));
   if (const auto* frame = std::get_if<Frame>(&pass)) return frame->needed();
@@ -66,7 +66,8 @@ void Placement::crop(const Region& region) {
     tail() = tail().cropped(region);
     return;
   }
-  const Region inside = Geometry::identity({window->width, window->height}).cropped(region).window;  // or throws
+  const Region inside =
+      Geometry::identity({window->width, window->height}).cropped(region).window;  // throws if it does not fit
   *window = {window->x + inside.x, window->y + inside.y, inside.width, inside.height};
 }
 
@@ -151,7 +152,7 @@ namespace {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// The box around the turned corners, inside [0, bound].
+// Replaces the box by the bounding box of its mapped corners, clamped to [0, bound].
 template <typename Place>
 void turn_box(const Place& place, double* box, double low_bound, double width, double height) {
   double low[2] = {}, high[2] = {};

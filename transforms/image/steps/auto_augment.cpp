@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, kAugmentations> kNames{
     "Identity", "ShearX",   "ShearY",    "TranslateX", "TranslateY", "Rotate",       "Brightness",
     "Color",    "Contrast", "Sharpness", "Posterize",  "Solarize",   "AutoContrast", "Equalize"};
 
-/// How far the operations go. Source: torchvision 0.20, transforms/v2/_auto_augment.py, _AUGMENTATION_SPACE.
+/// Ranges of the operations. Source: torchvision 0.20, transforms/v2/_auto_augment.py, _AUGMENTATION_SPACE.
 enum class AugmentSpace : std::uint8_t { rand, trivial_wide };
 
 struct AugmentChoice {
@@ -55,7 +55,7 @@ double linear(float from, float to, std::int64_t bin, std::int64_t bins) {
                                             : std::fma(-step, static_cast<float>(bins - 1 - bin), to));
 }
 
-// In float32, to the nearest, halves to the even one.
+// In float32, rounded to nearest, halves to even.
 double bits_kept(std::int64_t bin, std::int64_t bins, double most_lost) {
   const auto bins_for_a_bit = static_cast<float>(static_cast<double>(bins - 1) / most_lost);
   return static_cast<double>(std::nearbyint(8.0F - static_cast<float>(bin) / bins_for_a_bit));
@@ -127,12 +127,12 @@ void add(Placement& placement, const AugmentChoice& choice, double magnitude) {
   }
 }
 
-/// Whether the operation has magnitudes to choose from.
+/// Returns whether the operation has magnitudes to choose from.
 bool has_magnitude(std::int64_t operation) {
   return operation != identity && operation != auto_contrast && operation != equalize;
 }
 
-/// Adds the operation; draws its sign where it has one, and tells: "ShearX -0.09".
+/// Adds the operation. Draws its sign if it has one, and reports the result: "ShearX -0.09".
 void augment(StepDraw& draw, const AugmentChoice& choice) {
   double magnitude = magnitude_of(choice, draw.placement.output());
   if (has_sign(choice.operation) && draw.random.uniform() <= 0.5) magnitude = -magnitude;

@@ -12,7 +12,7 @@ const StepTable& step::CenterCrop::table() {
   return table;
 }
 
-// Source: torchvision 0.20, transforms/functional.py, center_crop; images smaller than the crop are not padded here.
+// Source: torchvision 0.20, transforms/functional.py, center_crop. Images smaller than the crop are not padded here.
 void step::CenterCrop::draw(StepDraw& draw) const {
   const Size before = draw.placement.output();
   if (size.width > before.width || size.height > before.height) {

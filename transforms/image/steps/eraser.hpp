@@ -1,4 +1,4 @@
-// Overwrites a box of an image that stands in its slot.
+// Overwrites a box of an image in its slot.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace penstock {
 
-/// One per worker: owns scratch, which is reused from call to call.
+/// Owns scratch memory, which is reused from call to call. Each worker needs its own eraser.
 class Eraser {
  public:
   /// Writes the step's value into `box` of the sink's `size` pixels, in the output's units, rounded to its dtype.
-  /// Normally distributed values are drawn channel by channel, row by row, two at a time.
+  /// Normally distributed values are drawn in pairs, channel by channel, row by row.
   void run(const step::RandomErasing& erasing, const Region& box, const PixelSink& sink, Size size,
            std::int64_t channels, Random& random);
 

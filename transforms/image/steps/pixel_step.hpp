@@ -1,4 +1,4 @@
-// What a step does that moves or changes the pixels of an image, and its table.
+// The interface and the table of a step that moves or changes the pixels of an image.
 #pragma once
 
 #include <array>
@@ -13,15 +13,16 @@
 
 namespace penstock {
 
-/// What a step adds to a sample's placement, from draws of its own, and says of it in `told` where that is given.
+/// Arguments of PixelStep::draw(), which adds the step to a sample's placement. `random` belongs to this step. `told`
+/// receives a description for people, unless null.
 struct StepDraw {
   Placement& placement;
   Random random;
-  std::string* told;  ///< null: not asked for
+  std::string* told;  ///< null: not wanted
 
-  /// Draws whether something of that probability happens, and tells: "flipped: drew 0.25".
+  /// Draws whether an event of that probability happens, and reports it: "flipped: drew 0.25".
   bool happens(double probability, const char* what);
-  /// Sets `told` to what `text` returns; it is not called where that is not asked for.
+  /// Sets `told` to the result of `text`. Does not call `text` if `told` is null.
   template <typename Text>
   void tell(Text text) {
     if (told != nullptr) *told = text();
@@ -31,20 +32,21 @@ struct StepDraw {
 class PixelStep {
  public:
   virtual ~PixelStep() = default;
-  /// Throws Error: shape, where the image is too small.
+  /// Throws Error: shape, if the image is too small.
   virtual void draw(const Step& step, StepDraw& draw) const = 0;
-  /// The output's size where it does not depend on the sample; `before` likewise.
+  /// Returns the output's size, or nothing if it depends on the sample. `before` is the size before the step, in the
+  /// same form.
   virtual std::optional<Size> size_after(const Step& step, std::optional<Size> before) const = 0;
-  /// The channels that are left of so many.
+  /// Returns the number of channels after the step, if there were `before`.
   virtual std::int64_t channels_after(const Step& step, std::int64_t before) const = 0;
-  /// That every pixel's number stays as it is.
+  /// Returns whether the step moves pixels without changing their numbers.
   virtual bool moves_only(const Step& step) const = 0;
-  /// Colors that it is given; null where it takes none.
+  /// Returns the fill colours given to the step, or null if the step has no fill.
   virtual const Fill* fill(const Step& step) const = 0;
 };
 
-/// Of a struct with `void draw(StepDraw& draw) const`. It may have size_after(), channels_after() and moves_only() with
-/// the meaning of PixelStep's, and a member `fill`.
+/// The table of a step struct with `void draw(StepDraw& draw) const`. The struct may have size_after(),
+/// channels_after() and moves_only() with the meaning of PixelStep's, and a member `fill`.
 template <typename Kind>
 class PixelTable final : public TableOf<Kind>, public PixelStep {
  public:
@@ -78,12 +80,12 @@ class PixelTable final : public TableOf<Kind>, public PixelStep {
   }
 };
 
-/// To the nearest whole number, halves to the even one, as Python's round().
+/// Rounds to the nearest integer, halves to even, like Python's round().
 std::int64_t whole_number_near(double value);
-/// The fill of each of up to four channels.
+/// Returns the fill of each of up to four channels.
 std::array<std::uint8_t, 4> fill_of(const Fill& fill);
 
-/// For people: a number in six digits at most, "640 x 480", "10 x 20 at x 1, y 2".
+/// Texts for people: a number with at most six digits, "640 x 480", "10 x 20 at x 1, y 2".
 std::string short_text(double value);
 std::string short_text(Size size);
 std::string short_text(const Region& region);

@@ -1,4 +1,4 @@
-// The steps of a chain between the decoded pixels and their normalization, and the passes that they draw for one image.
+// The steps of a chain between decoding and normalisation, and the passes that they draw for an image.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace penstock {
 
-/// Steps whose tables say pixels().
+/// Contains the steps whose tables have pixels().
 class PixelSteps {
  public:
   void add(Step step, std::uint32_t transform);
   bool empty() const { return steps_.empty(); }
-  /// The output's size where the steps alone decide it.
+  /// Returns the output's size, or nothing if it depends on the image.
   std::optional<Size> fixed_size() const;
-  /// Sets `placement`, finished. Throws Error: shape, when a crop does not fit an image of `source` pixels.
+  /// Draws and finishes `placement`. Throws Error: shape, if a crop does not fit an image of `source` pixels.
   void draw(Size source, const SampleContext& sample, Placement& placement) const;
-  /// The same draws, told step by step.
+  /// Makes the same draws and reports each step.
   Outcomes explain(Size source, const SampleContext& sample) const;
 
  private:

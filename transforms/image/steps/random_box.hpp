@@ -1,4 +1,4 @@
-// Draws a box of random area, shape and place, as random_resized_crop() and random_erasing() do.
+// Draws a box of random area, shape and place, for random_resized_crop() and random_erasing().
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace penstock {
 
-/// What a box may be.
+/// Limits for a random box.
 struct BoxLimits {
   enum class Ratio : std::uint8_t { width_by_height, height_by_width };
 
-  Range scale;  ///< of the area of the whole, uniform
+  Range scale;  ///< fraction of the whole area, uniform
   Range ratio;  ///< log-uniform
   Ratio ratio_is;
   Size least, most;  ///< both included; a box beyond them is drawn again
 };
 
-/// The first box of ten tries that is within the limits, or nothing. Draws, in this order, for each try: area, ratio,
-/// and, if the box is within the limits, its top and its left.
-/// Source: torchvision 0.20, transforms/v2: RandomResizedCrop.make_params, RandomErasing.make_params.
+/// Returns the first of ten boxes that is within the limits, or nothing. Each try draws the area, then the ratio, and,
+/// if the box is within the limits, its top and its left. Source: torchvision 0.20, transforms/v2:
+/// RandomResizedCrop.make_params, RandomErasing.make_params.
 std::optional<Region> draw_box(Size whole, const BoxLimits& limits, Random& random);
 
 }  // namespace penstock
