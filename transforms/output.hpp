@@ -1,4 +1,4 @@
-// Describes an output of a batch, the facts that compiling it may ask of the dataset, and the sample of a row.
+// Describes an output of a batch, the dataset's properties that compiling needs, and the sample of a row.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 
 namespace penstock {
 
-/// The encoded bytes of some sample's field: all of them, or only `ranges`, for codecs that decode parts. Bytes that
-/// are given stand for a value unless there are none: that of an empty value says `exists` itself.
+/// The encoded bytes of some sample's field: all of them, or only `ranges`, for codecs that decode parts. Non-empty
+/// bytes are always a value. For an empty value, the caller must set `exists`.
 struct FirstBytes {
   FirstBytes(std::vector<std::byte> all = {})
       : bytes(std::move(all)), exists(!bytes.empty()) {}  // NOLINT: bytes are bytes
@@ -34,7 +34,7 @@ struct FirstBytes {
   std::string place = {};  ///< "sample KEY in SHARD", for messages; empty if unknown
 };
 
-/// Ragged rows that a batch makes equally long: as long as its longest, rounded up to a multiple.
+/// Padding of ragged rows in a batch: to the length of the longest one, rounded up to a multiple.
 struct RowPadding {
   std::int64_t multiple = 1;
   std::size_t element_bytes = 1;
@@ -45,27 +45,27 @@ struct RowPadding {
   }
 };
 
-/// What the loader knows of the dataset, for compiling. `first_value(field, codec)` gives some sample's field, or what
-/// its codec's peek() needs of it, so that shapes without a declared size (icons) are found from the data.
-/// `codec` is what will decode it, null for the field's own. `first_such` gives the first of some values that is
-/// wanted, none where none is; null: only the first value is known.
+/// The dataset's properties, for compiling. `first_value(field, codec)` returns some sample's field, or the part that
+/// the codec's peek() needs. Shapes without a declared size are then found from the data. `codec` will decode the
+/// field; null means the field's own codec. `first_such` returns the first of some values that is wanted, or none. If
+/// `first_such` is null, only the first value is available.
 struct FieldCatalog {
   std::span<const FieldSchema> fields;
   std::function<FirstBytes(std::uint32_t field, const Codec* codec)> first_value;
   std::function<FirstBytes(std::uint32_t field, const std::function<bool(const FirstBytes&)>& wanted)> first_such =
       nullptr;
-  /// What keeps the dataset from having a field that was asked for, for people; empty or null: nothing is known.
+  /// Returns a hint for people why the dataset lacks a requested field; empty or null if unknown.
   std::function<std::string(const std::string& field)> why_absent = nullptr;
 };
 
-/// What a cache may keep for an output between epochs, so that the same row comes of it.
+/// The data that a cache may keep for an output between epochs, without changing the output.
 enum class Keep : std::uint8_t {
   bytes,   ///< the field's stored bytes
-  pixels,  ///< the field's image as its codec decodes it, as a raw uint8 value (H, W, C)
-  row,     ///< the row itself: nothing is drawn for it, and it is no larger than the pixels
+  pixels,  ///< the field's decoded image, as a raw uint8 value (H, W, C)
+  row,     ///< the row itself, if it has no draws and is not larger than the pixels
 };
 
-/// What the rows of an output are, for steps on whole batches.
+/// The kind of an output's rows, for steps on whole batches.
 enum class RowKind : std::uint8_t {
   other,
   image,                ///< (C, H, W)
@@ -79,27 +79,27 @@ struct Output {
   std::string name;
   std::vector<std::uint32_t> sources;  ///< fields of the dataset, in order of preference
   DType dtype = DType::u8;
-  Shape shape;          ///< of one row; ragged: of one item of a row
+  Shape shape;          ///< of one row; for ragged outputs, of one item of a row
   bool ragged = false;  ///< a row holds a varying number of items of `shape`
-  /// Of ragged rows that a batch makes equally long, and of rows of one length what fills them up.
+  /// Padding of ragged rows in a batch, or of rows with a fixed length.
   std::optional<RowPadding> padding = std::nullopt;
-  /// More than 0: a ragged row is one array of so many dimensions, of sizes of its own, and its items are elements.
+  /// If not 0, a ragged row is an array with this number of dimensions and a separate shape. Its items are elements.
   std::uint32_t own_dimensions = 0;
-  bool may_be_missing = false;  ///< a sample without the field has an empty row, where the loader is asked for that
-  bool verbatim = false;        ///< the row is the stored bytes: the reader may put them into the slot itself
-  bool partial = false;         ///< select() may ask for parts of the field; a follower for those its leader asks for
-  bool scattered = false;       ///< and those are many and small: records here and there
+  bool may_be_missing = false;  ///< a sample without the field may have an empty row, if the loader allows it
+  bool verbatim = false;        ///< the row is the stored bytes, so the reader may write them into the slot itself
+  bool partial = false;         ///< select() may return parts of the field; for a follower, those of its leader
+  bool scattered = false;       ///< these parts are many small records
   Keep keep = Keep::bytes;
-  Pixels pixels = Pixels::rgb;  ///< of Keep::pixels
-  bool upright = false;         ///< of images: decoded with their EXIF orientation applied
+  Pixels pixels = Pixels::rgb;  ///< for Keep::pixels
+  bool upright = false;         ///< for images: decoded with their EXIF orientation applied
   RowKind kind = RowKind::other;
-  bool has_geometry = false;  ///< of images as uint8 (H, W, 3): SlotFiller::geometry() may serve
-  /// More than 0: of that window of the program, counted from 1. A row is `steps` samples, one behind the other, which
-  /// are filled one by one; that many is the first size of `shape`.
+  bool has_geometry = false;  ///< for images as uint8 (H, W, 3): SlotFiller::geometry() may work
+  /// If not 0, number of the output's window in the program, counted from 1. A row then is `steps` consecutive samples,
+  /// which are filled one by one. `steps` is the first size of `shape`.
   std::uint32_t window = 0;
   std::uint32_t steps = 1;
-  bool drawn = false;   ///< of a window: something is drawn for it or what it goes with, so that rows differ in a step
-  bool inside = false;  ///< of a window: tells which steps lie in the group; nothing is read for it
+  bool drawn = false;   ///< for windows: its chain or one that it goes with has draws, so rows differ in a step
+  bool inside = false;  ///< for windows: delivers which steps are inside the group; reads nothing
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
   std::uint64_t step_bytes() const { return row_bytes() / steps; }                   ///< of one sample of a row
 };
@@ -108,8 +108,8 @@ struct Output {
 struct SampleContext {
   std::uint64_t seed = 0, epoch = 0, sample = 0;
   std::string_view key = {};
-  std::uint32_t occurrence = 0;  ///< how often the epoch's list of samples has this one before
-  /// Of a step of a window: the sample whose row it is, for which everything is drawn.
+  std::uint32_t occurrence = 0;  ///< number of earlier entries of this sample in the epoch
+  /// For a step of a window, the sample to which the row belongs. All draws depend on that sample.
   std::optional<std::uint64_t> row_of = std::nullopt;
   std::uint64_t draws() const { return draw_number(row_of.value_or(sample), occurrence); }
 };

@@ -16,24 +16,24 @@ namespace penstock {
 namespace {
 
 struct ArrayPlan {
-  std::optional<DType> stored;  ///< of every value; nothing: of any that can be converted
+  std::optional<DType> stored;  ///< dtype of every value; nothing: any convertible dtype
   Shape shape;                  ///< of a row; ragged: of an item
   DType delivered;
   bool ragged = false;
-  bool follows = false;  ///< ragged: the items of another output
+  bool follows = false;  ///< ragged: has the items of another output
   NumbersAs numbers{};
-  bool reads_text = false;  ///< as `numbers` says
-  std::int64_t window = 0;  ///< rows drawn; 0: all
+  bool reads_text = false;  ///< according to `numbers`
+  std::int64_t window = 0;  ///< number of drawn rows; 0: all
   std::uint32_t transform = 0;
-  std::shared_ptr<const Codec> codec = nullptr;  ///< the user's own; null: the field's
-  std::string place = {};                        ///< of the value with this type and shape, for messages
+  std::shared_ptr<const Codec> codec = nullptr;  ///< the user's codec; null: the field's own
+  std::string place = {};                        ///< of the value that determined type and shape, for messages
 };
 
 std::string text(DType dtype, const Shape& shape) {
   return std::string(name(dtype)) + " " + to_string(shape);
 }
 
-// Where a sample's window begins, among `rows` rows.
+// Returns the first row of a sample's window, among `rows` rows.
 std::int64_t window_start(const ArrayPlan& plan, std::int64_t rows, const SampleContext& sample) {
   if (rows < plan.window) {
     throw Error::shape("has " + std::to_string(rows) + " rows, fewer than array.random_slice(" +
@@ -43,7 +43,7 @@ std::int64_t window_start(const ArrayPlan& plan, std::int64_t rows, const Sample
   return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(rows - plan.window + 1)));
 }
 
-/// Of an array's values: of text, where the numbers in it are asked for, and of anything else.
+/// Decodes an array's values. Text from which numbers are wanted has a separate decoder.
 class ArrayDecoders {
  public:
   explicit ArrayDecoders(const ArrayPlan& plan) : plan_(plan), decoders_({}, plan.codec.get()) {}
@@ -62,7 +62,7 @@ class ArrayDecoders {
   const ArrayPlan& plan_;
   Decoders decoders_;
   std::unique_ptr<Decoder> text_;
-  const FieldSchema* text_of_ = nullptr;  ///< what text_ was made for
+  const FieldSchema* text_of_ = nullptr;  ///< the schema for which text_ was created
 };
 
 class ArrayRunner final : public OutputRunner {
@@ -98,7 +98,7 @@ class ArrayRunner final : public OutputRunner {
   void share(Parallel* parallel) override { decoders_.share(parallel); }
 
  private:
-  // All of the value, into the slot, in the dtype to be delivered.
+  // Decodes the whole value into the slot, in the delivered dtype.
   void decode(const FieldBytes& field, const SlotRow& row) {
     const DType stored = value_.layout.dtype;
     const bool converts = stored != plan_.delivered;
@@ -127,13 +127,14 @@ class ArrayRunner final : public OutputRunner {
     value_.decoder->decode(row.field, nullptr, {all, stored, value_.layout.shape});
     row.watch.lap(row.watch.times.decode);
     for (std::size_t i = 0; i < trace_.kept.size();
-         ++i)  // kept are rising, so that none is overwritten before it moves
+         // `kept` ascends, so no item is overwritten before it is moved.
+         ++i)
       std::memmove(all + i * bytes, all + trace_.kept[i] * bytes, bytes);
     convert_elements(all, stored, row.slot.data(), plan_.delivered, trace_.delivered * item);
     row.watch.lap(row.watch.times.transform);
   }
 
-  // Takes those of the items that the followed output has left.
+  // Selects the items that the followed output kept.
   void follow(const ItemTrace& leader) {
     if (trace_.stored != leader.stored) {
       throw Error::shape("has " + std::to_string(trace_.stored) + " items, but the output that it follows has " +
@@ -150,14 +151,14 @@ class ArrayRunner final : public OutputRunner {
     const Shape& shape = layout.shape;
     if (layout.image || layout.cloud) throw wrong(layout);
     if (shape.empty()) throw Error::shape("is a single number, but the output's rows are lists of items");
-    if (element_count(shape) == 0) return 0;  // nothing tells of what
+    if (element_count(shape) == 0) return 0;  // without elements the type is unknown, so it need not fit
     const bool fits = (!plan_.stored || layout.dtype == *plan_.stored) && shape.size() == plan_.shape.size() + 1 &&
                       std::equal(plan_.shape.begin(), plan_.shape.end(), shape.begin() + 1);
     if (!fits) throw wrong_items(layout);
     return static_cast<std::uint64_t>(shape[0]);
   }
 
-  // Cuts the drawn rows out of a value that was read whole, as if only they had been read.
+  // Cuts the drawn rows out of a value that was read as a whole, so that they look as if read separately.
   FieldBytes window_of(const SlotRow& row, const Peeked& peeked) {
     const auto start = static_cast<std::uint64_t>(window_start(plan_, peeked.layout.shape[0], row.sample));
     const FieldHeader header{row.field.schema, row.field.bytes, row.field.bytes.size()};
@@ -206,7 +207,7 @@ class ArrayRunner final : public OutputRunner {
   const ArrayPlan& plan_;
   ArrayDecoders decoders_;
   Peeked value_{};
-  bool peeked_ = false;  ///< value_ is the row to be filled next
+  bool peeked_ = false;  ///< value_ belongs to the next row to fill
   ItemTrace trace_;
   std::vector<std::uint32_t> kept_;
   ScratchMemory scratch_, cut_;
@@ -222,7 +223,8 @@ class ArrayProgram final : public OutputProgram {
     if (plan_.window == 0 || (plan_.reads_text && holds_text_numbers(*field.schema))) return false;
     const Codec* codec = plan_.codec != nullptr ? plan_.codec.get() : codec_named(field.schema->codec);
     const std::optional<Layout> layout = codec == nullptr ? std::nullopt : codec->layout(field);
-    if (!layout || layout->shape.empty() || layout->shape[0] < plan_.window) return false;  // fill() says what is wrong
+    // fill() reports the error.
+    if (!layout || layout->shape.empty() || layout->shape[0] < plan_.window) return false;
     const auto start = static_cast<std::uint64_t>(window_start(plan_, layout->shape[0], sample));
     return codec->select(field, {start, start + static_cast<std::uint64_t>(plan_.window)}, ranges);
   }
@@ -258,7 +260,7 @@ std::optional<Layout> probe_items(const OutputRequest& request, ArrayPlan& plan)
   return request.probe_items([&](const FieldBytes& value) { return decoders.peek(value).layout; }, &plan.place);
 }
 
-/// What the values of a ragged output are, from the first one that has an item.
+/// Plans a ragged output from the first value that has an item.
 ArrayPlan plan_items(const OutputRequest& request) {
   const step::Elements& asked = *elements_of(request.chain);
   ArrayPlan plan{.stored = std::nullopt, .shape = {}, .delivered = DType::f64, .ragged = true};
@@ -294,7 +296,7 @@ bool reads_lines(const OutputRequest& request) {
       request.sources, [&](std::uint32_t source) { return holds_lines_of_numbers(request.catalog->fields[source]); });
 }
 
-/// Of values that are all alike.
+/// Plans an output whose values all have the same type and shape.
 ArrayPlan plan_rows(const OutputRequest& request, const FirstValue* known) {
   const step::Elements* asked = elements_of(request.chain);
   const bool text = asked != nullptr && asked->dtype && request.own_codec() == nullptr &&

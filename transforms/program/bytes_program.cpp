@@ -26,7 +26,7 @@ class BytesRunner final : public OutputRunner {
   ItemTrace trace_;
 };
 
-/// The stored bytes, whatever they are.
+/// Delivers the stored bytes unchanged.
 class BytesProgram final : public OutputProgram {
  public:
   using OutputProgram::OutputProgram;

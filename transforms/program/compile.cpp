@@ -20,7 +20,8 @@ void require(bool fits, const OutputRequest& request, const std::string& cause) 
   if (!fits) throw request.misuse(cause);
 }
 
-// Codecs of the user's own begin a chain, transforms end it; before these, pad() does.
+// A user's codec must be the first step, and user's transforms the last ones. pad() must be last, or come directly
+// before user's transforms.
 void check_own_steps(const OutputRequest& request) {
   const auto& steps = request.chain.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -48,7 +49,7 @@ std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   return compile_coordinates(request, boxes ? 4 : 2);
 }
 
-// Values of one dimension and of different lengths, whose elements the schema tells.
+// Returns whether values have one dimension, different lengths, and an element type given by the schema.
 bool is_list(const FieldSchema& schema) {
   const EncodingTraits& traits = codec_traits(schema.codec);
   return !schema.fixed && (traits.tokens || (traits.in_place && schema.shape == Shape{-1}));
@@ -60,13 +61,13 @@ std::unique_ptr<OutputProgram> compile_list(const OutputRequest& request) {
   return compile_array(ragged);
 }
 
-// A chain without a step that tells: what the field's codec gives.
+// Compiles a chain without a step that determines the kind of output. The field's codec determines it.
 std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   const FieldSchema& schema = request.schema();
   const EncodingTraits& traits = codec_traits(schema.codec);
   const bool plain = request.chain.steps.empty();
   if (plain && traits.label) return compile_label(request);
-  const bool bytes = schema.dtype == DType::u8 && schema.shape.size() < 2;  // equal to their elements
+  const bool bytes = schema.dtype == DType::u8 && schema.shape.size() < 2;  // bytes are their own elements
   if (plain && traits.in_place && !bytes) require_equal_rows(request);
   if (plain && is_list(schema)) return compile_list(request);
   if (plain && (traits.free_text || (traits.in_place && !schema.fixed))) return compile_bytes(request);
@@ -74,7 +75,7 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   try {
     sample = request.probe();
   } catch (const Error& error) {
-    // JSON that is no number, or a kind of file that no codec knows, is delivered as it is stored; an image is not.
+    // JSON that is not a number, and files that no codec supports, are delivered as stored. Images are not.
     const bool other = plain && error.kind() == ErrorKind::unsupported && schema.differences.text.empty();
     if (other && kind_of_codec(schema.codec) != ValueKind::image) return compile_bytes(request);
     throw;
@@ -88,7 +89,7 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   return compile_array(request, &sample);
 }
 
-// Of steps that were put into the chain without the functions that check them.
+// Checks steps that were added to the chain without the functions that check them.
 void check_steps(const OutputRequest& request) {
   try {
     for (const Step& step : request.chain.steps) check_numbers(step);
@@ -97,12 +98,13 @@ void check_steps(const OutputRequest& request) {
   }
 }
 
-// The schema must be fixed: all its values are elements of its dtype and shape.
+// Requires a fixed schema: all values consist of elements of its dtype and shape.
 const Codec& codec_of_elements(const FieldSchema& schema) {
   return codec_traits(schema.codec).elements ? *codec_named(schema.codec) : raw_codec();
 }
 
-// The first value with an element; where none has one, the first that cannot be read, which is told of then.
+// Returns the first value with an element. If none has one, returns the first value that cannot be read, so that its
+// error is reported.
 FirstBytes first_with_element(const FieldCatalog& catalog, std::uint32_t field, const FieldSchema& schema,
                               const std::function<Layout(const FieldBytes&)>& peek) {
   if (!catalog.first_such) return {};
@@ -219,7 +221,7 @@ bool follows_items(const Chain& chain) {
   return has<step::ValidMask>(chain) || has<step::Lengths>(chain) || (elements != nullptr && elements->ragged);
 }
 
-// Before a field is looked for: a step that only follows needs none of the output's name.
+// Checks this before the field is looked up, because a step that only follows needs no field of the output's name.
 void require_followed(const OutputRequest& request) {
   const Chain& chain = request.chain;
   const bool follows = has<step::ValidMask>(chain) || has<step::Lengths>(chain) || has<step::Boxes>(chain) ||
@@ -230,7 +232,7 @@ void require_followed(const OutputRequest& request) {
 
 namespace {
 
-// Refuses fields that have no common type in the files of the dataset.
+// Rejects fields that have no common type in the dataset's files.
 void require_alike(const OutputRequest& request) {
   const bool bytes = has<step::Raw>(request.chain) || request.own_codec() != nullptr;
   for (const std::uint32_t source : request.sources) {
@@ -268,9 +270,9 @@ void find_sources(OutputRequest& request) {
 
 namespace {
 
-// Rows are placed, and items counted, by their bytes.
+// Offsets of rows and counts of items are computed from bytes, so sizes must be bounded.
 void check_bytes(const OutputRequest& request, const Output& output) {
-  constexpr double kAddresses = 0x1p47;  // of a process
+  constexpr double kAddresses = 0x1p47;  // address space of a process
   double bytes = static_cast<double>(size_of(output.dtype));
   for (const std::int64_t side : output.shape) bytes *= static_cast<double>(side);
   const std::string row = std::string(output.ragged ? "an item of a row" : "a row") + " is " +

@@ -1,4 +1,4 @@
-// Compiles one chain to its OutputProgram: it finds the kind of output, and whether its steps fit the field.
+// Compiles one chain to its OutputProgram: finds the kind of output, and checks that the steps fit the field.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace penstock {
 
-/// The chain's first step of that kind; null where it has none.
+/// Returns the chain's first step of that kind, or null.
 template <typename Kind>
 const Kind* find_step(const Chain& chain) {
   for (const Step& step : chain.steps) {
@@ -25,45 +25,45 @@ const Kind* find_step(const Chain& chain) {
   return nullptr;
 }
 
-/// What a field's first value tells.
+/// Properties of a field's first value.
 struct FirstValue {
-  const Codec* codec = nullptr;                     ///< null when neither schema nor bytes tell
-  std::optional<Layout> layout;                     ///< of the value; unknown when no sample has the field
+  const Codec* codec = nullptr;                     ///< null if neither schema nor bytes determine it
+  std::optional<Layout> layout;                     ///< of the value; nothing if no sample has the field
   std::optional<CloudHeader> cloud = std::nullopt;  ///< of a point cloud
   std::string place = {};                           ///< FirstBytes::place
 };
 
-/// One output on its way to a program.
+/// An output to compile.
 struct OutputRequest {
   std::string name;
   Chain chain;
   std::vector<std::uint32_t> sources;
   const FieldCatalog* catalog;
-  const OutputProgram* leader = nullptr;  ///< the followed output: an image, points, or items
-  std::size_t first_place = 0;            ///< of the chain's first step, where it is the rest of a longer chain
+  const OutputProgram* leader = nullptr;  ///< the followed output: an image, points or items
+  std::size_t first_place = 0;            ///< index of the chain's first step, if the chain is the rest of a longer one
 
-  /// Error: invalid_argument or shape, naming output and chain.
+  /// Returns Error: invalid_argument or shape, naming output and chain.
   Error misuse(const std::string& cause) const;
   Error shape(const std::string& cause) const;
   const FieldSchema& schema(std::size_t source = 0) const { return catalog->fields[sources[source]]; }
-  /// Of step number `step` of this chain: see penstock::transform_id().
+  /// Returns penstock::transform_id() of step number `step` of this chain.
   std::uint32_t transform_id(std::size_t step) const;
-  /// Of decode(codec); null where the field's own codec serves.
+  /// Returns the codec of decode(codec), or null if the field's own codec is used.
   std::shared_ptr<const Codec> own_codec() const;
-  /// Looks into the first value of the first source that has one.
-  /// Throws Error: corrupt, unsupported, when that value cannot be read.
+  /// Inspects the first value of the first source that has one. Throws Error: corrupt, unsupported, if that value
+  /// cannot be read.
   FirstValue probe(const DecodeOptions& options = {}) const;
-  /// The layout of the first value that has an element, as `peek` tells it; of the first value where none has one, and
-  /// nothing where no sample has the field. Throws as probe().
-  /// Sets `place` to FirstBytes::place of that value.
+  /// Returns the layout, from `peek`, of the first value that has an element. If none has one, returns that of the
+  /// first value, and if no sample has the field, nothing. Sets `place` to FirstBytes::place of that value. Throws like
+  /// probe().
   std::optional<Layout> probe_items(const std::function<Layout(const FieldBytes&)>& peek,
                                     std::string* place = nullptr) const;
-  /// Whether every source's stored bytes are elements of this layout, so that nothing needs decoding.
+  /// Returns whether every source's stored bytes are elements of this layout, so that decoding is unnecessary.
   bool stored_as(DType dtype, const Shape& shape) const;
   Output output(DType dtype, Shape shape) const;
 };
 
-/// Fills request.sources from chain and name. Throws Error: invalid_argument, for a field the dataset does not have.
+/// Sets request.sources from chain and name. Throws Error: invalid_argument, if the dataset lacks a field.
 void find_sources(OutputRequest& request);
 
 /// Throws Error: shape, if the files of the dataset have different numbers of rows per value.
@@ -71,28 +71,29 @@ void require_equal_rows(const OutputRequest& request);
 
 std::unique_ptr<OutputProgram> compile(const OutputRequest& request);
 
-// One per kind of output; each checks the steps it allows.
+// One function for each kind of output. Each checks the steps it allows.
 std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request, std::int64_t columns);
-/// Throws Error: invalid_argument, where a chain for arrays would read lines of text without a dtype for their numbers.
+/// Throws Error: invalid_argument, if a chain for arrays would read lines of text without a dtype for their numbers.
 void refuse_bytes_of_text(const OutputRequest& request);
-/// `first`: what probe() has said already, or null.
+/// `first` is the result of an earlier probe(), or null.
 std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue* first = nullptr);
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request);
-/// attribute(), valid_mask() or rows of an array, of points or after follow("POINTS").
+/// Compiles attribute(), valid_mask() or rows of an array, for points or after follow("POINTS").
 std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_origin(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request);
-/// pad() behind a ragged output.
+/// Compiles pad() after a ragged output.
 std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request);
-/// valid_mask() or lengths() after follow("ITEMS").
+/// Compiles valid_mask() or lengths() after follow("ITEMS").
 std::unique_ptr<OutputProgram> compile_item_counts(const OutputRequest& request);
-/// window_valid() after follow("OUTPUT"), of a window.
+/// Compiles window_valid() after follow("OUTPUT") of a window.
 std::unique_ptr<OutputProgram> compile_inside(const OutputRequest& request);
-/// Whether a chain goes along with the items of the very output that it follows, and not with an image behind that one.
+/// Returns whether a chain uses the items of the output that it names in follow(), and not an image that this one
+/// follows.
 bool follows_items(const Chain& chain);
 
 }  // namespace penstock

@@ -18,7 +18,7 @@ struct CoordinatesPlan {
   step::Boxes drop{};
 };
 
-// x, y, width, height would be taken for corners, and a box be made of what has none.
+// Rejects boxes that are not corners. Boxes x, y, width, height would otherwise be silently misread as corners.
 void require_corners(const double* box, std::uint64_t number) {
   if (!(box[2] < box[0] || box[3] < box[1])) return;
   char text[128];
@@ -98,7 +98,7 @@ class CoordinatesRunner final : public OutputRunner {
     trace_.delivered = kept_.size();
   }
 
-  // Negated, so that boxes with a NaN go.
+  // The conditions are negated, so that boxes with a NaN are dropped.
   bool stays(const double* box, double whole) const {
     const double width = box[2] - box[0], height = box[3] - box[1], area = width * height;
     const step::Boxes& drop = plan_.drop;
@@ -119,10 +119,10 @@ class CoordinatesRunner final : public OutputRunner {
   const CoordinatesPlan& plan_;
   Decoders decoders_;
   ScratchMemory scratch_;
-  double* values_ = nullptr;  ///< of the row, moved, those dropped left out
+  double* values_ = nullptr;  ///< of the row, mapped to the output, without dropped items
   std::vector<std::uint32_t> kept_;
   ItemTrace trace_;
-  bool made_ = false;  ///< values_ are those of the row to be filled next
+  bool made_ = false;  ///< values_ belong to the next row to fill
 };
 
 /// Boxes (4 columns) or key points (2 columns) that move with their image.

@@ -13,11 +13,11 @@ namespace {
 struct OwnStep {
   std::shared_ptr<const Transform> transform;
   TensorType out;
-  std::uint32_t number;  ///< of its Random
+  std::uint32_t number;  ///< `transform` of its Random
 };
 
 struct OwnPlan {
-  std::unique_ptr<OutputProgram> before;  ///< the steps that stand before the user's
+  std::unique_ptr<OutputProgram> before;  ///< the steps before the user's
   std::vector<OwnStep> steps;
 };
 

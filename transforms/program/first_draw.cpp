@@ -9,16 +9,17 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kBlockPoints = 256;        // where a codec has no chunks of its own
-constexpr std::uint32_t kFillDraws = 0x8f1bbcdc;   // tells the draws of fill_up() from those of the sample
-constexpr std::uint64_t kMostPoints = 0xfffffffe;  // numbers of points are 32 bits wide
+constexpr std::uint64_t kBlockPoints = 256;        // for codecs without chunks
+constexpr std::uint32_t kFillDraws = 0x8f1bbcdc;   // separates the draws of fill_up() from those of the sample
+constexpr std::uint64_t kMostPoints = 0xfffffffe;  // numbers of points have 32 bits
 
-// Run number `epoch` of the cloud's runs of `wanted` points, the first of which begins anywhere: after points / wanted
-// epochs all points were delivered.
+// Takes run number `epoch` of the cloud's runs of `wanted` points. The first run begins anywhere. After points / wanted
+// epochs, all points have been delivered.
 void draw_window(std::uint64_t points, std::uint64_t wanted, std::uint64_t epoch, std::uint64_t first,
                  std::vector<std::uint32_t>& numbers) {
   const std::uint64_t start = (first + (epoch % points) * wanted % points) % points;
-  const std::uint64_t behind = std::min(wanted, points - start);  // up to the end; the rest is at the beginning
+  const std::uint64_t behind =
+      std::min(wanted, points - start);  // up to the end; the other points are at the beginning
   numbers.clear();
   for (std::uint64_t i = 0; i < wanted - behind; ++i) numbers.push_back(static_cast<std::uint32_t>(i));
   for (std::uint64_t i = 0; i < behind; ++i) numbers.push_back(static_cast<std::uint32_t>(start + i));

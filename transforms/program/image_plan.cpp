@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// scale and bias that make pixel * scale + bias equal (pixel / 255 - mean) / deviation.
+// Computes scale and bias so that pixel * scale + bias equals (pixel / 255 - mean) / deviation.
 void normalize(const step::Normalize& step, std::int64_t channels, PixelSink& sink) {
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
     const double deviation = step.stddev[c], mean = step.mean[c];
@@ -31,7 +31,7 @@ int rank_of(const Step& step) {
   return 4;
 }
 
-// Layout and erasing may stand before numbers too, but for what normalize() would change.
+// Layout and erasing may come before numbers too, unless normalize() would change the erased values.
 bool may_follow(const Step& before, const Step& now) {
   const int first = rank_of(before), second = rank_of(now);
   if (first == 4 && second == 4) return now.is<step::RandomErasing>() || &before.table() != &now.table();
@@ -39,7 +39,7 @@ bool may_follow(const Step& before, const Step& now) {
   return second == 1 ? first <= 1 : second > first;
 }
 
-// Steps that are given colors: as many as the pixels have where they stand.
+// Checks the number of given colours against the number of channels at the step.
 void check_colors(const OutputRequest& request, std::size_t given, std::int64_t channels, const Step& step) {
   if (given > 1 && given != static_cast<std::size_t>(channels))
     throw request.misuse(to_string(step) + " is given " + std::to_string(given) + " channels, but the pixels have " +
@@ -57,7 +57,7 @@ void check_erasing(const OutputRequest& request, const step::RandomErasing& eras
   }
 }
 
-// Steps that leave every pixel's number as it is.
+// Returns whether all steps move pixels without changing their numbers.
 bool moves_only(const Chain& chain) {
   return std::ranges::all_of(chain.steps, [](const Step& step) {
     const PixelStep* pixels = step.table().pixels();
@@ -112,8 +112,8 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
   return plan;
 }
 
-// Whether the 16 bits of a first value, or those that cast() asks for, are kept: not where it asks for 8, nor where
-// pixels are computed.
+// Returns whether the 16 bits of a first value, or those that cast() requests, are kept. They are not if cast()
+// requests 8 bits or pixels are computed.
 bool keeps_16_bits(const OutputRequest& request, const DecodeOptions& decoding) {
   if (request.own_codec() != nullptr || !moves_only(request.chain)) return false;
   if (const auto* cast = find_step<step::Cast>(request.chain)) {
@@ -125,7 +125,7 @@ bool keeps_16_bits(const OutputRequest& request, const DecodeOptions& decoding) 
   return first.layout && first.layout->image && first.layout->dtype == DType::u16;
 }
 
-// Numbers of pixels of 16 bits.
+// Plans 16-bit pixels.
 void deepen(const OutputRequest& request, ImagePlan& plan) {
   plan.deep = true;
   if (plan.sink.dtype == DType::u8) plan.sink.dtype = DType::u16;
@@ -135,11 +135,11 @@ void deepen(const OutputRequest& request, ImagePlan& plan) {
   for (float& scale : plan.sink.scale) scale = static_cast<float>(double{scale} * 255 / 65535);
 }
 
-/// What a chain says of the channels of its pixels.
+/// The chain's requirements on the channels of its pixels.
 struct Channels {
-  std::size_t means = 0;  ///< of normalize()
-  bool to_gray = false;   ///< by grayscale(1)
-  bool to_three = false;  ///< by grayscale(3)
+  std::size_t means = 0;  ///< number of means of normalize()
+  bool to_gray = false;   ///< has grayscale(1)
+  bool to_three = false;  ///< has grayscale(3)
 
   explicit Channels(const Chain& chain) {
     for (const Step& step : chain.steps) {
@@ -149,7 +149,7 @@ struct Channels {
   }
 };
 
-// One mean asks for gray levels as they are stored, unless a step makes them; everything else sees color.
+// One mean requests gray levels as stored, unless a step computes them. Other chains get colour.
 DecodeOptions decoding_of(const Chain& chain, const Channels& channels) {
   DecodeOptions options;
   if (channels.means == 1 && !channels.to_gray) options.pixels = Pixels::stored;

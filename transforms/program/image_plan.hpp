@@ -1,4 +1,4 @@
-// What an output of images becomes, worked out once from its chain and from a first value.
+// The plan of an image output, computed once from its chain and a first value.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ struct ImagePlan {
   PixelSteps steps{};
   std::vector<NumberedErasing> erasings{};
   Size size{};            ///< of every row
-  bool own_size = false;  ///< rows have sizes of their own
-  std::int64_t decoded;   ///< channels that the steps begin with: 1 or 3
-  std::int64_t channels;  ///< delivered: 1 or 3
+  bool own_size = false;  ///< rows have separate sizes
+  std::int64_t decoded;   ///< channels before the steps: 1 or 3
+  std::int64_t channels;  ///< delivered channels: 1 or 3
   PixelSink sink{};       ///< without its memory
-  bool fast = false;      ///< JPEGs may be decoded smaller
-  bool deep = false;      ///< pixels have 16 bits: those of 8 are multiplied by 257
+  bool fast = false;      ///< JPEG files may be decoded smaller
+  bool deep = false;      ///< pixels have 16 bits; 8-bit pixels are multiplied by 257
   DecodeOptions decoding{};
-  std::shared_ptr<const Codec> codec{};  ///< the user's own; null: the field's
+  std::shared_ptr<const Codec> codec{};  ///< the user's codec; null: the field's own
 };
 
-/// How images of this chain are decoded.
+/// Returns the options to decode images of this chain.
 DecodeOptions image_decoding(const Chain& chain);
 
-/// `first`: the layout of some value, decoded as `decoding` says. Throws Error: invalid_argument, for steps that do not
-/// fit each other or such images.
+/// `first` is the layout of some value, decoded with `decoding`. Throws Error: invalid_argument, if steps fit neither
+/// each other nor such images.
 ImagePlan plan_image(const OutputRequest& request, const DecodeOptions& decoding, const Layout& first);
 
 }  // namespace penstock

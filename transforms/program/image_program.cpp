@@ -24,7 +24,7 @@ class ImageRunner final : public OutputRunner {
   explicit ImageRunner(const ImagePlan& plan)
       : plan_(plan), decoders_(plan.decoding, plan.codec.get()), deep_decoders_(deep_decoding(plan.decoding)) {}
 
-  // Of a row with a size of its own. What cannot be decoded, fill() says.
+  // Sets the shape of a row with a separate size. fill() reports images that cannot be decoded.
   std::uint64_t items(const SlotRow& row) override {
     Peeked peeked = (plan_.deep ? deep_decoders_ : decoders_).peek(row.field);
     draw(pixels_of(peeked.layout).size, row.sample);
@@ -61,7 +61,7 @@ class ImageRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.transform);
   }
 
-  // Pixels are only moved here, as masks are: one channel after the other, two bytes each.
+  // 16-bit pixels are only moved, like masks: one channel after another, two bytes each.
   void fill_deep(const SlotRow& row) {
     Peeked peeked = deep_decoders_.peek(row.field);
     const bool deep = peeked.layout.image && peeked.layout.dtype == DType::u16;
@@ -160,7 +160,7 @@ class ImageRunner final : public OutputRunner {
     if (size_ != plan_.size && !plan_.own_size) throw wrong_size(size_);
   }
 
-  // Nothing else bounds what a resize makes of a thin image. As check_image_size() bounds those that are read.
+  // Bounds the result of resizing a thin image, like check_image_size() bounds images that are read.
   void check_own_size() const {
     constexpr double kMostValues = 0x1p29;
     const double pixels = static_cast<double>(size_.width) * static_cast<double>(size_.height);
@@ -173,7 +173,7 @@ class ImageRunner final : public OutputRunner {
     throw Error::shape("has " + std::to_string(channels) + " channels, but the output is gray");
   }
 
-  // Followers go by the placement in the stored image; only the pixels come from a smaller one.
+  // Followers use the placement in the stored image. Only the pixels come from a smaller one.
   bool shrink(const Peeked& peeked, PixelGrid& pixels) {
     const unsigned denominator = peeked.layout.image ? shrink_denominator(placement_.geometry()) : 1;
     if (denominator == 1) return false;
@@ -198,7 +198,7 @@ class ImageRunner final : public OutputRunner {
                         "have its own");
   }
 
-  // A plain copy in the layout that the codec itself writes needs no second pass.
+  // A plain copy in the codec's layout is decoded into the slot, without a second pass.
   bool decodes_into_slot(const Peeked& peeked, std::int64_t channels) const {
     const bool interleaved = plan_.sink.channels_last || channels == 1;
     return peeked.layout.image && plan_.sink.dtype == DType::u8 && interleaved && channels == plan_.channels &&
@@ -225,7 +225,7 @@ class ImageRunner final : public OutputRunner {
               found,
               {0, 0, pixels.size.width, pixels.size.height}};
     }
-    // Arrays are decoded whole: regions are for images.
+    // Arrays are decoded as a whole; only images have regions.
     if (!peeked.layout.image) region = {0, 0, pixels.size.width, pixels.size.height};
     const std::int64_t count = region.width * region.height;
     std::byte* memory = scratch_.get(static_cast<std::uint64_t>(count * std::max(found, wanted)));
@@ -242,13 +242,13 @@ class ImageRunner final : public OutputRunner {
   const ImagePlan& plan_;
   Decoders decoders_, deep_decoders_;
   ScratchMemory scratch_;
-  std::vector<std::uint16_t> taken_, moved_;  ///< 16 bits: one channel, before and behind the geometry
+  std::vector<std::uint16_t> taken_, moved_;  ///< one 16-bit channel, before and after the geometry
   PassRunner passes_;
   Eraser eraser_;
   Placement placement_;
   Size size_{};  ///< of the row
   std::array<std::int64_t, 3> shape_{};
-  Placement shrunk_;  ///< the same, in an image decoded smaller
+  Placement shrunk_;  ///< the same, for an image decoded smaller
 };
 
 class ImageProgram final : public OutputProgram {
@@ -256,9 +256,9 @@ class ImageProgram final : public OutputProgram {
   ImageProgram(Output output, ImagePlan plan) : OutputProgram(std::move(output)), plan_(std::move(plan)) {}
   std::unique_ptr<OutputRunner> runner() const override { return std::make_unique<ImageRunner>(plan_); }
   std::optional<Size> image_size() const override { return plan_.size; }
-  // Where the index tells an image's size, its crop is known before it is read. What is wrong with it, fill() says.
+  // If the index contains an image's size, its crop is known before the image is read. fill() reports errors.
   bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
-    if (field.header.empty() || plan_.decoding.upright) return false;  // the orientation is not in the index
+    if (field.header.empty() || plan_.decoding.upright) return false;  // the index does not contain the orientation
     const Codec* codec = plan_.codec != nullptr ? plan_.codec.get() : codec_named(field.schema->codec);
     const std::size_t before = ranges.size();
     try {
@@ -295,7 +295,7 @@ class ImageProgram final : public OutputProgram {
   ImagePlan plan_;
 };
 
-// Whether rows may differ from epoch to epoch.
+// Returns whether rows may differ from epoch to epoch.
 bool draws(const Chain& chain) {
   return std::ranges::any_of(chain.steps, [](const Step& step) { return step.traits().draws; });
 }
@@ -335,7 +335,7 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
                     element_count(sample.layout->shape) == output.row_bytes();
   if (plan.codec == nullptr) {
     const bool row = output.dtype == DType::u8 && !draws(request.chain) && !plan.own_size;
-    const bool others = plan.fast || plan.deep || decoding.upright;  // than the cache keeps
+    const bool others = plan.fast || plan.deep || decoding.upright;  // pixels differ from those that the cache keeps
     output.keep = row ? Keep::row : others ? Keep::bytes : Keep::pixels;
     output.pixels = decoding.pixels;
     output.has_geometry = !plan.own_size && output.dtype == DType::u8 && plan.sink.channels_last &&

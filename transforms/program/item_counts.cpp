@@ -1,4 +1,4 @@
-// Compiles what tells of a row's items how many they are: valid_mask() and lengths().
+// Compiles outputs with the number of a row's items: valid_mask() and lengths().
 #include <cstring>
 #include <utility>
 
@@ -37,7 +37,7 @@ template <typename Runner>
 class CountsProgram final : public OutputProgram {
  public:
   CountsProgram(Output output, const OutputProgram& leader) : OutputProgram(std::move(output)), leader_(leader) {}
-  // Nothing is read for a count: of the leader's field, what the leader reads anyway.
+  // A count reads nothing itself, so it selects the same parts of the leader's field as the leader.
   bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
     return leader_.select(field, sample, ranges);
   }

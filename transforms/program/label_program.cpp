@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-// Text around a number: blanks and line ends at both sides are let pass.
+// Parses an integer. Blanks and line ends around it are ignored.
 std::int64_t parse_integer(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());

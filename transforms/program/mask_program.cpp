@@ -19,7 +19,7 @@ struct MaskPlan {
   Size size;              ///< of every row
   bool own_size = false;  ///< rows have the sizes of the images
   bool channels_last = false;
-  std::shared_ptr<const Codec> codec = nullptr;  ///< the user's own; null: the field's
+  std::shared_ptr<const Codec> codec = nullptr;  ///< the user's codec; null: the field's own
 };
 
 std::int64_t mask_channels(const Layout& layout) {
@@ -35,7 +35,7 @@ class MaskRunner final : public OutputRunner {
  public:
   explicit MaskRunner(const MaskPlan& plan) : plan_(plan), decoders_(kStored, plan.codec.get()) {}
 
-  // Of a row with a size of its own, which is its image's.
+  // Sets the shape of a row with a separate size, which is its image's.
   std::uint64_t items(const SlotRow& row) override {
     const Size size = row.leader->output();
     shape_ = {size.height, size.width};
@@ -95,7 +95,8 @@ class MaskRunner final : public OutputRunner {
     return memory;
   }
 
-  // Nearest neighbour moves pixels without looking into them: one of any dtype is a few bytes, its channels.
+  // Nearest neighbour moves pixels without interpreting them, so a pixel of any dtype passes as channels of a few
+  // bytes.
   void move(const std::byte* pixels, const Placement& placement, std::int64_t pixel_bytes, bool interleaved,
             std::byte* out) {
     const PixelSource source{reinterpret_cast<const std::uint8_t*>(pixels), region_.width * pixel_bytes, pixel_bytes,
@@ -103,7 +104,7 @@ class MaskRunner final : public OutputRunner {
     passes_.run(source, placement, PixelKind::values, {.data = out, .channels_last = interleaved});
   }
 
-  // Elements of 8 bytes are more than the resampler's pixels hold: their halves go one after the other.
+  // Elements of 8 bytes exceed the resampler's pixels, so their halves are moved separately.
   void move_wide(const std::byte* pixels, const Placement& placement, std::byte* out) {
     const auto in_count = static_cast<std::size_t>(region_.width * region_.height);
     const auto out_count = static_cast<std::size_t>(size_.width * size_.height);

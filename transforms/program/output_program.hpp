@@ -1,4 +1,4 @@
-// The interface of programs for one output: each kind of output (image, mask, array, ...) implements these two classes.
+// The interface of programs for one output. Each kind of output (image, mask, array, ...) implements these two classes.
 #pragma once
 
 #include <chrono>
@@ -18,17 +18,17 @@
 namespace penstock {
 
 struct PointTrace;    // transforms/program/points_program.hpp
-class PointsProgram;  // the same
+class PointsProgram;  // transforms/program/points_program.hpp
 
-/// Which items of a stored value a row delivers, for what follows it.
+/// The items of a stored value that a row delivers, for its followers.
 struct ItemTrace {
-  std::uint64_t stored = 0;                  ///< items of the stored value
-  std::uint64_t delivered = 0;               ///< of the row, without what pads it
-  bool all = true;                           ///< delivered are all that are stored
-  std::span<const std::uint32_t> kept = {};  ///< rising numbers of those delivered, where that is not all
+  std::uint64_t stored = 0;                  ///< number of items in the stored value
+  std::uint64_t delivered = 0;               ///< number of items in the row, without padding
+  bool all = true;                           ///< all stored items are delivered
+  std::span<const std::uint32_t> kept = {};  ///< ascending numbers of the delivered items, if not all
 };
 
-/// Splits the time of a fill: each lap goes to one account.
+/// Splits the time of a fill. Each lap is added to one account.
 class FillWatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -48,36 +48,36 @@ class FillWatch {
 struct SlotRow {
   const FieldBytes& field;
   const SampleContext& sample;
-  const Placement* leader;   ///< of the followed image, for this sample; null when the output follows none
-  const PointTrace* points;  ///< likewise of followed points
-  const ItemTrace* items;    ///< likewise of followed items
+  const Placement* leader;   ///< of the followed image, for this sample; null if the output follows none
+  const PointTrace* points;  ///< of followed points, or null
+  const ItemTrace* items;    ///< of followed items, or null
   std::span<std::byte> slot;
-  FillWatch& watch;  ///< started; the runner laps into its times
+  FillWatch& watch;  ///< started; the runner adds laps to its times
 };
 
-/// A worker's state for one output: decoders and scratch, reused from sample to sample.
+/// A worker's state for one output: decoders and scratch memory, reused from sample to sample.
 class OutputRunner {
  public:
   virtual ~OutputRunner() = default;
-  /// Of a ragged row, whose `slot` is empty yet; fill() of the same row follows.
+  /// Returns the number of items of a ragged row. `slot` is still empty. fill() of the same row follows.
   virtual std::uint64_t items(const SlotRow&) { return 1; }
   virtual void fill(const SlotRow& row) = 0;
-  /// Called once, before all else: as Decoder::share().
+  /// Like Decoder::share(). Called once, before all other functions.
   virtual void share(Parallel*) {}
-  /// Of an output that is has_geometry, whose `slot` is empty: as SlotFiller::geometry().
+  /// Implements SlotFiller::geometry() for an output with has_geometry. `slot` is empty.
   virtual std::optional<Geometry> geometry(const SlotRow&) { return std::nullopt; }
   virtual const Placement* placement() const { return nullptr; }
   virtual const PointTrace* trace() const { return nullptr; }
-  /// Of the row that was filled last. Null where rows have no items, and before there is a row.
+  /// Returns the trace of the last filled row. Null if rows have no items, and before the first row.
   virtual const ItemTrace* items_trace() const { return nullptr; }
-  /// Of an output with sizes of its own: those of the row that items() was last asked of.
+  /// Returns the shape of the row in the last call of items(), for an output whose rows have separate shapes.
   virtual std::span<const std::int64_t> row_shape() const { return {}; }
-  /// In the place of items() and fill(), for a sample without the field: a row without items. `slot` is empty where
-  /// the output is ragged.
+  /// Replaces items() and fill() for a sample without the field: writes a row without items. `slot` is empty if the
+  /// output is ragged.
   virtual void leave_empty(std::span<std::byte> /*slot*/) {}
 };
 
-/// One output, compiled; immutable, and it outlives its runners.
+/// A compiled output. Immutable; must outlive its runners.
 class OutputProgram {
  public:
   explicit OutputProgram(Output output) : output_(std::move(output)) {}
@@ -85,25 +85,25 @@ class OutputProgram {
   const Output& output() const { return output_; }
   virtual bool select(const FieldHeader&, const SampleContext&, std::vector<ByteRange>&) const { return false; }
   virtual std::unique_ptr<OutputRunner> runner() const = 0;
-  /// What a stored value is to the chain, where that is not what its field's codec says; nothing where it is.
+  /// Returns the layout with which the chain reads a stored value, if it differs from the codec's, else nothing.
   virtual std::optional<Layout> read_as(const FieldBytes&) const { return std::nullopt; }
-  /// Whether stored bytes are delivered that nobody decodes.
+  /// Returns whether stored bytes are delivered without decoding.
   virtual bool takes_bytes() const { return false; }
-  /// What its steps decide for a sample whose stored value has this layout; nothing where none decides anything.
+  /// Returns the decisions of its steps for a sample whose stored value has this layout; empty if there are none.
   virtual Outcomes explain(const Layout&, const SampleContext&) const { return {}; }
-  /// Pixels of the output's images, which others may follow(); nothing for other kinds of output.
+  /// Returns the size of the output's images, which others may follow(), or nothing for other kinds of output.
   virtual std::optional<Size> image_size() const { return std::nullopt; }
-  /// Whether rows are items, which others may follow(): then its runners have an items_trace().
+  /// Returns whether rows consist of items, which others may follow(). Its runners then have an items_trace().
   virtual bool traces_items() const { return false; }
-  /// This, where the output's rows are points, which others may follow(); null for other kinds of output.
+  /// Returns this if the output's rows are points, which others may follow(), else null.
   virtual const PointsProgram* points() const { return nullptr; }
 
  private:
   Output output_;
 };
 
-/// The `transform` of Random for step number `step` of an output's chain: the first 32 bits of FNV-1a over the output's
-/// name, a zero byte and the number. Outputs added beside it change nothing.
+/// Returns the `transform` of Random for step number `step` of an output's chain: the first 32 bits of FNV-1a over the
+/// output's name, a zero byte and the number. The result does not depend on other outputs.
 std::uint32_t transform_id(std::string_view output, std::size_t step);
 
 }  // namespace penstock

@@ -12,8 +12,8 @@ namespace penstock {
 namespace {
 
 struct PaddedPlan {
-  std::unique_ptr<OutputProgram> before;  ///< the ragged one
-  std::int64_t length = 0;                ///< 0: the batch decides, once all its rows are there
+  std::unique_ptr<OutputProgram> before;  ///< the ragged output
+  std::int64_t length = 0;                ///< 0: the batch decides after all its rows are filled
   bool truncates = false;
   RowPadding padding;
 };
@@ -86,7 +86,7 @@ class PaddedProgram final : public OutputProgram {
   PaddedPlan plan_;
 };
 
-// Throws where the dtype does not hold the value.
+// Throws if the dtype cannot represent the value.
 RowPadding padding_of(const OutputRequest& request, const step::PadItems& step, DType dtype) {
   RowPadding padding{.multiple = step.multiple_of, .element_bytes = size_of(dtype)};
   const auto* value = reinterpret_cast<const std::byte*>(&step.value);

@@ -1,4 +1,4 @@
-// Compiles outputs that go with points: attributes, rows of an array of labels, a mask of what is a point, the origin.
+// Compiles outputs that go with points: attributes, rows of an array of labels, a mask of valid points, the origin.
 #include <algorithm>
 #include <cstring>
 
@@ -14,17 +14,17 @@
 namespace penstock {
 namespace {
 
-/// One number per point: dtype as stored, dtype as delivered.
+/// One value per point.
 struct ColumnPlan {
   std::string attribute;  ///< of a cloud; empty: rows of an array
   DType stored = DType::f32, delivered = DType::f32;
-  Shape row = {};  ///< of a point
+  Shape row = {};  ///< shape per point
   bool follows = false;
   std::int64_t rows = 0;  ///< 0: ragged
   std::uint64_t element_bytes() const { return element_count(row) * size_of(stored); }
 };
 
-// Decodes a value for each point that was read, then picks those of the leader's rows.
+// Decodes a value for each point that was read, then selects those of the leader's rows.
 class ColumnRunner final : public OutputRunner {
  public:
   explicit ColumnRunner(const ColumnPlan& plan)
@@ -102,7 +102,7 @@ class ColumnRunner final : public OutputRunner {
                        std::to_string(points.points) + " points");
   }
 
-  // A point's value stands where its number stands among those read; padding has zeros.
+  // A point's value has the point's index among the read points. Padding gets zeros.
   const std::byte* pick(const PointTrace& points) {
     const std::uint64_t bytes = plan_.element_bytes();
     std::byte* picked = picked_.get(points.numbers.size() * bytes);
@@ -133,7 +133,7 @@ class ColumnProgram final : public OutputProgram {
  public:
   ColumnProgram(Output output, ColumnPlan plan, const PointsProgram* leader)
       : OutputProgram(std::move(output)), plan_(std::move(plan)), leader_(leader) {}
-  // An attribute of the cloud itself lies in the same records as the coordinates.
+  // The cloud's attributes are in the same records as the coordinates.
   bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
     return leader_ != nullptr && !plan_.attribute.empty() && leader_->select(field, sample, ranges);
   }
@@ -183,7 +183,7 @@ class OriginRunner final : public OutputRunner {
 class OriginProgram final : public OutputProgram {
  public:
   OriginProgram(Output output, const PointsProgram* leader) : OutputProgram(std::move(output)), leader_(leader) {}
-  // What the points were read by has the header in it.
+  // The ranges of the points include the header.
   bool select(const FieldHeader& field, const SampleContext& sample, std::vector<ByteRange>& ranges) const override {
     return leader_ != nullptr && leader_->select(field, sample, ranges);
   }
@@ -215,7 +215,7 @@ void plan_rows(const OutputRequest& request, ColumnPlan& plan) {
   plan.row.assign(first.layout->shape.begin() + 1, first.layout->shape.end());
 }
 
-// Followers of the same cloud read what it reads.
+// Followers of the same cloud read the same parts.
 void read_like(const PointsProgram* leader, Output& output) {
   if (leader == nullptr) return;
   output.partial = leader->output().partial;

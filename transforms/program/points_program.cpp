@@ -99,7 +99,7 @@ class PointsRunner final : public OutputRunner {
     if (some) std::ranges::copy(read_, cloud_.numbers().begin());
   }
 
-  // New points, uniform on the triangles of a mesh.
+  // Draws new points, uniform on the triangles of a mesh.
   void sample_surface_of(CloudDecoder& decoder, const SlotRow& row) {
     auto* mesh = dynamic_cast<OffDecoder*>(&decoder);
     if (mesh == nullptr) throw Error::shape("is no mesh, so it has no surface");
@@ -112,7 +112,7 @@ class PointsRunner final : public OutputRunner {
     trace_.points = count;
   }
 
-  // The points that the first step takes, in read_, where their number alone decides.
+  // Sets read_ to the points that the first step takes, if this needs no coordinates.
   void draw(const CloudHeader& header, const SampleContext& sample) {
     drawn_ = plan_.first && plan_.first->draw(header, sample, read_);
   }
@@ -184,13 +184,13 @@ class PointsRunner final : public OutputRunner {
   Decoders decoders_;
   ScratchMemory scratch_, converted_;
   PointBuffer cloud_;
-  std::unique_ptr<PointRunner> first_;  ///< of clouds for which the first draw needs coordinates
+  std::unique_ptr<PointRunner> first_;  ///< for clouds whose first draw needs coordinates
   std::vector<std::unique_ptr<PointRunner>> steps_;
   std::vector<std::uint32_t> read_;
   PointTrace trace_;
-  ItemTrace items_;  ///< of the cloud as it is delivered
+  ItemTrace items_;  ///< of the delivered cloud
   bool seeks_finite_ = false, drawn_ = false;
-  bool made_ = false;  ///< cloud_ is that of the row to be filled next
+  bool made_ = false;  ///< cloud_ belongs to the next row to fill
 };
 
 }  // namespace

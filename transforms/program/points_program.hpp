@@ -1,4 +1,4 @@
-// Compiles outputs of points from a chain of points:: steps on a cloud, or on an array of points.
+// Compiles outputs of points: a chain of points:: steps on a cloud, or on an array of points.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +17,43 @@
 
 namespace penstock {
 
-/// Which stored points the rows of an output are, for what follows it.
+/// The stored points of an output's rows, for its followers.
 struct PointTrace {
   std::span<const std::uint32_t> numbers;  ///< of each row; PointBuffer::kPadding: none
-  std::uint64_t points = 0;                ///< of the whole cloud
-  std::span<const std::uint32_t> read;     ///< rising numbers of those that were decoded; empty: all
+  std::uint64_t points = 0;                ///< number of points in the whole cloud
+  std::span<const std::uint32_t> read;     ///< ascending numbers of the decoded points; empty: all
 };
 
-/// What the first sample() of a chain takes before anything is decoded: a function of the cloud's header and the draws.
+/// The points that the first sample() of a chain takes before decoding. They depend on the cloud's header and the
+/// draws.
 class FirstDraw {
  public:
   FirstDraw(const step::Sample& sample, std::uint32_t transform) : sample_(sample), transform_(transform) {}
-  /// Whether a sample() can be drawn before coordinates are known; fps can, of clouds in that order.
+  /// Returns whether a sample() can be drawn before coordinates are known. fps can, for clouds in that order.
   static bool possible(const step::Sample& sample);
-  /// Rising numbers; false where the cloud must be decoded first (fps of a cloud in another order).
+  /// Sets `numbers`, ascending. Returns false if the cloud must be decoded first (fps of a cloud in another order).
   bool draw(const CloudHeader& cloud, const SampleContext& sample, std::vector<std::uint32_t>& numbers) const;
   const step::Sample& step() const { return sample_; }
   Random draws(const SampleContext& sample) const;       ///< of the step itself
-  Random fill_draws(const SampleContext& sample) const;  ///< of fill_up() behind it
+  Random fill_draws(const SampleContext& sample) const;  ///< of fill_up() after it
 
  private:
   step::Sample sample_;
   std::uint32_t transform_;
 };
 
-/// The first of the columns nx, ny, nz of points with these attributes; 0 where they do not come side by side.
+/// Returns the first of the adjacent columns nx, ny, nz of points with these attributes, or 0.
 std::size_t normals_column(std::span<const std::string> attributes);
 
 struct PointsPlan {
   enum class Source : std::uint8_t { cloud, array, bare };
   Source source = Source::cloud;
-  std::int64_t bare_columns = 0;  ///< bare: float32 numbers of a point
+  std::int64_t bare_columns = 0;  ///< for bare: number of float32 per point
   std::vector<std::string> attributes;
   std::size_t columns = 3;
-  std::size_t normals = 0;  ///< first of their columns, 0 without
+  std::size_t normals = 0;  ///< first of their columns, or 0
   std::optional<FirstDraw> first;
-  std::optional<std::int64_t> surface;  ///< points, of a mesh
+  std::optional<std::int64_t> surface;  ///< number of points to draw from a mesh
   std::uint32_t surface_transform = 0;
   struct PlannedStep {
     Step step;
@@ -60,7 +61,7 @@ struct PointsPlan {
   };
   std::vector<PlannedStep> steps;  ///< those after `first`
   bool channels_first = false;
-  bool makes_points = false;  ///< rows are not stored points: voxel centroids, surface samples
+  bool makes_points = false;  ///< rows are not stored points but voxel centroids or surface samples
   std::int64_t rows = 0;      ///< 0: ragged
   DType dtype = DType::f32;
   std::shared_ptr<const Codec> codec = nullptr;

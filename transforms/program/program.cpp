@@ -15,7 +15,7 @@ namespace penstock {
 namespace {
 
 const std::string kOriginOutput = "__origin__";
-constexpr unsigned kTransformsVersion = 1;  ///< raised when the same chain and bytes give other values
+constexpr unsigned kTransformsVersion = 1;  ///< raise this if the same chain and bytes give other values
 
 std::vector<FieldChain> default_chains(const FieldCatalog& catalog) {
   std::vector<FieldChain> chains;
@@ -36,7 +36,7 @@ std::string names_of(std::span<const FieldChain> chains) {
   return names;
 }
 
-/// The image at the end of an output's follow() chain; nothing when it follows none.
+/// Returns the image at the end of an output's follow() chain, or nothing if it follows none.
 std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std::uint32_t output) {
   std::uint32_t at = output;
   for (std::size_t hops = 0; chains[at].second.followed; ++hops) {
@@ -53,8 +53,8 @@ std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std
   return at == output ? std::nullopt : std::optional(at);
 }
 
-/// What codecs and transforms throw, with the sample's name. Those of a user's own may throw anything: what is no Error
-/// tells of a fault in them, not in the data, so it is of a kind that no policy replaces or marks.
+/// Runs `work` and adds the sample's name to errors. A user's codec or transform may throw anything. Exceptions other
+/// than Error are bugs in it, not invalid data, so their kind is one that no policy replaces or marks.
 template <typename Work>
 auto named(const SampleContext& sample, const FieldSchema& schema, Work work) {
   const auto where = [&] { return ErrorContext{.key = std::string(sample.key), .field = schema.name}; };
@@ -69,8 +69,8 @@ auto named(const SampleContext& sample, const FieldSchema& schema, Work work) {
   }
 }
 
-/// The first output of clouds, whose origins are delivered beside it; nothing where there is none, or where the user
-/// has an output of that name.
+/// Returns the first output of clouds, because its origins are delivered as an extra output. Returns nothing if there
+/// is none, or if the user has an output of that name.
 std::optional<std::uint32_t> first_of_clouds(std::span<const FieldChain> chains,
                                              std::span<const std::unique_ptr<OutputProgram>> programs) {
   if (find_output(chains, kOriginOutput)) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<std::uint32_t> first_of_clouds(std::span<const FieldChain> chains,
   return std::nullopt;
 }
 
-/// Whose geometry, points or items an output goes along with, where it follows one.
+/// Returns the output whose geometry, points or items this output uses, if it follows one.
 std::optional<std::uint32_t> leader_of(std::span<const FieldChain> chains, std::uint32_t output,
                                        const std::function<bool(std::uint32_t)>& is_cloud) {
   const auto last = find_leader(chains, output);
@@ -125,7 +125,7 @@ std::uint32_t transform_id(std::string_view output, std::size_t step) {
 struct Program::State {
   std::vector<std::unique_ptr<OutputProgram>> programs;
   std::vector<std::optional<std::uint32_t>> leaders;
-  std::vector<std::shared_ptr<const Codec>> own_codecs;  ///< null where the field's own serves
+  std::vector<std::shared_ptr<const Codec>> own_codecs;  ///< null if the field's own codec is used
   std::vector<Output> outputs;
   std::vector<std::string> chains;
   std::vector<std::uint32_t> order;
@@ -154,7 +154,7 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
       const bool rows_of_points =
           request.leader->points() != nullptr && find_step<step::Elements>(request.chain) != nullptr;
       if (find_step<step::WindowValid>(request.chain) != nullptr) {
-        // of any window
+        // accepts any window
       } else if (follows_items(request.chain) && !rows_of_points) {
         if (!request.leader->traces_items())
           throw request.misuse("\"" + chains[*leader].first +
@@ -177,7 +177,7 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
     state.leaders[i] = find_leader(chains, i);
     if (!state.leaders[i]) compile_output(i);
   }
-  // Of followers those first that others follow; the check of leaders above saw no circle.
+  // Compiles followers that others follow first. The check of leaders above has excluded cycles.
   const std::function<void(std::uint32_t)> compile_follower = [&](std::uint32_t number) {
     if (state.programs[number] != nullptr) return;
     state.leaders[number] =
@@ -205,10 +205,12 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
     state.version += "; " + name + " = " + state.chains.back();
   }
   for (const auto& program : state.programs) state.outputs.push_back(program->output());
-  for (const std::optional<std::uint32_t>& leader : state.leaders) {  // whose geometry is needed, and not the row alone
+  // A leader's geometry is needed, not only its row.
+  for (const std::optional<std::uint32_t>& leader : state.leaders) {
     if (!leader) continue;
     if (state.outputs[*leader].keep == Keep::row) state.outputs[*leader].keep = Keep::bytes;
-    state.outputs[*leader].verbatim = false;  // nobody would look at its value
+    // Nothing would decode the value of verbatim rows.
+    state.outputs[*leader].verbatim = false;
   }
   windowed.apply(state.leaders, state.outputs);
   state.windows = windowed.windows();
@@ -266,11 +268,11 @@ OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, co
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported && !program.takes_bytes())
       throw error.in({.key = std::string(sample.key), .field = account.field});
-    return account;  // bytes that no codec knows, or that none is asked for, are delivered as they are
+    return account;  // bytes are delivered as stored if no codec knows them or none is needed
   }
   account.outcomes = program.explain(*account.stored, sample);
   if (codec_traits(account.codec).tokens)
-    account.stored->dtype = field.schema->dtype;  // the codec delivers int64 of any
+    account.stored->dtype = field.schema->dtype;  // the codec delivers int64 for any dtype
   return account;
 }
 
@@ -288,7 +290,7 @@ struct SlotFiller::State {
   FillWatch watch;
   std::vector<FillTimes> output_times;
 
-  /// Adds what `work` takes to the output's times too, also where it throws.
+  /// Adds the time of `work` to the output's times, even if it throws.
   template <typename Work>
   auto timed(std::uint32_t output, Work work) {
     struct Account {
@@ -364,7 +366,8 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
       try {
         state.runners[output]->fill(row);
       } catch (...) {
-        state.watch.lap(state.watch.times.decode);  // of a row that cannot be decoded, the time was spent all the same
+        // A row that cannot be decoded took time too.
+        state.watch.lap(state.watch.times.decode);
         throw;
       }
     });

@@ -1,4 +1,4 @@
-// Compiles all chains of a loader once against a dataset's fields, and keeps the per-worker state that runs them.
+// Compiles all chains of a loader once against a dataset's fields, and holds the per-worker state that runs them.
 #pragma once
 
 #include <cstddef>
@@ -23,30 +23,32 @@ class Placement;  // transforms/image/passes/placement.hpp
 /// Immutable; shared by all workers.
 class Program {
  public:
-  /// Without `chains`, every field is decoded by its codec and must have one shape.
-  /// Throws Error: invalid_argument, naming output and step: unknown field, steps that do not fit the codec or each
-  /// other, a follow() without its leader or in a circle; shape, when an output's shape is not the same for all samples
-  /// and nothing in the chain makes it so.
-  /// `first_place`: of each chain's first step, where the chains are the rest of longer ones; draws go by places.
+  /// Without `chains`, every field is decoded by its codec and must have a single shape. `first_place` is the index of
+  /// each chain's first step if the chains are the rest of longer ones, because draws depend on it.
+  ///
+  /// Throws Error: invalid_argument, naming output and step, for unknown fields, for a follow() without leader or in a
+  /// cycle, and for steps that do not fit the codec or each other. Throws Error: shape, if an output's shape differs
+  /// between samples and no step makes it equal.
   Program(std::span<const FieldChain> chains, const FieldCatalog& catalog, std::size_t first_place = 0);
   ~Program();
   Program(Program&&) noexcept;
 
   std::span<const Output> outputs() const;
-  /// Output numbers in the order they must be filled: a followed output comes before its followers.
+  /// Output numbers in filling order: a followed output comes before its followers.
   std::span<const std::uint32_t> order() const;
-  /// The output that an output goes along with: the image or points at the end of its follow(), or the items that it
-  /// names; nothing where it follows none.
+  /// The output that an output goes with: the image or points at the end of its follow(), or the items that it names.
+  /// Returns nothing if it follows none.
   std::optional<std::uint32_t> leader(std::uint32_t output) const;
-  /// Windows of its outputs: see Output::window.
+  /// Number of windows of its outputs; see Output::window.
   std::uint32_t windows() const;
-  /// Samples that a row is made of at most: its own, where some output is no window's, and the steps of all windows.
+  /// Maximum number of samples per row: its own, if some output has no window, and the steps of all windows.
   std::uint64_t samples_of_row() const;
-  /// Byte ranges of the field that output needs for this sample; false when it needs the whole field.
+  /// Appends the byte ranges of the field that the output needs for this sample. Returns false if it needs the whole
+  /// field.
   bool select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
               std::vector<ByteRange>& ranges) const;
-  /// What the output's chain does to a sample, whose whole field this is: for people, not for speed.
-  /// Throws Error: corrupt, unsupported, shape, where fill() would.
+  /// Explains the effect of the output's chain on a sample with this whole field. Meant for people, not fast. Throws
+  /// Error: corrupt, unsupported, shape, if fill() would.
   OutputAccount explain(std::uint32_t output, const FieldBytes& field, const SampleContext& sample) const;
   /// Names and versions of codecs and transforms in use: part of a loader's state.
   std::string version() const;
@@ -57,39 +59,40 @@ class Program {
   std::unique_ptr<State> state_;
 };
 
-/// Decodes and transforms into slots; one per worker thread.
+/// Decodes and transforms into slots. Each worker thread needs its own filler.
 class SlotFiller {
  public:
-  /// `parallel`: threads that may help with a large value (see Decoder::share); null: there are none. Both must outlive
-  /// the filler.
+  /// `parallel` has threads that may help with a large value (see Decoder::share()), or is null. Both arguments must
+  /// outlive the filler.
   explicit SlotFiller(const Program& program, Parallel* parallel = nullptr);
   ~SlotFiller();
   SlotFiller(SlotFiller&&) noexcept;
 
-  /// Starts a sample; its outputs are then filled in Program::order().
+  /// Starts a sample. Its outputs must then be filled in Program::order().
   void begin(const SampleContext& sample);
-  /// Items in the sample's row of a ragged output. Throws Error: corrupt, unsupported.
+  /// Number of items in the sample's row of a ragged output. Throws Error: corrupt, unsupported.
   std::uint64_t items(std::uint32_t output, const FieldBytes& field);
-  /// Writes the sample's row: row_bytes() bytes, or items() * row_bytes() for a ragged output; of a window's
-  /// output step_bytes(), one step. The whole slot is
-  /// written or an Error thrown: corrupt, unsupported, shape (a row of another shape than the output's).
+  /// Writes the sample's row: row_bytes() bytes, or items() * row_bytes() for a ragged output. For a window's output,
+  /// writes one step, step_bytes(). Writes the whole slot, or throws Error: corrupt, unsupported, shape (a row whose
+  /// shape is not the output's).
   void fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot);
 
-  /// In the place of items() and fill(), for a sample that lacks the field of an output that may_be_missing: a row
-  /// without items. `slot` is empty where the output is ragged.
+  /// Replaces items() and fill() for a sample that lacks the field, of an output with may_be_missing. Writes a row
+  /// without items. `slot` is empty if the output is ragged.
   void leave_empty(std::uint32_t output, std::span<std::byte> slot);
-  /// Of an output with own_dimensions, behind items(): the sizes of that row.
+  /// Shape of the row after items(), for an output with own_dimensions.
   std::span<const std::int64_t> row_shape(std::uint32_t output) const;
 
-  /// In the place of fill(), for whoever decodes a JPEG elsewhere: what becomes of its pixels, which are RGB; outputs
-  /// that follow go on as after fill(). Nothing, and nothing is done, where fill() must: for values that are no JPEG or
-  /// not whole, that an orientation turns, and whose steps are more than crops, resizes and flips. Throws as fill().
+  /// Replaces fill() for callers that decode a JPEG elsewhere. Returns the geometry of its RGB pixels; followers then
+  /// work as after fill(). Returns nothing, without effect, if fill() must be called. This is so for values that are
+  /// not whole JPEG files, for images that an orientation turns, and for steps other than crops, resizes and flips.
+  /// Throws like fill().
   std::optional<Geometry> geometry(std::uint32_t output, const FieldBytes& field);
 
-  FillTimes times() const;                          ///< so far, for the stage table
-  std::span<const FillTimes> output_times() const;  ///< the same by output
+  FillTimes times() const;                          ///< total so far, for the stage table
+  std::span<const FillTimes> output_times() const;  ///< the same per output
 
-  /// Of an image output: where the pixels of the sample it was last filled with come from; null for other outputs.
+  /// For an image output, the source of the last filled sample's pixels; null for other outputs.
   const Placement* placement(std::uint32_t output) const;
 
  private:

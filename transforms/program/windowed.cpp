@@ -9,9 +9,9 @@
 namespace penstock {
 namespace {
 
-constexpr double kAddressesOfRows = 0x1p47;  // of a process
+constexpr double kAddressesOfRows = 0x1p47;  // address space of a process
 
-// Never asked to fill a row: whoever plans the steps writes them.
+// Never fills a row, because the planner of the steps writes these rows.
 class InsideRunner final : public OutputRunner {
  public:
   void fill(const SlotRow&) override {}

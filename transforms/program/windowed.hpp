@@ -1,4 +1,4 @@
-// Makes outputs of windows of the outputs that their chains were compiled to: a row becomes several of them.
+// Turns compiled outputs into outputs of windows. A row then consists of several rows of the original output.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace penstock {
 
-/// Which of a program's chains are of windows.
+/// The chains of a program that have windows.
 class WindowedChains {
  public:
   explicit WindowedChains(std::span<const FieldChain> chains);
   std::uint32_t windows() const { return static_cast<std::uint32_t>(windows_.size()); }
-  /// `leaders`: by output. Throws Error: invalid_argument or shape, for window_valid() of no window, and for outputs
-  /// whose rows cannot be one behind the other.
+  /// Changes `outputs` to windows. `leaders` is indexed by output. Throws Error: invalid_argument or shape, for
+  /// window_valid() without a window, and for outputs whose rows cannot be concatenated.
   void apply(std::span<const std::optional<std::uint32_t>> leaders, std::span<Output> outputs) const;
 
  private:
@@ -26,7 +26,7 @@ class WindowedChains {
 
   std::vector<FieldChain> chains_;
   std::vector<ChainWindow> windows_;
-  std::vector<std::uint32_t> numbers_;  // by chain
+  std::vector<std::uint32_t> numbers_;  // indexed by chain
 };
 
 }  // namespace penstock
