@@ -97,9 +97,9 @@ struct Rules {
   double most = std::numeric_limits<double>::max();
   bool above_least = false;  ///< `least` itself is not allowed
   OneNumber one = OneNumber::exactly;
-  int without = -1;               ///< choice: index of the value that this step does not support; -1: none
-  std::string_view refusal = {};  ///< choice: text before an unknown word; number: replaces the message "needs NAME
-                                  ///< from ..." for a number out of range
+  int without = -1;  ///< choice: index of the value that this step does not support; -1: none
+  std::string_view refusal =
+      {};  ///< choice: text before an unknown word; number: the message for a number out of range
   std::string_view yes = "True";  ///< flag: the text for true
   std::string_view unit = {};
 };

@@ -32,7 +32,7 @@ bool reads_version(const LazItem& item, bool layered) {
   return layered ? item.version == 3 || item.version == 4 : item.version == 1 || item.version == 2;
 }
 
-// `after` is the number of rules up to the last item's. It makes sure that items have the order of kRules.
+// `after` is the number of rules up to the last item's, so that items out of the order of kRules are rejected.
 void check_item(const LazItem& item, bool layered, std::size_t& after) {
   const auto rule = std::find_if(kRules.begin(), kRules.end(), [&](const ItemRule& r) { return r.kind == item.kind; });
   const std::string text = "laz: item type " + std::to_string(static_cast<unsigned>(item.kind)) + ", version " +

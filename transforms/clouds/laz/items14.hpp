@@ -24,7 +24,7 @@ class LazItem14 {
 
   /// Starts a chunk. `first` is the record of its first point.
   void begin(const std::byte* first, unsigned channel);
-  /// Decodes the item's bytes of the next `count` points, whose records begin `stride` bytes apart.
+  /// Decodes the item's bytes of the next `count` points. Their records begin `stride` bytes apart.
   void decode(std::byte* out, std::size_t stride, std::size_t count, const std::uint8_t* contexts);
 
  private:

@@ -1,10 +1,9 @@
-// Decodes LAZ of point formats 6 to 10: a chunk is its first point, then a stream ("layer") for each part of the
-// points.
+// Decodes LAZ of point formats 6 to 10. A chunk is its first point, then a stream ("layer") for each part of points.
 //
 //   first record | points u32 | bytes of each layer u32 | the layers
-//   layers: X, Y and returns | Z | classification | flags | intensity | scan angle | user data | point source | GPS
-//   time
-//           then those of the other items: colours | near infrared | wave packet | one for each extra byte
+//   layers of POINT14: X, Y and returns | Z | classification | flags | intensity | scan angle | user data |
+//                      point source | GPS time
+//   then those of the other items: colours | near infrared | wave packet | one for each extra byte
 //
 // If a layer has no bytes, all points have the first point's value. Each scanner channel has separate models.
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Decodes LAZ: compressed LAS of point formats 0 to 10, including COPC, which is LAZ with reordered points.
 //
-// Reads everything that LASzip ever wrote: compressors 1 to 3 (pointwise, in chunks, layered), items POINT10,
-// GPSTIME11, RGB12 and BYTE of versions 1 and 2, WAVEPACKET13 of version 1, and POINT14, RGB14, RGBNIR14, WAVEPACKET14,
-// BYTE14 of versions 3 and 4. Anything else is unsupported.
+// Reads everything that LASzip ever wrote, with compressors 1 to 3 (pointwise, in chunks, layered). Items POINT10,
+// GPSTIME11, RGB12 and BYTE may have versions 1 and 2, WAVEPACKET13 version 1. Items POINT14, RGB14, RGBNIR14,
+// WAVEPACKET14 and BYTE14 may have versions 3 and 4. Anything else is unsupported.
 //
 // Names, dtypes and origin are those of codecs/las.hpp. For chosen points, only their chunks are decoded, each up to
 // its last chosen point. In layered files, only the layers of the coordinates and of the attributes in DecodeOptions

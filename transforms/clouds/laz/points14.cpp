@@ -132,7 +132,7 @@ std::uint8_t LazPoints14::decode_one() {
     decode_rest(*channel, changed, kind, time_changed);
   }
   channel->time_changed = time_changed;
-  // Compatibility with LASzip's version 3: other items use this channel for the point that switched to it only.
+  // In LASzip's version 3, other items use a channel only for the point that switched to it, and channel 0 afterwards.
   return static_cast<std::uint8_t>(version_ == 3 && (changed & 64) == 0 ? 0 : current_);
 }
 

@@ -86,7 +86,8 @@ HWY_INLINE std::uint32_t nodes_to_enter(const FarthestLevel& level, std::size_t 
   return nodes;
 }
 
-/// Updates those of the kFan nodes from `first` on that the sample may affect.
+/// Updates those of the kFan nodes from `first` on that the sample may affect. Returns the farthest point of all kFan
+/// nodes.
 Farthest look_into_nodes(const FarthestView& tree, std::size_t height, std::size_t first, const Sample& sample) {
   const FarthestLevel& level = tree.levels[height];
   for (std::uint32_t nodes = nodes_to_enter(level, first, sample); nodes != 0; nodes &= nodes - 1) {

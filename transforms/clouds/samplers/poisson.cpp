@@ -8,8 +8,9 @@
 namespace penstock {
 namespace {
 
-// Makes cells slightly wider than the distance, so that points closer than the distance are in adjacent cells. The
-// division that finds a cell rounds, with an error below 2^-19 of a cell, because an axis has at most 2^32 cells.
+// Factor that makes cells slightly wider than the distance, so that points closer than the distance are in adjacent
+// cells. The division that finds a cell rounds, with an error below 2^-19 of a cell, because an axis has at most 2^32
+// cells.
 constexpr double kWider = 1 + 0x1p-16;
 
 class PoissonSampler : public PointSampler {

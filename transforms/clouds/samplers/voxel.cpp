@@ -33,7 +33,7 @@ class VoxelSampler : public PointSampler {
     numbers.clear();
     for (const std::uint32_t cell : taken_) numbers.push_back(cells_.first()[cell]);
     if (options_.voxel != VoxelPoint::random) return;
-    // For each cell, a drawn index among its points. It counts down during the pass over the cloud.
+    // For each cell, a drawn index among its points. The index counts down during the pass over the cloud.
     std::vector<std::uint32_t> left(cells_.size(), PointCells::kNone);
     for (const std::uint32_t cell : taken_) left[cell] = static_cast<std::uint32_t>(random.below(cells_.count()[cell]));
     numbers.clear();
@@ -50,7 +50,7 @@ class VoxelSampler : public PointSampler {
     for (std::size_t i = 0; i < numbers.size(); ++i) entry_[taken_[i]] = static_cast<std::uint32_t>(i);
   }
 
-  // Adjusts the entries of cells: they move behind the drawn points with lower numbers.
+  // Adjusts the entries of cells, because drawn points with lower numbers now come first.
   void fill_up(std::size_t points, std::size_t missing, Random& random, std::vector<std::uint32_t>& numbers) {
     fill_up_random(points, missing, random, numbers);
     if (options_.voxel != VoxelPoint::centroid) return;
