@@ -92,7 +92,7 @@ const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> byt
   for (const Codec* codec : with_magic()) {
     if (codec->recognises(bytes)) return *codec;
   }
-  // Among recoded photographs, some could not be recoded. They are JPEG files, whatever their first bytes are.
+  // Photographs that could not be recoded are JPEG files with any first bytes.
   if (named == &jpt_codec() && !bytes.empty()) return jpeg_codec();
   if (named != nullptr) return *named;
   if (schema.fixed) return raw_codec();

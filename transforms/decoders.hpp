@@ -20,7 +20,7 @@ struct Peeked {
 
 class Decoders {
  public:
-  /// If `own` is not null, it decodes every value. It must outlive this object.
+  /// If `own` is not null, it decodes every value and must outlive this object.
   explicit Decoders(const DecodeOptions& options = {}, const Codec* own = nullptr) : options_(options), own_(own) {}
   Peeked peek(const FieldBytes& field);
   /// Passes `parallel` to all decoders' share(). Must be called before the first peek().

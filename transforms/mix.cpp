@@ -25,7 +25,7 @@ std::string text(double value) {
   }
 }
 
-// Marsaglia and Tsang, for shapes above 1.
+// Source: Marsaglia and Tsang, for shapes above 1.
 double draw_gamma(double shape, Random& random) {
   const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
   for (;;) {
@@ -83,7 +83,7 @@ Mix parse_mix(std::string_view given) {
 
 void check(const Mix& mix) {
   const std::string step(name(mix.kind));
-  constexpr double kLeast = 1e-300;  // the logarithm of a draw, divided by it, is still a number
+  constexpr double kLeast = 1e-300;  // the logarithm of a draw, divided by it, is still finite
   if (!(mix.alpha >= kLeast && mix.alpha <= 1e6))
     throw Error::invalid_argument(step + "() needs an alpha above 0, at most 1e6");
   if (mix.num_classes < 1) throw Error::invalid_argument(step + "() needs the number of classes");
@@ -97,7 +97,7 @@ double draw_beta(double alpha, Random& random) {
   for (;;) {
     const double one = portable::log(1 - random.uniform()) / alpha, other = portable::log(1 - random.uniform()) / alpha;
     if (portable::exp(one) + portable::exp(other) > 1) continue;
-    const double most = std::max(one, other);  // small alphas: neither power may vanish
+    const double most = std::max(one, other);  // for small alphas, keeps both powers from vanishing
     return portable::exp(one - most) / (portable::exp(one - most) + portable::exp(other - most));
   }
 }

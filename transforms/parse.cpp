@@ -13,8 +13,10 @@
 namespace penstock {
 namespace {
 
-/// Reads  part | part | ...  with  part = name(argument, ...)  and  argument = [keyword=] (number | word | [number,
-/// ...]).
+/// Parses chains of the form  part | part | ...
+///
+///   part = name(argument, ...)
+///   argument = [keyword=] (number | word | [number, ...])
 class ChainReader {
  public:
   explicit ChainReader(std::string_view text) : text_(text) {}
@@ -75,7 +77,7 @@ class ChainReader {
     return word();
   }
 
-  // What stands in field(...) and follow(...): names, with or without quotes.
+  // Reads the arguments of field(...) and follow(...): names, with or without quotes.
   std::string names() {
     const std::size_t end = text_.find(')', at_);
     if (end == std::string_view::npos) fail("')' expected");
@@ -171,7 +173,7 @@ Chain ChainReader::read(const StepTable& table, StepArguments& given) const {
     return table.read(given);
   } catch (const Error& error) {
     const std::string cause = error.cause();
-    const bool named = cause.starts_with(table.name);  // by what checks the step wherever it is written
+    const bool named = cause.starts_with(table.name);  // errors of shared checks already name the step
     fail(named ? cause : std::string(table.name) + "() " + cause);
   }
 }

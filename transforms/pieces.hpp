@@ -1,4 +1,4 @@
-// Cuts one value's work into pieces that may run side by side: the loop, its failures, and the pieces' scratch memory.
+// Divides the work on one value into pieces that may run in parallel: the loop, its errors, and scratch memory.
 #pragma once
 
 #include <atomic>
@@ -14,13 +14,14 @@
 
 namespace penstock {
 
-/// What of one call to run_pieces() all pieces share: the failure of the first piece, in order, that failed.
+/// The shared state of one call to run_pieces(): the error of the first piece, in piece order, that failed.
 class PieceFailures {
  public:
-  /// Runs `work()` unless a piece before this one has failed.
+  /// Runs `work()` unless an earlier piece has failed.
   template <class Work>
   void run(std::uint32_t piece, const Work& work) {
-    if (piece > first_.load(std::memory_order_relaxed)) return;  // relaxed: running one too many does no harm
+    // Relaxed, because running a superfluous piece does no harm.
+    if (piece > first_.load(std::memory_order_relaxed)) return;
     auto failure = caught(work);
     if (failure == nullptr) return;
     const std::scoped_lock lock(mutex_);
@@ -28,19 +29,20 @@ class PieceFailures {
     first_.store(piece, std::memory_order_relaxed);
     failure_ = std::move(failure);
   }
-  /// Once all pieces have ended.
+  /// Must be called after all pieces have ended.
   void rethrow() const {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
  private:
   std::atomic<std::uint32_t> first_{~std::uint32_t{0}};
-  std::mutex mutex_;  // guards failure_, and changes of first_
+  std::mutex mutex_;  // guards failure_, and writes to first_
   std::exception_ptr failure_;
 };
 
-/// Calls body(piece) once for each piece in [0, pieces), on `parallel`; null: in order, in the calling thread. Throws
-/// what the first piece, in order, that fails throws, whichever fails first: the same error with and without threads.
+/// Calls body(piece) once for each piece in [0, pieces), on `parallel`, or, if null, in order in the calling thread. If
+/// pieces fail, throws the exception of the first one in piece order. The error is thus the same with and without
+/// threads.
 template <class Body>
 void run_pieces(Parallel* parallel, std::uint32_t pieces, const Body& body) {
   if (parallel == nullptr || pieces < 2) {
@@ -53,7 +55,7 @@ void run_pieces(Parallel* parallel, std::uint32_t pieces, const Body& body) {
   failures.rethrow();
 }
 
-/// The same for [0, count) in runs of `run` neighbours: body(begin, end).
+/// Like run_pieces(), for [0, count) in runs of `run` neighbours: body(begin, end).
 template <class Body>
 void run_bands(Parallel* parallel, std::uint64_t count, std::uint64_t run, const Body& body) {
   const auto pieces = static_cast<std::uint32_t>((count + run - 1) / run);
@@ -63,14 +65,14 @@ void run_bands(Parallel* parallel, std::uint64_t count, std::uint64_t run, const
   });
 }
 
-/// Scratch memory of the pieces of one call: as many as run at a time, the first of which is the caller's own. The
-/// others are given back when the call ends.
+/// Scratch memory for the pieces of one call, one for each concurrent piece. The first belongs to the caller. The
+/// others are freed at the end of the call.
 template <class Scratch>
 class PieceScratch {
  public:
   explicit PieceScratch(Scratch& own) { idle_.push_back(&own); }
 
-  /// Calls use(scratch) with one that no other piece has meanwhile; make() makes one more.
+  /// Calls use(scratch) with scratch memory that no other piece uses. Calls make() if all existing ones are in use.
   template <class Make, class Use>
   void lend(const Make& make, const Use& use) {
     Scratch* scratch = take();
@@ -85,7 +87,7 @@ class PieceScratch {
     Scratch* scratch;
     ~Return() {
       const std::scoped_lock lock(to.mutex_);
-      to.idle_.push_back(scratch);  // room was made in keep()
+      to.idle_.push_back(scratch);  // keep() reserved the capacity, so this does not throw
     }
   };
 
@@ -102,7 +104,7 @@ class PieceScratch {
     return made_.emplace_back(std::move(made)).get();
   }
 
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;  // guards the members below
   std::vector<Scratch*> idle_;
   std::vector<std::unique_ptr<Scratch>> made_;
 };

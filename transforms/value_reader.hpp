@@ -1,4 +1,4 @@
-// Reads a value in the loader's own way, so that packing and verifying can prove what a loader will deliver.
+// Reads a value like a loader, so that packing and verifying can check the delivered data.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace penstock {
 
-/// What a value decodes to: of images the stored pixels, turned upright, of point clouds the coordinates.
+/// A decoded value: stored pixels turned upright for images, coordinates for point clouds.
 struct ReadValue {
   Layout layout;
   std::vector<std::byte> elements;
   friend bool operator==(const ReadValue&, const ReadValue&) = default;
 };
 
-/// One per thread: owns the decoders.
+/// Owns the decoders. Each thread needs its own reader.
 class ValueReader {
  public:
-  /// Finds the codec as a loader does, by the schema and the first bytes, and decodes the whole value into `read`.
-  /// Throws Error: corrupt, unsupported, shape.
+  /// Finds the codec like a loader, by the schema and the first bytes, and decodes the whole value into `read`. Throws
+  /// Error: corrupt, unsupported, shape.
   void read(const FieldSchema& schema, std::span<const std::byte> value, ReadValue& read);
 
  private:

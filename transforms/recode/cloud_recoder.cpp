@@ -18,7 +18,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kPackingSeed = 0x70656e73746f636b;  // no user's: packing has no seed of its own
+constexpr std::uint64_t kPackingSeed = 0x70656e73746f636b;  // constant, because packing has no user-defined seed
 
 bool is_sized(SampleMethod method) {
   return method == SampleMethod::voxel || method == SampleMethod::poisson;
@@ -122,7 +122,7 @@ struct CloudRecoder::State {
     return keeps_all_attributes() || std::ranges::find(recoding.attributes, attribute) != recoding.attributes.end();
   }
 
-  // Decoders are told which attributes they will be asked for; which ones "all" are, the value's header tells.
+  // Decoders must be created with the attributes to decode. "all" attributes are known only from the value's header.
   Peeked open(const FieldBytes& field) {
     if (!keeps_all_attributes()) return decoders->peek(field);
     Decoders headers;
@@ -140,10 +140,10 @@ struct CloudRecoder::State {
 
   void require_attributes(const CloudHeader& stored) const {
     if (keeps_all_attributes()) return;
-    for (const std::string& wanted : recoding.attributes) attribute_number(stored, wanted);  // or an Error
+    for (const std::string& wanted : recoding.attributes) attribute_number(stored, wanted);  // throws if it is missing
   }
 
-  // Draws of every step of a value are apart: `step` is the step's number.
+  // Draws of a value's steps are independent; `step` is the step's number.
   static Random draws(std::string_view key, std::uint32_t step) { return {kPackingSeed, 0, fnv1a(key), step}; }
 
   void load(CloudDecoder& decoder, const FieldBytes& field) {
@@ -200,7 +200,7 @@ struct CloudRecoder::State {
 
   const CloudRecoding recoding;
   std::optional<Decoders> decoders;
-  std::vector<std::string> decoded;  // the attributes that `decoders` were told, where all are kept
+  std::vector<std::string> decoded;  // the attributes of `decoders`, if all are kept
   std::vector<std::unique_ptr<PointRunner>> samplers;
   PointBuffer cloud;
   std::vector<float> rows;

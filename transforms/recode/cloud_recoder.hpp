@@ -1,4 +1,4 @@
-// Recodes point clouds while a dataset is packed, so that every epoch reads only the points that it needs.
+// Recodes point clouds during packing, so that every epoch reads only the points it needs.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace penstock {
 
-/// What --presample, --point-order and --point-attributes take: "fps:4096", "voxel:0.05,fps:4096" (of voxel, poisson:
-/// the size); "keep", "progressive" or "stratified"; "none", "all" or names with commas between. Throws Error:
-/// invalid_argument.
+/// Parses the values of --presample, --point-order and --point-attributes. Examples are "fps:4096" and
+/// "voxel:0.05,fps:4096" (for voxel and poisson, the number is the size); "keep", "progressive" or "stratified";
+/// "none", "all" or names separated by commas. Throws Error: invalid_argument.
 CloudRecoding cloud_recoding(std::string_view presample, std::string_view order, std::string_view attributes);
 std::string presample_text(const CloudRecoding& recoding);
 std::string_view order_text(const CloudRecoding& recoding);
 std::string attributes_text(const CloudRecoding& recoding);
 
-/// One per thread: owns decoders and scratch.
+/// Owns decoders and scratch memory. Each thread needs its own recoder.
 class CloudRecoder {
  public:
-  /// Throws Error: invalid_argument, for samplers' options out of range.
+  /// Throws Error: invalid_argument, if a sampler's options are out of range.
   explicit CloudRecoder(const CloudRecoding& recoding);
   ~CloudRecoder();
   CloudRecoder(CloudRecoder&&) noexcept;
 
-  /// A field that it makes over: clouds, by codec.
+  /// Returns whether the field holds clouds, by its codec.
   static bool takes(const FieldSchema& schema);
-  /// The cloud as a value of the codec "points", which stays until the next call. Draws depend on `key` alone, so the
-  /// bytes do not depend on what else is packed. The last presample being fps, the points stand in its order.
-  /// Of voxel centroids the attributes are those of the cell's first point. Attributes that a cloud lacks are left out
-  /// where "all" are asked for, else an error. Throws Error: corrupt, unsupported, shape.
+  /// Returns the cloud as a value of the codec "points", valid until the next call. Draws depend only on `key`, so the
+  /// bytes do not depend on other samples. If the last presample is fps, the points have its order. Voxel centroids
+  /// have the attributes of the cell's first point. Missing attributes are an error, unless "all" are requested. Throws
+  /// Error: corrupt, unsupported, shape.
   std::span<const std::byte> recode(const FieldSchema& schema, std::string_view key, std::span<const std::byte> value);
 
  private:

@@ -17,7 +17,8 @@
 namespace penstock {
 namespace {
 
-// Longest side `side`, the other to the nearest pixel, as Pillow's thumbnail() does it.
+// Returns the size with longest side `side`, and the other side rounded to the nearest pixel, like Pillow's
+// thumbnail().
 Size shrunk(Size size, std::int64_t side) {
   const auto other = [side](std::int64_t shorter, std::int64_t longer) {
     const double scaled = static_cast<double>(shorter) * static_cast<double>(side) / static_cast<double>(longer);
@@ -41,7 +42,7 @@ struct JpegRecoder::State : JpegRewriter {
 
   void read_header(std::span<const std::byte> file);
   bool is_shrunk() const;
-  bool copy_coefficients();  ///< false when the pixels would change
+  bool copy_coefficients();  ///< false if the pixels would change
   void compress_again();
   std::span<const std::byte> finish();
   std::span<const std::byte> shrunk_or_again(std::span<const std::byte> file);
@@ -52,7 +53,7 @@ struct JpegRecoder::State : JpegRewriter {
   const JpegRecoding recoding;
   std::vector<std::uint8_t> pixels, small;
   Resampler resampler;
-  std::optional<jpt::Encoder> encoder;  // made when first needed, like the next
+  std::optional<jpt::Encoder> encoder;  // created when first needed, like restorer
   std::optional<jpt::Restorer> restorer;
   ValueReader reader;
   ReadValue before, after;
@@ -76,8 +77,8 @@ bool JpegRecoder::State::is_shrunk() const {
 bool JpegRecoder::State::copy_coefficients() {
   jvirt_barray_ptr* coefficients = nullptr;
   errors.guarded([&] { coefficients = jpeg_read_coefficients(&from); });
-  // Decoders patch up progressive files with bad data, or with scans missing (they smooth between blocks), in ways that
-  // a baseline file of the same coefficients would not see.
+  // Decoders repair progressive files with bad data, and smooth between blocks if scans are missing. A baseline file of
+  // the same coefficients would not trigger either, so its pixels would differ.
   if (from.err->num_warnings != 0 || from.coef_bits == nullptr || lacks_scans(from)) return false;
   errors.guarded([&] {
     jpeg_copy_critical_parameters(&from, &to);
@@ -148,7 +149,8 @@ std::span<const std::byte> JpegRecoder::State::to_jpt(std::span<const std::byte>
   return file;
 }
 
-// `made` where a loader finds its codec by the bytes alone and delivers the pixels of `file`, upright too; else `file`.
+// Returns `made` if a loader recognises its codec by the bytes and decodes the same upright pixels as from `file`.
+// Otherwise returns `file`.
 std::span<const std::byte> JpegRecoder::State::proven(std::span<const std::byte> file,
                                                       std::span<const std::byte> made) {
   try {
@@ -171,13 +173,14 @@ std::span<const std::byte> JpegRecoder::State::to_baseline(std::span<const std::
     kept = "damaged: its pixels would change";
   } catch (const Error& error) {
     if (!error.is_data_fault()) throw;
-    reader.read(kFile, file, before);  // what a loader cannot read either is an error here
+    // Throws if a loader cannot read the file either.
+    reader.read(kFile, file, before);
     kept = error.cause();
   }
   return file;
 }
 
-// The file compressed again where its size or the quality asks for that, else `file`.
+// Returns the file compressed again if its size or the quality option requires that, else `file`.
 std::span<const std::byte> JpegRecoder::State::shrunk_or_again(std::span<const std::byte> file) {
   read_header(file);
   if (recoding.policy != JpegRecoding::Policy::quality && !is_shrunk()) return file;
@@ -189,7 +192,7 @@ std::span<const std::byte> JpegRecoder::State::shrunk_or_again(std::span<const s
   const Shape shape{to.image_height, to.image_width, to.input_components};
   const std::span<const std::byte> made = finish();
   reader.read(kNameless, made, after);
-  const bool turned = after.layout.shape == Shape{shape[1], shape[0], shape[2]};  // by its EXIF block
+  const bool turned = after.layout.shape == Shape{shape[1], shape[0], shape[2]};  // turned by its EXIF block
   if (after.layout.shape != shape && !turned) throw Error::corrupt("jpeg: compressed again, its size is another");
   return made;
 }

@@ -43,7 +43,8 @@ std::string size_text(const PixelRecoding& recoding) {
   return std::to_string(recoding.height) + "x" + std::to_string(recoding.width);
 }
 
-// The smallest size of the image's shape that covers the wanted one; of a square one the size that image.resize() has.
+// Returns the smallest size with the image's aspect ratio that covers `wanted`. For a square, this is the size of
+// image.resize().
 Size covering(Size image, Size wanted) {
   const auto scaled = [](std::int64_t to, std::int64_t longer, std::int64_t shorter) {
     return static_cast<std::int64_t>(static_cast<double>(to) * static_cast<double>(longer) /

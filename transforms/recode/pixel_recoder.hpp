@@ -1,4 +1,4 @@
-// Recodes images as pixels of one size when a dataset is packed, so that loading them is a copy.
+// Recodes images as pixels of one size during packing, so that loading them is a copy.
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 namespace penstock {
 
-/// What --decode takes, "[FIELD,...=]SIZE". SIZE is "224" or "HEIGHTxWIDTH": the image is resized, antialiased
-/// bilinear, until it just covers that, and the middle is cut out; or "same": images are of one size and stay as they
-/// are, which "same:HEIGHTxWIDTH" names. Empty: images stay encoded. Throws Error: invalid_argument.
+/// Parses the value of --decode, "[FIELD,...=]SIZE". SIZE is "224" or "HEIGHTxWIDTH": the image is resized (antialiased
+/// bilinear) until it just covers that size, and the centre is cut out. SIZE "same" means that all images have one size
+/// and keep it; "same:HEIGHTxWIDTH" names the size. An empty text keeps images encoded. Throws Error: invalid_argument.
 PixelRecoding pixel_recoding(std::string_view text);
-/// In the words that pixel_recoding() takes.
+/// Returns the text that pixel_recoding() parses.
 std::string decode_text(const PixelRecoding& recoding);
 
-/// One per thread: owns decoders and scratch, reused from image to image.
+/// Owns decoders and scratch memory, reused from image to image. Each thread needs its own recoder.
 class PixelRecoder {
  public:
-  /// `recoding` has fields and a size.
+  /// `recoding` must have fields and a size.
   explicit PixelRecoder(const PixelRecoding& recoding);
   ~PixelRecoder();
   PixelRecoder(PixelRecoder&&) noexcept;
 
-  /// uint8 (height, width, 3), RGB as Pillow's convert("RGB"), in memory that stays until the next call. A square size
-  /// gives the pixels of image.resize(size) | image.center_crop(size).
-  /// Throws Error: corrupt, unsupported; shape, for what is no image, or of another size where none is `fits`.
+  /// Returns uint8 (height, width, 3), RGB like Pillow's convert("RGB"), valid until the next call. A square size gives
+  /// the pixels of image.resize(size) | image.center_crop(size). Throws Error: corrupt, unsupported; shape, if the
+  /// value is not an image, or has another size and is not to be fitted.
   std::span<const std::byte> recode(const FieldSchema& field, std::span<const std::byte> value);
 
  private:

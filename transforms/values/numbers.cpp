@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kExactIntegers = 0x1p53;  // below it a double is the integer that was written, not one next to it
+constexpr double kExactIntegers = 0x1p53;  // below it, a double equals the written integer
 
 std::string_view text_in(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -29,14 +29,14 @@ bool is_separator(char c) {
   return c == ',' || c == ';';
 }
 
-/// One number of a text: as integer, where it is one that int64 holds.
+/// A number in a text, also as an integer if int64 holds it.
 struct Number {
   double real = 0;
   std::int64_t integer = 0;
   bool whole = false;
 };
 
-// Nothing for what is no finite number.
+// Returns nothing if the word is not a finite number.
 std::optional<Number> number_of(std::string_view word) {
   if (word.starts_with('+') && word.size() > 1 && word[1] != '-') word.remove_prefix(1);
   const std::string_view digits = word.substr(word.starts_with('-') ? 1 : 0);
@@ -54,11 +54,11 @@ std::optional<Number> number_of(std::string_view word) {
   return number;
 }
 
-/// Numbers of a value, in the order in which they stand there.
+/// The numbers of a value, in their order.
 struct NumberList {
   std::vector<std::int64_t> integers;
   std::vector<double> reals;
-  bool whole = true;  ///< all of them: `integers` hold them
+  bool whole = true;  ///< all numbers are integers, held by `integers`
 
   void clear() {
     integers.clear();
@@ -79,7 +79,7 @@ class NumberLines {
     if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);  // a byte order mark
   }
 
-  /// `even`: lines have equally many numbers.
+  /// `even` requires lines with equally many numbers.
   void read(NumberList& numbers, bool even) {
     while (!text_.empty()) {
       const std::size_t end = std::min(text_.find('\n'), text_.size());
@@ -99,8 +99,8 @@ class NumberLines {
   std::int64_t columns() const { return columns_; }
 
  private:
-  // The next entry of a line, which loses it with the separator behind it. A separator at the end has an empty entry
-  // behind it.
+  // Removes the next entry and its separator from a line, and returns the entry. After a separator at the end, there is
+  // an empty entry.
   static std::string_view take_entry(std::string_view& line, bool& more) {
     std::size_t end = 0;
     while (end < line.size() && !is_blank(line[end]) && !is_separator(line[end])) ++end;
@@ -145,7 +145,7 @@ class NumberLines {
 
   std::string_view text_;
   bool header_;
-  std::int64_t number_ = 0;  ///< of the line, in the text
+  std::int64_t number_ = 0;  ///< number of the line in the text
   std::int64_t lines_ = 0, columns_ = 0;
 };
 
@@ -217,7 +217,7 @@ class NumbersDecoder final : public Decoder {
     return shape;
   }
 
-  // That nothing was lost but digits of floating point.
+  // Checks that the conversion lost nothing except digits of floating point.
   void check(DType held, const std::byte* made, std::size_t count) {
     const bool integers = is_integer(layout_.dtype);
     if (!integers && layout_.dtype == DType::f64) return;
@@ -244,7 +244,7 @@ class NumbersDecoder final : public Decoder {
 
   const NumbersAs as_;
   const FieldSchema schema_;
-  std::unique_ptr<Decoder> json_;  ///< null where lines are read
+  std::unique_ptr<Decoder> json_;  ///< null if lines are read
   NumberList numbers_;
   Layout layout_;
   ScratchMemory scratch_;

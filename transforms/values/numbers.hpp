@@ -1,4 +1,4 @@
-// Reads numbers that were written as text, as an array of the dtype asked for: JSON, CSV, lines of plain text.
+// Reads numbers written as text into an array of the requested dtype: JSON, CSV, lines of plain text.
 #pragma once
 
 #include <memory>
@@ -8,28 +8,28 @@
 
 namespace penstock {
 
-/// How text becomes an array.
+/// Options to read text as an array.
 struct NumbersAs {
-  std::optional<DType> dtype = std::nullopt;  ///< nothing: int64 where all of a value's numbers are whole, else float64
-  bool items = false;                         ///< the first dimension is never left out
-  std::optional<Shape> item = std::nullopt;   ///< of an entry of the first dimension; nothing: as the text has it
+  std::optional<DType> dtype = std::nullopt;  ///< nothing: int64 if all numbers of a value are integers, else float64
+  bool items = false;                         ///< always keep the first dimension
+  std::optional<Shape> item = std::nullopt;   ///< shape of an entry of the first dimension; nothing: as in the text
 };
 
-/// Whether values of this codec are text that numbers may stand in: json, txt, and tables (csv), points or not.
+/// Returns whether values of this codec are text that may contain numbers: json, txt, and tables (csv), points or not.
 bool holds_text_numbers(const FieldSchema& schema);
-bool holds_lines_of_numbers(const FieldSchema& schema);  ///< all of these but json
+bool holds_lines_of_numbers(const FieldSchema& schema);  ///< all of these except json
 
-/// A decoder for values of such fields.
+/// Creates a decoder for values of such fields.
 ///
-/// JSON: a number, or numbers in arrays of equal length nested to any depth. Other text: numbers between blanks, tabs,
-/// commas or semicolons. A line is a row: lines of one number each are (lines,), others (lines, numbers in a line), and
-/// without `items` one line alone is (numbers,), one number alone a scalar. With `item` () all numbers stand in one row
-/// of items, whatever the lines. Empty lines and what follows # do not count, and of csv the first line where none of
-/// its entries is a number.
+/// JSON is a number, or numbers in arrays of equal length nested to any depth. Other text consists of numbers separated
+/// by blanks, tabs, commas or semicolons. A line is a row. Lines of one number give (lines,), other lines (lines,
+/// numbers per line). Without `items`, a single line gives (numbers,), and a single number a scalar. With `item` (),
+/// all numbers form one row of items, on any lines. Empty lines and text after # are ignored, and so is the first line
+/// of a csv if none of its entries is a number.
 ///
-/// Throws Error: corrupt (what is no number, NaN and infinities, numbers that the dtype does not hold: those with a
-/// fraction where it is an integer, and beside one that is written with a fraction or exponent those of 2^53 or more),
-/// shape (lines of different lengths), and as json_codec().
+/// Throws the errors of json_codec(), and Error: shape, if lines have different lengths. Throws Error: corrupt, for
+/// words that are not numbers, NaN and infinities, and for numbers that the dtype cannot hold. An integer dtype holds
+/// no fractions. If any number is written with a fraction or exponent, it holds only numbers below 2^53.
 std::unique_ptr<Decoder> numbers_decoder(const FieldSchema& schema, NumbersAs as);
 
 }  // namespace penstock

@@ -1,13 +1,13 @@
-// Decodes elements stored one after the other, little-endian, without a header.
+// Decodes consecutive little-endian elements without a header.
 #pragma once
 
 #include <penstock/codec.hpp>
 
 namespace penstock {
 
-/// Delivers the schema's dtype and shape where it is fixed, else (n,) elements of its dtype, or (n, ...) rows where the
-/// schema has a shape. select() names only the rows asked for. Throws Error: shape, when the bytes are not that many
-/// elements.
+/// Delivers the schema's dtype and shape if it is fixed. Otherwise delivers (n,) elements of its dtype, or (n, ...)
+/// rows if the schema has a shape. select() returns only the requested rows. Throws Error: shape, if the number of
+/// bytes does not fit.
 const Codec& raw_codec();
 
 }  // namespace penstock

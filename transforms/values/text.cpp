@@ -17,7 +17,7 @@ void check_output(const Region* region, const TensorView& out, std::size_t bytes
   if (region != nullptr || out.bytes() != bytes) throw Error::invalid_argument("the output does not hold the value");
 }
 
-/// Blanks around a value do not count.
+/// Strips blanks around a value.
 std::string_view trimmed(std::string_view value) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t begin = value.find_first_not_of(kBlanks);
@@ -49,7 +49,7 @@ class TxtDecoder final : public Decoder {
   }
 };
 
-/// Collects numbers while nlohmann parses, without building the document: deep nesting costs nothing.
+/// Collects numbers while nlohmann parses, without building a document, so that deep nesting costs nothing.
 class Numbers : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return refuse("null"); }
@@ -80,7 +80,7 @@ class Numbers : public nlohmann::json_sax<nlohmann::json> {
     if (shape.size() <= depth) shape.resize(depth + 1, -1);
     if (shape[depth] >= 0 && shape[depth] != open_.back()) return uneven();
     shape[depth] = open_.back();
-    if (rank_ == 0) rank_ = open_.size();  // the first array to close is an innermost one
+    if (rank_ == 0) rank_ = open_.size();  // the first array to end is an innermost one
     open_.pop_back();
     return true;
   }
@@ -108,8 +108,8 @@ class Numbers : public nlohmann::json_sax<nlohmann::json> {
   bool refuse(const std::string& what) { throw Error::unsupported("json: " + what + " is not a number"); }
   bool uneven() { throw Error::shape("json: arrays of different lengths"); }
 
-  std::vector<std::int64_t> open_;  ///< items so far of each array that is open
-  std::size_t rank_ = 0;            ///< dimensions, once known
+  std::vector<std::int64_t> open_;  ///< number of items so far, for each open array
+  std::size_t rank_ = 0;            ///< number of dimensions, once known
 };
 
 class JsonDecoder final : public Decoder {

@@ -5,9 +5,9 @@
 
 namespace penstock {
 
-/// Delivers int64 of the schema's shape, or (n,) where that is not fixed; stored are integers of the schema's dtype,
-/// little-endian. uint64 beyond int64's largest number becomes that. Throws Error: shape, when the bytes are not that
-/// many elements; unsupported, where the schema's dtype is no integer.
+/// Delivers int64 of the schema's shape, or (n,) if the shape is not fixed. Values consist of little-endian integers of
+/// the schema's dtype. uint64 beyond int64's maximum becomes that maximum. Throws Error: shape, if the number of bytes
+/// does not fit; unsupported, if the schema's dtype is not an integer type.
 const Codec& tokens_codec();
 
 }  // namespace penstock
