@@ -14,7 +14,7 @@
 namespace penstock {
 
 /// A file that gzip compressed as a whole (`x.tar.gz`, `x.tgz`, TFRecord files with GZIP or ZLIB compression) does not
-/// allow random access to its samples. Such files, alone, in a pattern or in a folder of shards, are decompressed into
+/// allow random access to its samples. Such files, single, in a pattern or in a folder of shards, are decompressed into
 /// a hidden temporary folder. The destructor removes the folder. If the process was killed, the next run with the same
 /// location removes it. All other paths are opened directly.
 class PackSource {

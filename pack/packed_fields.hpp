@@ -28,8 +28,8 @@ class PackedFields {
   /// Schema of that field in the source, before its values are re-encoded.
   const FieldSchema& source_schema(std::uint32_t number) const { return source_schemas_[number]; }
   std::span<const std::byte> label(std::uint64_t sample) const { return labels_->of(sample); }
-  /// Returns the value to write: a renumbered class index, stored in `scratch`, or the value itself. Throws Error:
-  /// corrupt, if a class index is not a number or has no name.
+  /// Returns the value to write: a renumbered class index, stored in `scratch`, or the value itself.
+  /// Throws Error: corrupt, if a class index is not a number or has no name.
   std::span<const std::byte> renumbered(std::uint32_t number, std::span<const std::byte> value,
                                         std::string& scratch) const;
 

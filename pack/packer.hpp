@@ -32,8 +32,8 @@ class ValueRecoder {
 
   /// Recodes the values of the batch's valid rows, if any field is to be recoded.
   void run(const Batch& batch);
-  /// Returns the recoded bytes of a field in a row of the last batch, or nothing if the value stays as stored. Throws
-  /// Error: corrupt, unsupported, if the value could not be recoded.
+  /// Returns the recoded bytes of a field in a row of the last batch, or nothing if the value stays as stored.
+  /// Throws Error: corrupt, unsupported, if the value could not be recoded.
   std::optional<std::span<const std::byte>> value(std::uint32_t field, std::uint32_t row) const;
   /// Number of values, over all batches so far, that were to be recoded but stayed JPEG files, by reason.
   const std::map<std::string, std::uint64_t>& kept() const { return kept_; }
@@ -63,8 +63,8 @@ class ValueRecoder {
 /// The samples that this process packs.
 struct Share {
   std::vector<std::uint64_t> samples = {};  ///< in bytewise order of keys
-  std::vector<std::uint64_t> begins =
-      {};  ///< positions in `samples` where planned shards begin; empty: a shard ends when it is full
+  /// Positions in `samples` where planned shards begin. If empty, a shard ends when it is full.
+  std::vector<std::uint64_t> begins = {};
   std::uint64_t first_shard = 0;  ///< number of the first planned shard
 };
 

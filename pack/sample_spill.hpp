@@ -14,7 +14,8 @@ namespace penstock {
 class SampleSpill {
  public:
   /// Creates the file in `folder`, and the folder if it is missing. The file disappears with this object or the
-  /// process. Throws Error: io.
+  /// process.
+  /// Throws Error: io.
   explicit SampleSpill(const std::filesystem::path& folder);
 
   /// Writes the parts contiguously and returns the offset of the first. Throws Error: io, naming the folder.

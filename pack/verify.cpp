@@ -126,8 +126,8 @@ class Verification {
     std::vector<Piece> pieces;
     const std::string key(dataset_.key(sample)), &field_name = dataset_.fields()[field].name;
     try {
-      if (dataset_.fields()[field].differences.use == FieldDifferences::Use::nothing)
-        return;  // result() reports these fields
+      // result() reports these fields.
+      if (dataset_.fields()[field].differences.use == FieldDifferences::Use::nothing) return;
       if (!dataset_.locate(sample, field, pieces)) return;
       const std::vector<std::byte> value = read_field(dataset_, sample, field);
       ++found.values;

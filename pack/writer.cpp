@@ -122,8 +122,7 @@ struct Writer::State {
   const Format& format;
   const pid_t process = ::getpid();
   SampleSpill spill;
-  std::atomic<std::uint64_t> samples{0},
-      bytes{0};  // progress counters for any thread; no other data is ordered by them
+  std::atomic<std::uint64_t> samples{0}, bytes{0};  // progress counters; they order no other data
 
   std::mutex mutex;  // guards the members below
   IndexBuilder builder;

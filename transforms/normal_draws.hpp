@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// Returns two independent draws with mean 0 and standard deviation 1. Source: Marsaglia and Bray, "A convenient method
-/// for generating normal variables", SIAM Review 6(3), 1964.
+/// Returns two independent draws with mean 0 and standard deviation 1.
+/// Source: Marsaglia and Bray, "A convenient method for generating normal variables", SIAM Review 6(3), 1964.
 std::pair<double, double> draw_normals(Random& random);
 
 }  // namespace penstock

@@ -19,8 +19,8 @@ struct ReadValue {
 /// Owns the decoders. Each thread needs its own reader.
 class ValueReader {
  public:
-  /// Finds the codec like a loader, by the schema and the first bytes, and decodes the whole value into `read`. Throws
-  /// Error: corrupt, unsupported, shape.
+  /// Finds the codec like a loader, by the schema and the first bytes, and decodes the whole value into `read`.
+  /// Throws Error: corrupt, unsupported, shape.
   void read(const FieldSchema& schema, std::span<const std::byte> value, ReadValue& read);
 
  private:

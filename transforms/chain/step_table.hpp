@@ -98,8 +98,8 @@ struct Rules {
   bool above_least = false;  ///< `least` itself is not allowed
   OneNumber one = OneNumber::exactly;
   int without = -1;  ///< choice: index of the value that this step does not support; -1: none
-  std::string_view refusal =
-      {};  ///< choice: text before an unknown word; number: the message for a number out of range
+  /// Of a choice, the text before an unknown word. Of a number, the message if it is out of range.
+  std::string_view refusal = {};
   std::string_view yes = "True";  ///< flag: the text for true
   std::string_view unit = {};
 };

@@ -24,8 +24,8 @@ std::string to_string(const WindowSpec& spec, std::span<const std::string> sourc
 struct ChainWindow {
   std::shared_ptr<const WindowSpec> spec;
   std::vector<std::string> sources;  ///< of the window's field, in order of preference
-  std::vector<std::vector<std::string>>
-      needs;           ///< for each output its alternative fields; a step must have a field of each list
+  /// For each output, its alternative fields. A step must have a field of each list.
+  std::vector<std::vector<std::string>> needs;
   std::string output;  ///< name of the first output
 };
 

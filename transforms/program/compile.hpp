@@ -50,8 +50,8 @@ struct OutputRequest {
   std::uint32_t transform_id(std::size_t step) const;
   /// Returns the codec of decode(codec), or null if the field's own codec is used.
   std::shared_ptr<const Codec> own_codec() const;
-  /// Inspects the first value of the first source that has one. Throws Error: corrupt, unsupported, if that value
-  /// cannot be read.
+  /// Inspects the first value of the first source that has one.
+  /// Throws Error: corrupt, unsupported, if that value cannot be read.
   FirstValue probe(const DecodeOptions& options = {}) const;
   /// Returns the layout, from `peek`, of the first value that has an element. If none has one, returns that of the
   /// first value, and if no sample has the field, nothing. Sets `place` to FirstBytes::place of that value. Throws like

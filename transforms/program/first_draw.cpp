@@ -18,8 +18,7 @@ constexpr std::uint64_t kMostPoints = 0xfffffffe;  // numbers of points have 32 
 void draw_window(std::uint64_t points, std::uint64_t wanted, std::uint64_t epoch, std::uint64_t first,
                  std::vector<std::uint32_t>& numbers) {
   const std::uint64_t start = (first + (epoch % points) * wanted % points) % points;
-  const std::uint64_t behind =
-      std::min(wanted, points - start);  // up to the end; the other points are at the beginning
+  const std::uint64_t behind = std::min(wanted, points - start);  // up to the end; others are at the beginning
   numbers.clear();
   for (std::uint64_t i = 0; i < wanted - behind; ++i) numbers.push_back(static_cast<std::uint32_t>(i));
   for (std::uint64_t i = 0; i < behind; ++i) numbers.push_back(static_cast<std::uint32_t>(start + i));

@@ -47,8 +47,8 @@ class Program {
   /// field.
   bool select(std::uint32_t output, const FieldHeader& field, const SampleContext& sample,
               std::vector<ByteRange>& ranges) const;
-  /// Explains the effect of the output's chain on a sample with this whole field. Meant for people, not fast. Throws
-  /// Error: corrupt, unsupported, shape, if fill() would.
+  /// Explains the effect of the output's chain on a sample with this whole field. Meant for people, not fast.
+  /// Throws Error: corrupt, unsupported, shape, if fill() would.
   OutputAccount explain(std::uint32_t output, const FieldBytes& field, const SampleContext& sample) const;
   /// Names and versions of codecs and transforms in use: part of a loader's state.
   std::string version() const;

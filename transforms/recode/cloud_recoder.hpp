@@ -32,8 +32,8 @@ class CloudRecoder {
   static bool takes(const FieldSchema& schema);
   /// Returns the cloud as a value of the codec "points", valid until the next call. Draws depend only on `key`, so the
   /// bytes do not depend on other samples. If the last presample is fps, the points have its order. Voxel centroids
-  /// have the attributes of the cell's first point. Missing attributes are an error, unless "all" are requested. Throws
-  /// Error: corrupt, unsupported, shape.
+  /// have the attributes of the cell's first point. Missing attributes are an error, unless "all" are requested.
+  /// Throws Error: corrupt, unsupported, shape.
   std::span<const std::byte> recode(const FieldSchema& schema, std::string_view key, std::span<const std::byte> value);
 
  private:

@@ -28,8 +28,8 @@ std::size_t las_record_bytes(unsigned format);
 /// Returns the attributes of a point format in laspy's order, then the extra bytes. `extra` is the content of the VLR
 /// LASF_Spec/4, with 192 bytes for each name. Type numbers above 30 are reserved; the first of them ends the names.
 /// Unnamed bytes of the record are "ExtraBytes" (uint8), or "ExtraBytes[0]" and so on if there are several. More than
-/// 255 unnamed bytes are left out. Throws Error: corrupt, if the named bytes exceed the record. Source: LAS
-/// Specification 1.4 - R15, tables 7 to 17 and 24, 25.
+/// 255 unnamed bytes are left out. Throws Error: corrupt, if the named bytes exceed the record.
+/// Source: LAS Specification 1.4 - R15, tables 7 to 17 and 24, 25.
 std::vector<LasAttribute> las_attributes(unsigned format, std::size_t record_bytes, std::span<const std::byte> extra);
 
 }  // namespace penstock

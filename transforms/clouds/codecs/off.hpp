@@ -25,8 +25,8 @@ struct TriangleMesh {
 
 /// Writes k points x y z, independent and uniformly distributed over the surface. A triangle is drawn with probability
 /// proportional to its area, then a point uniformly inside it. Each point uses three draws of `random`. Triangles with
-/// a corner that is not finite have no area. Throws Error: corrupt, if no triangle has an area and k > 0. Source: Osada
-/// et al., "Shape Distributions", ACM TOG 21(4), 2002, section 4.2.
+/// a corner that is not finite have no area. Throws Error: corrupt, if no triangle has an area and k > 0.
+/// Source: Osada et al., "Shape Distributions", ACM TOG 21(4), 2002, section 4.2.
 void sample_surface(const TriangleMesh& mesh, std::size_t k, Random& random, float* xyz);
 
 /// Delivers vertices x y z, relative to (0, 0, 0). NOFF normals are "nx", "ny", "nz", float32. COFF colours are "red",

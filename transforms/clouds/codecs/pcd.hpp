@@ -13,9 +13,9 @@ namespace penstock {
 /// binary (little-endian, point by point) and binary_compressed. If neither POINTS nor WIDTH gives the number of
 /// points, the length of the data does. The sensor's viewpoint and the rows of organised clouds are not delivered.
 /// ASCII, float64 and 32-bit integer coordinates are relative to an origin near the first point if that point is
-/// farther than 65,536 from (0, 0, 0); see origin_near(). Throws Error: corrupt (header, too few bytes or numbers, a
-/// number beyond its type, with its line), unsupported. Source: Point Cloud Library, "The PCD (Point Cloud Data) file
-/// format".
+/// farther than 65,536 from (0, 0, 0); see origin_near().
+/// Throws Error: corrupt (header, too few bytes or numbers, a number beyond its type, with its line), unsupported.
+/// Source: Point Cloud Library, "The PCD (Point Cloud Data) file format".
 const CloudCodec& pcd_codec();
 
 }  // namespace penstock

@@ -10,8 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostNumbers =
-    4096;  // limit per point; descriptors of point features have up to several hundred
+constexpr std::uint64_t kMostNumbers = 4096;  // per point; feature descriptors have up to several hundred
 
 std::vector<std::string> rest_of_line(TextReader& reader) {
   std::vector<std::string> words;

@@ -33,7 +33,8 @@ bool is_pcd(std::span<const std::byte> bytes);
 
 /// The header must contain FIELDS (or COLUMNS) and DATA. Defaults are SIZE 4, TYPE F, COUNT 1 and HEIGHT 1. Throws
 /// Error: corrupt (also if POINTS differs from WIDTH times HEIGHT), unsupported (an unknown type, more than 4,096
-/// numbers a point). Source: Point Cloud Library, "The PCD (Point Cloud Data) file format", versions 0.5 to 0.7.
+/// numbers a point).
+/// Source: Point Cloud Library, "The PCD (Point Cloud Data) file format", versions 0.5 to 0.7.
 PcdHeader read_pcd_header(std::span<const std::byte> bytes);
 
 }  // namespace penstock

@@ -38,7 +38,8 @@ struct PlyHeader {
 bool is_ply(std::span<const std::byte> bytes);
 
 /// Lines end with "\n", "\r\n" or "\r". Comments and obj_info lines are skipped. Throws Error: corrupt, unsupported (a
-/// version other than 1.0, no element "vertex"). Source: G. Turk, "The PLY Polygon File Format", 1994.
+/// version other than 1.0, no element "vertex").
+/// Source: G. Turk, "The PLY Polygon File Format", 1994.
 PlyHeader read_ply_header(std::span<const std::byte> bytes);
 
 }  // namespace penstock

@@ -17,8 +17,8 @@ namespace penstock {
 /// fewer names than columns is an error. Decimal commas are not supported. A byte order mark at the beginning is
 /// skipped.
 ///
-/// Coordinates are relative to an origin near the first point if that point is farther than 65,536 from (0, 0, 0) on an
-/// axis; see cloud.hpp. Any value can be text, so the codec is chosen by the file's name, never by the first bytes.
+/// Coordinates are relative to an origin near the first point if that point is farther than 65,536 from (0, 0, 0); see
+/// origin_near(). Any value can be text, so the codec is chosen by the file's name, never by the first bytes.
 /// Throws Error: corrupt, with the line.
 const CloudCodec& xyz_codec();
 

@@ -8,8 +8,9 @@ namespace penstock {
 namespace {
 
 constexpr std::int32_t kMost = 500, kLeast = -10;  // range of the multiples of the step that have a code
-constexpr unsigned kMultiples =
-    511;  // codes of multiples; further codes: same time (not if layered), a time far off, three other sequences
+// Number of codes of multiples. The codes after them stand for the same time (not if layered), a time far off, and the
+// three other sequences.
+constexpr unsigned kMultiples = 511;
 
 std::int32_t times(std::int32_t factor, std::int32_t step) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(factor) * static_cast<std::uint32_t>(step));

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {
 
-// Number (0 to 5) of a point's history, by number of returns and return number (in this order). Source: LAZ
-// Specification, table of item POINT14.
+// Number (0 to 5) of a point's history, by number of returns and return number (in this order).
+// Source: LAZ Specification, table of item POINT14.
 constexpr std::uint8_t kReturnMap[16][16] = {
     {0, 1, 2, 3, 4, 5, 3, 4, 4, 5, 5, 5, 5, 5, 5, 5}, {1, 0, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3},
     {2, 1, 2, 4, 4, 4, 4, 4, 4, 4, 4, 3, 3, 3, 3, 3}, {3, 3, 4, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4},

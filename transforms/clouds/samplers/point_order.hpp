@@ -8,8 +8,8 @@
 namespace penstock {
 
 /// Returns a uniformly drawn permutation of 0 to points - 1. Any run of consecutive entries, including one that wraps
-/// around, is a uniform sample without replacement. Source: Fisher and Yates; Durstenfeld, "Algorithm 235", CACM 7(7),
-/// 1964.
+/// around, is a uniform sample without replacement.
+/// Source: Fisher and Yates; Durstenfeld, "Algorithm 235", CACM 7(7), 1964.
 std::vector<std::uint32_t> random_order(std::uint64_t points, Random& random);
 
 /// Returns a permutation in which any run of consecutive entries, including one that wraps around, covers the cloud

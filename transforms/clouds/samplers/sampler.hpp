@@ -43,9 +43,9 @@ class PointSampler {
 std::unique_ptr<PointSampler> make_sampler(const SampleOptions& options);
 
 /// Replaces `numbers` by min(wanted, points) different numbers below `points`, ascending, each subset equally likely.
-/// The time is proportional to `wanted`. Throws Error: unsupported, for more than 2^32 points. Source: Floyd's
-/// algorithm; Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987. If fewer than one in 256 is wanted,
-/// numbers are drawn and sorted instead, and duplicates are drawn again.
+/// The time is proportional to `wanted`. Throws Error: unsupported, for more than 2^32 points.
+/// Source: Floyd's algorithm; Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987. If fewer than one in 256
+/// is wanted, numbers are drawn and sorted instead, and duplicates are drawn again.
 void choose_random(std::uint64_t points, std::uint64_t wanted, Random& random, std::vector<std::uint32_t>& numbers);
 
 /// Like choose_random(), but draws the points from `blocks` different blocks of `block_points` neighbours. Uses more

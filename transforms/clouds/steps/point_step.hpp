@@ -10,9 +10,8 @@
 
 namespace penstock {
 
-/// Applies a step. Each worker has one, because samplers keep scratch memory. Results are equal on all machines.
-/// Runners therefore use no libm functions except the square root, because the last bit of the others depends on the
-/// processor.
+/// Applies a step. Each worker has one, because samplers keep scratch memory. Results are equal on all machines:
+/// runners use no libm functions except the square root, because the last bit of the others depends on the processor.
 class PointRunner {
  public:
   virtual ~PointRunner() = default;

@@ -4,7 +4,7 @@
 namespace penstock {
 namespace {
 
-// Recognises (channels, H, W), the layout of HDF5 files made for PyTorch and of Caffe.
+// Returns a hint if the shape is (channels, H, W), the layout of Caffe and of HDF5 files made for PyTorch.
 std::string advice(const Layout& layout) {
   const Shape& shape = layout.shape;
   if (layout.dtype != DType::u8 || shape.size() != 3 || (shape[0] != 1 && shape[0] != 3 && shape[0] != 4)) return {};

@@ -37,8 +37,8 @@ struct Chunks {
   std::span<const std::uint8_t> compressed;
 };
 
-/// Iterates over the chunks of a file. Returns false unless it has only the usual chunks in the usual order. Throws
-/// Error: corrupt, if a checksum is wrong.
+/// Iterates over the chunks of a file. Returns false unless it has only the usual chunks in the usual order.
+/// Throws Error: corrupt, if a checksum is wrong.
 bool walk(std::span<const std::byte> bytes, const PngHeader& header, Chunks& chunks) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(bytes.data()) + 8;
   const auto* end = reinterpret_cast<const std::uint8_t*>(bytes.data()) + bytes.size();

@@ -151,7 +151,7 @@ struct Quantisation {
   }
 };
 
-/// Writes a block without escapes. Returns a mask of the zigzag places whose value is an escape.
+/// Writes a block except the values of escapes. Returns a mask of the zigzag places of escapes.
 HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const Quantisation& quantisation, Values& values,
                                                std::int16_t* out) {
   const std::uint64_t low = mask & 0xFF, high = mask & ~std::uint64_t{0xFF};

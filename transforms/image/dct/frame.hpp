@@ -51,7 +51,8 @@ struct Frame {
   std::size_t blocks_down(std::size_t c) const { return mcus_down() * component[c].vertical; }
   /// Makes pixels and samples those of the image at 1/`denominator` (1, 2, 4 or 8) of its size, with sides rounded up.
   /// If the sampling factors allow, a chroma block gets more samples than a luma block, up to 8, instead of being
-  /// upsampled. Source: jpeg_calc_output_dimensions() in libjpeg-turbo's jdmaster.c.
+  /// upsampled.
+  /// Source: jpeg_calc_output_dimensions() in libjpeg-turbo's jdmaster.c.
   void shrink(unsigned denominator);
   std::size_t pixels_across() const;
   std::size_t pixels_down() const;

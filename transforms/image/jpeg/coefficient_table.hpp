@@ -59,8 +59,8 @@ class HuffmanTable {
   std::array<HuffmanEntry, std::size_t{1} << kLookupBits> entries_{};
   std::array<HuffmanEntry, 256> of_symbol_{};  ///< in code order
   std::array<std::uint32_t, 17> ends_{};       ///< end of the codes with n bits, left-aligned in 16 bits
-  std::array<std::uint32_t, 17>
-      offsets_{};       ///< index into of_symbol_ of a code with n bits, minus the code; modulo 2^32
+  /// Index into of_symbol_ of a code with n bits, minus the code; modulo 2^32.
+  std::array<std::uint32_t, 17> offsets_{};
   HuffmanCode code_{};  ///< the code from which the table was built
   Symbols symbols_ = Symbols::dc;
   bool built_ = false;

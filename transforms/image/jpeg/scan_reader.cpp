@@ -147,8 +147,8 @@ HWY_ATTR bool read_mcu(Bits& bits, std::span<const ScanComponent> components, st
     const ScanComponent& component = components[c];
     const jpt::BlockRange& wanted = component.wanted;
     for (std::size_t i = 0; i < component.vertical; ++i) {
-      const bool in_rows =
-          row * component.vertical + i - wanted.y < wanted.height;  // unsigned: false also for rows above the first one
+      // Unsigned arithmetic, so this is false for rows above the first wanted one too.
+      const bool in_rows = row * component.vertical + i - wanted.y < wanted.height;
       std::int16_t* const blocks = component.coefficients + i * component.row_size;
       for (std::size_t j = 0; j < component.horizontal; ++j) {
         const std::size_t x = column * component.horizontal + j - wanted.x;

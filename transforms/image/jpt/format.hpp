@@ -59,8 +59,8 @@ struct Head {
 void parse_head(std::span<const std::byte> field, Head& head);
 /// Reads the head of a field of which only the first bytes are present. Does not check the field's length.
 void parse_first_bytes(std::span<const std::byte> bytes, Head& head);
-/// Reads the part before the quantisation tables and returns its length, 20 + 2 * components bytes. Throws Error:
-/// corrupt, unsupported.
+/// Reads the part before the quantisation tables and returns its length, 20 + 2 * components bytes.
+/// Throws Error: corrupt, unsupported.
 std::size_t parse_sizes(std::span<const std::byte> field, Frame& frame, std::uint32_t& head_bytes);
 /// Replaces `out` by the stored head. Sets head_bytes and coded_bytes.
 void store_head(Head& head, std::vector<std::byte>& out);

@@ -11,8 +11,9 @@
 namespace penstock {
 namespace {
 
-// Parts less than kGap apart are read as one. In smaller fields a crop would skip hardly any bytes, so the index stores
-// nothing of them. Skipping a quarter of the bytes is worth several reads instead of one; see bench/RESULTS.md.
+// Parts less than kGap apart are read as one. In fields below kLeastBytes, a crop would skip hardly any bytes, so the
+// index stores nothing of them. Skipping a quarter of the bytes is worth several reads instead of one; see
+// bench/RESULTS.md.
 constexpr std::size_t kLeastBytes = 64 << 10;
 constexpr std::uint64_t kGap = 32 << 10;
 

@@ -34,8 +34,8 @@ class Picture {
   /// Like Decoder::share(). Threads share rows of tiles, then rows of pixels, of a large region.
   void share(Parallel* parallel) { parallel_ = parallel; }
   /// Writes the region's pixels, (height, width, channels) bytes, with one channel (only for gray images) or three. If
-  /// the head's frame was shrunk, the region refers to the smaller image. The field may have been read in part. Throws
-  /// Error: corrupt.
+  /// the head's frame was shrunk, the region refers to the smaller image. The field may have been read in part.
+  /// Throws Error: corrupt.
   void decode(const FieldBytes& field, const Head& head, const Region& region, std::size_t channels, std::uint8_t* out);
   /// Calls visit(component, block x, block y, 64 coefficients in rows of eight) with the quantised coefficients of each
   /// block. Throws Error: corrupt.

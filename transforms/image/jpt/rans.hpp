@@ -4,7 +4,8 @@
 // Invariant: the state x of each lane is in [2^16, 2^32). Symbol i of a run belongs to lane i % 64. To decode it, the
 // slot x % 2^11 selects the symbol. Then x = frequency * (x / 2^11) + slot - first slot of the symbol. If x is now
 // below 2^16, the next 16-bit word is appended below it. Lanes take their words in ascending order, 64 symbols at a
-// time. Source: J. Duda, "Asymmetric numeral systems" (2013); F. Giesen, "Interleaved entropy coders" (2014).
+// time.
+// Source: J. Duda, "Asymmetric numeral systems" (2013); F. Giesen, "Interleaved entropy coders" (2014).
 #pragma once
 
 #include <array>

@@ -144,8 +144,8 @@ std::size_t load_tables(std::span<const std::byte> bytes, std::span<RansTable> t
     if (places > 256) throw Error::corrupt("jpt: a table of more than 256 symbols");
     for (unsigned place = 0; place < places;) {
       const std::uint64_t held = bits.peek();
-      const auto absent =
-          std::min(48U, static_cast<unsigned>(std::countr_zero(held)));  // a peek has 56 bits, so at most 48 at a time
+      // A peek has 56 valid bits, so at most 48 are examined at a time.
+      const auto absent = std::min(48U, static_cast<unsigned>(std::countr_zero(held)));
       place += absent;
       if (absent == 48 || place >= places) {
         bits.skip(std::min(absent, places + absent - place));

@@ -24,7 +24,8 @@ class JpegWriter {
   bool as_it_was(const Skeleton& skeleton, const Frame& frame, const Coefficients& coefficients,
                  std::vector<std::byte>& out);
   /// Writes a baseline file with the same coefficients and optimised Huffman tables. Keeps comments and application
-  /// markers. Throws Error: corrupt, unsupported.
+  /// markers.
+  /// Throws Error: corrupt, unsupported.
   void baseline(const Skeleton& skeleton, const Frame& frame, const Coefficients& coefficients,
                 std::vector<std::byte>& out);
 

@@ -9,8 +9,8 @@ namespace penstock::color_rows {
 
 inline constexpr std::size_t kSpare = 64;  ///< bytes after the end of pixels that may be read or overwritten
 
-/// Sets pixels[i] to base + factor * (pixels[i] - base), rounded towards zero and clamped to 0 to 255. Source: Pillow
-/// 13, Blend.c, ImagingBlend.
+/// Sets pixels[i] to base + factor * (pixels[i] - base), rounded towards zero and clamped to 0 to 255.
+/// Source: Pillow 13, Blend.c, ImagingBlend.
 void blend(std::uint8_t* pixels, std::size_t count, std::uint8_t base, float factor);
 /// Like blend(), with a base for each pixel.
 void blend_each(std::uint8_t* pixels, std::size_t count, const std::uint8_t* bases, float factor);
@@ -22,16 +22,16 @@ void luma(const std::uint8_t* pixels, std::size_t count, std::uint8_t* luma);
 /// Replaces the three channels of each pixel by its luma.
 void gray(std::uint8_t* pixels, std::size_t count);
 
-/// Converts to hue, saturation and value in bytes, adds `shift` to the hue (modulo 256), and converts back. Source:
-/// Pillow 13, Convert.c, rgb2hsv and hsv2rgb.
+/// Converts to hue, saturation and value in bytes, adds `shift` to the hue (modulo 256), and converts back.
+/// Source: Pillow 13, Convert.c, rgb2hsv and hsv2rgb.
 void shift_hue(std::uint8_t* pixels, std::size_t count, std::uint8_t shift);
 
 /// Inverts (255 - pixel) all pixels not below `threshold`; 0 inverts all.
 void invert_from(std::uint8_t* pixels, std::size_t count, std::uint8_t threshold);
 void keep_bits(std::uint8_t* pixels, std::size_t count, std::uint8_t mask);
 
-/// Filters one row with the kernel 1 1 1 / 1 5 1 / 1 1 1 over 13. Copies the first and last pixel. Source: Pillow 13,
-/// ImageFilter.SMOOTH.
+/// Filters one row with the kernel 1 1 1 / 1 5 1 / 1 1 1 over 13. Copies the first and last pixel.
+/// Source: Pillow 13, ImageFilter.SMOOTH.
 void smooth(const std::uint8_t* above, const std::uint8_t* row, const std::uint8_t* below, std::size_t channels,
             std::size_t width, std::uint8_t* out);
 

@@ -17,9 +17,9 @@ struct Axis {
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
-/// Output pixel i is the sum of pixel(begin(i) + t) * weights(i)[t], in units of 2^-22. Source: Pillow 13, Resample.c:
-/// precompute_coeffs and normalize_coeffs_8bpc; equal to the last bit. Calls with the same axis and filter reuse the
-/// computed weights.
+/// Output pixel i is the sum of pixel(begin(i) + t) * weights(i)[t], in units of 2^-22.
+/// Source: Pillow 13, Resample.c: precompute_coeffs and normalize_coeffs_8bpc; equal to the last bit. Calls with the
+/// same axis and filter reuse the computed weights.
 class FilterWeights {
  public:
   static constexpr int kPrecisionBits = 32 - 8 - 2;
@@ -46,8 +46,8 @@ class FilterWeights {
   std::vector<double> row_;
 };
 
-/// Returns the source pixels of nearest-neighbour resampling, counted from the first visible one. Source: Pillow 13,
-/// Geometry.c: ImagingScaleAffine (positions are summed, not multiplied).
+/// Returns the source pixels of nearest-neighbour resampling, counted from the first visible one.
+/// Source: Pillow 13, Geometry.c: ImagingScaleAffine (positions are summed, not multiplied).
 void nearest_pixels(const Axis& axis, std::vector<std::int64_t>& pixels);
 
 }  // namespace penstock

@@ -39,8 +39,8 @@ struct PixelSink {
 class Resampler {
  public:
   /// Fills the sink. Before scale and bias, the result equals the crop and resize (without reducing_gap) of Pillow 13
-  /// to the last bit. Pillow up to 12 differs by 1 if the height shrinks much more than the width. Throws Error:
-  /// invalid_argument (source region smaller than needed, channels, dtype).
+  /// to the last bit. Pillow up to 12 differs by 1 if the height shrinks much more than the width.
+  /// Throws Error: invalid_argument (source region smaller than needed, channels, dtype).
   void run(const PixelSource& source, const Geometry& geometry, Interpolation interpolation, const PixelSink& sink);
   /// Like Decoder::share(). Threads share the rows of large images.
   void share(Parallel* parallel) { parallel_ = parallel; }
@@ -49,8 +49,7 @@ class Resampler {
   /// Scratch memory for rows. Each helping thread has one.
   struct Rows {
     std::vector<std::uint8_t> turned, squeezed;  ///< blocks of 16 rows, before and after the horizontal pass
-    std::vector<std::uint8_t> between,
-        line;  ///< 16 rows between the passes, if the vertical one is first; finished rows
+    std::vector<std::uint8_t> between, line;     ///< 16 rows between the passes (vertical one first); finished rows
   };
   /// Calls body(rows, begin, end) for all of [0, count), on several threads if `work`, the operations per row, makes
   /// that worthwhile. A band begins at a multiple of 16.

@@ -38,8 +38,8 @@ std::int64_t under(double position) {
   return position < 0.0 ? -1 : static_cast<std::int64_t>(std::min(position, 1e15));
 }
 
-/// Nearest neighbour. Pillow computes positions in one of three ways, and this class chooses the same one. Source:
-/// Pillow 13, Geometry.c: ImagingScaleAffine, affine_fixed, and the loop of ImagingTransformAffine.
+/// Nearest neighbour. Pillow computes positions in one of three ways, and this class chooses the same one.
+/// Source: Pillow 13, Geometry.c: ImagingScaleAffine, affine_fixed, and the loop of ImagingTransformAffine.
 class Nearest {
  public:
   Nearest(const Warp& warp, const PixelSource& source, std::uint8_t* out) : warp_(warp), source_(source), out_(out) {}

@@ -23,8 +23,8 @@ struct AffineDraw {
   double translate_x = 0, translate_y = 0, scale = 1;
   double shear_x = 0, shear_y = 0;  ///< in degrees
 };
-/// Returns the inverse of a translation after rotation, scale and shear about `center`. Source: torchvision,
-/// transforms/functional.py, _get_inverse_affine_matrix.
+/// Returns the inverse of a translation after rotation, scale and shear about `center`.
+/// Source: torchvision, transforms/functional.py, _get_inverse_affine_matrix.
 Affine inverse_affine(const AffineDraw& draw, double center_x, double center_y);
 
 /// Pixel (i, j) of the output is the image at the mapped point (window.x + i + 0.5, window.y + j + 0.5). Points outside

@@ -27,8 +27,8 @@ struct PixelBuffer {
 /// is within 1e-4 of a half.
 class ColorRunner {
  public:
-  /// Changes the image in place. Grayscale to one channel leaves fewer bytes. Throws Error: shape, for a blur whose
-  /// kernel reaches beyond the mirrored image.
+  /// Changes the image in place. Grayscale to one channel leaves fewer bytes.
+  /// Throws Error: shape, for a blur whose kernel reaches beyond the mirrored image.
   void run(const ColorOp& op, PixelBuffer& picture);
 
  private:

@@ -24,8 +24,8 @@ struct Frame {
   void run(const PixelSource& source, std::uint8_t* out) const;
 };
 
-/// Returns the index of the pixel at `place`, among `count` pixels along an axis, or -1 for the fill. Source:
-/// numpy.pad. Reflections repeat beyond one width of the image.
+/// Returns the index of the pixel at `place`, among `count` pixels along an axis, or -1 for the fill.
+/// Source: numpy.pad. Reflections repeat beyond one width of the image.
 std::int64_t continued(std::int64_t place, std::int64_t count, PaddingMode mode);
 
 }  // namespace penstock

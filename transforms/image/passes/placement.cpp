@@ -66,8 +66,7 @@ void Placement::crop(const Region& region) {
     tail() = tail().cropped(region);
     return;
   }
-  const Region inside =
-      Geometry::identity({window->width, window->height}).cropped(region).window;  // throws if it does not fit
+  const Region inside = Geometry::identity({window->width, window->height}).cropped(region).window;  // may throw
   *window = {window->x + inside.x, window->y + inside.y, inside.width, inside.height};
 }
 

@@ -21,8 +21,8 @@ struct BoxLimits {
 };
 
 /// Returns the first of ten boxes that is within the limits, or nothing. Each try draws the area, then the ratio, and,
-/// if the box is within the limits, its top and its left. Source: torchvision 0.20, transforms/v2:
-/// RandomResizedCrop.make_params, RandomErasing.make_params.
+/// if the box is within the limits, its top and its left.
+/// Source: torchvision 0.20, transforms/v2: RandomResizedCrop.make_params, RandomErasing.make_params.
 std::optional<Region> draw_box(Size whole, const BoxLimits& limits, Random& random);
 
 }  // namespace penstock
