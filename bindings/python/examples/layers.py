@@ -1,8 +1,9 @@
-"""What a network's layers cost: parameters, multiply-accumulates and latency of each module that has no others inside.
+"""Measures the cost of a network's layers: parameters, multiply-accumulates and latency of each module without
+submodules.
 
-Multiply-accumulates (MACs) are those of Linear, Conv1d, Conv2d and Conv3d: for each output, the inputs that it is a sum over. What
-other modules compute (normalization, activations, pooling) is not counted, and a product of two tensors outside of any module
-is not seen.
+Multiply-accumulates (MACs) are counted for Linear, Conv1d, Conv2d and Conv3d. Each output counts the inputs that its
+sum includes. Other modules (normalization, activations, pooling) are not counted. A product of two tensors outside any
+module is not seen.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ KINDS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 
 @dataclasses.dataclass
 class Layer:
-    """Of one module: what all its calls in one forward pass took."""
+    """Cost of one module: the sum of all its calls in one forward pass."""
 
     name: str
     kind: str
@@ -32,7 +33,7 @@ class Layer:
 
 
 def macs(module: nn.Module, output: torch.Tensor) -> int:
-    """Of a call that gave this output; 0 for modules that are not counted."""
+    """Multiply-accumulates of the call that returned this output; 0 for modules that are not counted."""
     if isinstance(module, nn.Linear):
         return output.numel() * module.in_features
     if isinstance(module, KINDS):
@@ -41,8 +42,9 @@ def macs(module: nn.Module, output: torch.Tensor) -> int:
 
 
 def measure(model: nn.Module, *inputs: torch.Tensor, rounds: int = 5) -> list[Layer]:
-    """A forward pass as in training's validation (eval mode, no gradients), after one that is not measured. Latency is the mean
-    of the rounds; on a GPU every module waits until it is done, so that they do not overlap as they otherwise do."""
+    """Measures forward passes as in validation (eval mode, no gradients), after one pass that is not measured. Latency
+    is the mean of the rounds. On a GPU, every module waits until its work is done. Modules therefore do not overlap, as
+    they would in training."""
     layers = {
         module: Layer(name, type(module).__name__, sum(each.numel() for each in module.parameters()))
         for name, module in model.named_modules()
@@ -91,7 +93,7 @@ def measure(model: nn.Module, *inputs: torch.Tensor, rounds: int = 5) -> list[La
 
 
 def table(layers: list[Layer], samples: int, say: Callable[[str], None] = print) -> None:
-    """A line for each layer that has parameters or takes a hundredth of the time, and their sum; MACs are of one sample."""
+    """Prints a line for each layer that has parameters or takes 1 % of the time, and their sum. MACs are per sample."""
     whole = sum(layer.seconds for layer in layers)
     width = max([12, *(len(layer.name) for layer in layers)])
 

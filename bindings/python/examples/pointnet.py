@@ -1,4 +1,4 @@
-"""PointNet, which tells the class of a cloud of points, whatever their order.
+"""PointNet, which classifies a point cloud independently of the order of its points.
 
 Source: Qi, Su, Mo, Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and Segmentation", CVPR 2017.
 All layers are as wide as the paper's times width / 64.
@@ -19,7 +19,7 @@ def for_the_cloud(inputs: int, outputs: int) -> list[nn.Module]:
 
 
 class TNet(nn.Module):
-    """(N, C, K) -> (N, C, C): a matrix for each cloud, at first the identity, that its points are multiplied with."""
+    """(N, C, K) -> (N, C, C): a matrix for each cloud, which multiplies its points. It starts as the identity."""
 
     def __init__(self, channels: int, width: int) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class PointNet(nn.Module):
         )
         head = [*for_the_cloud(16 * width, 8 * width), *for_the_cloud(8 * width, 4 * width), nn.Dropout(dropout)]
         self.head = nn.Sequential(*head, nn.Linear(4 * width, classes))
-        self.matrices = torch.eye(1).expand(1, 1, 1)  # what the feature T-Net gave for the last batch
+        self.matrices = torch.eye(1).expand(1, 1, 1)  # output of the feature T-Net for the last batch
 
     def forward(self, points: torch.Tensor) -> torch.Tensor:
         features = self.first(self.input(points) @ points)
@@ -60,6 +60,6 @@ class PointNet(nn.Module):
         return self.head(self.last(features).amax(2))
 
     def far_from_orthogonal(self) -> torch.Tensor:
-        """|1 - A A^T|^2 of the feature T-Net's matrices for the last batch, the mean: the paper's regulariser."""
+        """Mean of |1 - A A^T|^2 over the feature T-Net's matrices for the last batch: the paper's regulariser."""
         square = self.matrices @ self.matrices.transpose(1, 2)
         return (torch.eye(square.shape[1]) - square).square().sum((1, 2)).mean()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Trains PointNet to tell the classes of point clouds apart, and says whether loading or training is the limit.
+"""Trains PointNet to classify point clouds, and says whether loading or training is the limit.
 
     penstock synth clouds trees -n 300 --num-classes 6 --points 20k-40k
     penstock pack trees trees.tar.d --format tar --point-order progressive
     python train_points.py trees.tar.d
 
-Of clouds packed in progressive order, each epoch reads and sees other points; of a folder of LAS files, each epoch draws
-its points from whole clouds.
+If the clouds are packed in progressive order, each epoch reads and trains on other points. From a folder of LAS files,
+each epoch reads whole clouds and draws its points from them.
 """
 
 from __future__ import annotations

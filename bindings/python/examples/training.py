@@ -1,10 +1,11 @@
-"""Shared by the training examples: options, data, the loop with its table, Ctrl-C, and what measures loading alone.
+"""Shared by the training examples: options, data, the loop with its table, Ctrl-C, and a measurement of loading by
+itself.
 
-The learning rate falls towards zero, along a cosine. Every line is a moving average over the last 50 steps; "loading" is the time inside the loader's next(), "training" that of
-forward, backward and optimizer. --mock-loader gives the same batch again and again: what the trainer could do at most.
---mock-trainer only loads: what the loader could do at most. --profile FILE writes a trace of torch.profiler, in which the
-waits for batches count as DataLoader time, and prints their share. --layers prints at the end what each layer of the network
-costs, beside the time of loading.
+The learning rate falls towards zero along a cosine. Every line is a moving average over the last 50 steps. "loading" is
+the time inside the loader's next(), "training" the time of forward, backward and optimizer. --mock-loader repeats one
+batch, which measures the trainer's limit. --mock-trainer only loads, which measures the loader's limit. --profile FILE
+writes a trace of torch.profiler, in which waits for batches count as DataLoader time, and prints their share. --layers
+prints at the end the cost of each layer of the network, beside the time of loading.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ import layers
 import penstock as ps
 import torch
 
-WINDOW = 50  # steps that the averages are over
+WINDOW = 50  # the averages are over this many steps
 WAIT = "enumerate(DataLoader)#PenstockLoader.__next__"
 
 
 def parser(about: str, dataset: str, *, epochs: int, batch_size: int, learning_rate: float) -> argparse.ArgumentParser:
-    """The options that all examples have, with defaults of the example's own."""
+    """The options that all examples share, with defaults from the example."""
     text = about + "\n" + (__doc__ or "").partition("\n\n")[2]
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", help=dataset)
@@ -49,7 +50,8 @@ def parser(about: str, dataset: str, *, epochs: int, batch_size: int, learning_r
 
 
 def is_held_out(key: str, share: float) -> bool:
-    """By a hash of the key (FNV-1a, 64 bits): a sample stands on the same side in every format and every program."""
+    """Splits by a hash of the key (FNV-1a, 64 bits), so that a sample is on the same side in every format and every
+    program."""
     number = 0xCBF29CE484222325
     for byte in key.encode(errors="surrogateescape"):
         number = (number ^ byte) * 0x100000001B3 % 2**64
@@ -88,7 +90,7 @@ class Data:
 
 
 class Trainer:
-    """A network, and how it learns from one batch. `penalty`, if any, is added to the loss after each forward pass."""
+    """A network and its optimization step. `penalty`, if any, is added to the loss after each forward pass."""
 
     def __init__(
         self,
@@ -100,16 +102,16 @@ class Trainer:
         self.rates = [group["lr"] for group in optimizer.param_groups]
 
     def begin_epoch(self, epoch: int, epochs: int) -> None:
-        """The learning rates fall from what they are at first towards zero, along a cosine."""
+        """Lowers the learning rates from their initial values towards zero, along a cosine."""
         for group, rate in zip(self.optimizer.param_groups, self.rates):
             group["lr"] = rate * (1 + math.cos(math.pi * epoch / epochs)) / 2
 
     def step(self, batch: dict[str, Any]) -> tuple[float, float]:
-        """Learns from the batch. Returns its loss and accuracy, before the step."""
+        """Learns from the batch. Returns the loss and accuracy before the step."""
         inputs, labels, valid = batch["input"], batch["cls"], batch["__valid__"]
         self.model.train()
         scores = self.model(inputs)[valid]
-        count = max(len(scores), 1)  # of a batch where no row is valid, both are 0
+        count = max(len(scores), 1)  # if no row of the batch is valid, both are 0
         loss = torch.nn.functional.cross_entropy(scores, labels[valid], reduction="sum") / count
         if self.penalty is not None:
             loss = loss + self.penalty()
@@ -120,7 +122,7 @@ class Trainer:
 
     @torch.no_grad()
     def accuracy(self, loader: ps.Loader) -> tuple[float, int]:
-        """Share of samples told right, and their number."""
+        """Share of samples classified correctly, and their number."""
         self.model.eval()
         right = count = 0
         for batch in map(ps.torch.tensors, loader):
@@ -132,7 +134,7 @@ class Trainer:
 
 @dataclasses.dataclass
 class Sums:
-    """Of some steps."""
+    """Sums over some steps."""
 
     samples: int = 0
     loading: float = 0.0  # seconds
@@ -152,7 +154,7 @@ class Progress:
         )
         self.count = 0
         self.sums = Sums()
-        self.epochs: list[Sums] = []  # one for each epoch that came to its end
+        self.epochs: list[Sums] = []  # one for each completed epoch
         self.last_end = Sums()
         self.began = time.perf_counter()
         columns = ("epoch", "step", "loss", "accuracy", "samples/s", "loading ms", "training ms")
@@ -177,7 +179,8 @@ class Progress:
         print("%5d %6d %8s %9s %10.0f %11.2f %12.2f" % (epoch, self.count, *told, rate, *times), flush=True)
 
     def end_epoch(self, bytes_read: int) -> None:
-        """`bytes_read` since the beginning: a loader reads ahead, so what an epoch needs is the mean of some."""
+        """`bytes_read` counts from the start of the run. A loader reads ahead, so the bytes of one epoch are a mean
+        over several."""
         self.sums.bytes_read = bytes_read
         self.epochs.append(self.sums - self.last_end)
         self.last_end = dataclasses.replace(self.sums)
@@ -192,7 +195,7 @@ class Progress:
 
 
 class Stop:
-    """Ctrl-C finishes the step under way; a second one ends the program at once."""
+    """Ctrl-C finishes the current step; a second Ctrl-C ends the program at once."""
 
     asked = False
 
@@ -256,8 +259,8 @@ def print_layers(data: Data, trainer: Trainer, progress: Progress) -> None:
     )
 
 
-Chains = Callable[[argparse.Namespace], tuple[ps.Chain, ps.Chain]]  # to learn from, to measure accuracy with
-MakeTrainer = Callable[[argparse.Namespace, int], Trainer]  # for that many classes
+Chains = Callable[[argparse.Namespace], tuple[ps.Chain, ps.Chain]]  # training chains, and chains for measuring accuracy
+MakeTrainer = Callable[[argparse.Namespace, int], Trainer]  # the number is that of the classes
 
 
 def main(options: argparse.Namespace, chains: Chains, make_trainer: MakeTrainer) -> int:

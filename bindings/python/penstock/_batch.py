@@ -1,4 +1,4 @@
-"""A batch as a loop gets it: a dict that says what is in it."""
+"""A batch as a loop gets it: a dict whose repr describes its contents."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from ._penstock import Ragged, Tensor
 
 
 class Batch(dict[str, Any]):
-    """One batch: {OUTPUT: Tensor} by the names of `transforms=`, or Ragged where the rows differ in length, or what a
-    function of the program's own made of it; "__key__": the samples' keys; "__valid__": bool (rows,), False for rows
-    that pad the batch or are marked bad. Outputs of their own, as "__origin__", stand beside."""
+    """One batch: {OUTPUT: Tensor}, with the names of `transforms=`. An output whose rows differ in length is a Ragged.
+    An output of a custom transform holds that transform's results. "__key__": the samples' keys. "__valid__": bool
+    (rows,), False for rows that pad the batch or are marked invalid. Further columns such as "__origin__" may be
+    present."""
 
     __module__ = "penstock"
     __slots__ = ()
@@ -38,7 +39,7 @@ class Batch(dict[str, Any]):
         return f"penstock.Batch({told})"
 
     def _repr_html_(self) -> str:
-        """Plain HTML, without scripts: the first pictures of each output that looks like images, and all outputs."""
+        """Plain HTML without scripts: the first pictures of each output that looks like images, and all outputs."""
         grids = "".join(map(_grid, self.items()))
         rows = "".join(
             f'<tr><td style="text-align:left">{html.escape(name)}</td>'
@@ -64,7 +65,8 @@ _SIDE = 96  # pixels
 
 
 def _grid(output: tuple[str, Any]) -> str:
-    """Pictures of an output of shape (rows, 1 or 3 channels, height, width); of others, and without Pillow, nothing."""
+    """Pictures of an output of shape (rows, 1 or 3 channels, height, width). Empty for other outputs, and without
+    Pillow."""
     import base64
 
     from ._encode import encode
@@ -81,7 +83,8 @@ def _grid(output: tuple[str, Any]) -> str:
 
 
 def _pictures(values: Any) -> list[Any]:
-    """Arrays of uint8 (H, W) or (H, W, 3), small. Numbers that are no bytes are spread from the lowest to the highest."""
+    """Small uint8 arrays (H, W) or (H, W, 3). Values that are not uint8 are scaled from their minimum to their maximum.
+    """
     import numpy
 
     shape: tuple[int, ...] = tuple(getattr(values, "shape", ()))

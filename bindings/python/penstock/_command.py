@@ -1,4 +1,4 @@
-"""The penstock command, as the package installs it."""
+"""Finds the penstock command that the package installs."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import sys
 
 
 def path() -> "str | None":
-    """Of the command: the package's own, else $PENSTOCK_COMMAND, else the one that the shell would find."""
+    """Path of the command: the package's, else $PENSTOCK_COMMAND, else the one on PATH."""
     own = pathlib.Path(__file__).parent / "bin" / "penstock"
     if own.exists():
         return str(own)

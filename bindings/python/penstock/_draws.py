@@ -1,4 +1,4 @@
-"""Numbers for each sample, weights and repeats, as the compiled loader takes them."""
+"""Per-sample numbers, weights and repeats, in the form that the compiled loader accepts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def _float64(numbers: Any, name: str) -> Any:
-    """A buffer of float64. Raises TypeError for what is no list of numbers."""
-    if hasattr(numbers, "detach"):  # of torch
+    """Returns a buffer of float64. Raises TypeError if `numbers` is not a list of numbers."""
+    if hasattr(numbers, "detach"):  # a torch tensor
         numbers = numbers.detach().cpu().numpy()
-    if hasattr(numbers, "to_numpy"):  # of pandas
+    if hasattr(numbers, "to_numpy"):  # a pandas series
         numbers = numbers.to_numpy()
     if hasattr(numbers, "astype"):
         numbers = numbers.astype("float64")
@@ -55,7 +55,7 @@ def _by_value(numbers: Mapping[Any, Any], name: str) -> tuple[str, dict[str, flo
 
 
 def numbers_of(given: Any, name: str) -> Any:
-    """What the compiled loader takes for `given`: a str, (field, {value: number}) or a buffer of float64."""
+    """Converts `given` for the compiled loader: a str, (field, {value: number}) or a buffer of float64."""
     if given is None or isinstance(given, str):
         return given
     if isinstance(given, Mapping):
@@ -66,8 +66,8 @@ def numbers_of(given: Any, name: str) -> Any:
 
 
 def sample_numbers(indices: Any, function: str) -> list[int]:
-    """The numbers in a list, a range, an array or a tensor. Raises TypeError, naming the `function` of penstock that takes
-    them, for a mask too, whose True would be sample 1."""
+    """The numbers in a list, a range, an array or a tensor. Raises TypeError for anything else. The text names
+    `function`, the public penstock function. A boolean mask is refused too, because its True would select sample 1."""
     numbers = indices.tolist() if hasattr(indices, "tolist") else indices
     wanted = f"penstock.{function}(): indices is a list or an array of whole numbers, numbers of samples of 0 or more, not "
     if not isinstance(numbers, (list, tuple, range)):

@@ -1,4 +1,4 @@
-"""Encodes Python values as the bytes of a field. NumPy, Pillow and torch are known by what their objects can do."""
+"""Encodes Python values as the bytes of a field. NumPy, Pillow and torch objects are recognised by their methods."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ _TEXTS = ("txt", "text")
 
 @keywords_in_words
 def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] | Mapping[str, int] = ()) -> Encoded:
-    """The bytes of `value` as the field `field`, whose last extension decides where the value leaves a choice.
+    """Encodes `value` as the bytes of the field `field`. If the value leaves a choice, the field's last extension
+    decides.
 
-    bytes, bytearray, memoryview    as they are, also os.PathLike: the bytes of that file
-    cls                             an integer (of Python, NumPy, torch), or a name among `classes`: ASCII decimal
+    bytes, bytearray, memoryview    as they are; os.PathLike: the bytes of that file
+    cls                             an integer (Python, NumPy, torch), or a name among `classes`: ASCII decimal
     jpg, png, webp, bmp, tif, ...   a Pillow image, or an array (H, W), (H, W, 3) or (H, W, 4), encoded by Pillow
     str                             UTF-8
     txt                             also numbers, as Python prints them
-    json                            whatever json.dumps takes; in it also arrays, as lists, dates, decimals and UTF-8, as text
-    any other: arrays, tensors      .npy (what has __array__ or __dlpack__, of numbers or bool)
+    json                            values of json.dumps; in them arrays (as lists), dates, decimals and UTF-8 (as text)
+    any other: arrays, tensors      .npy (objects with __array__ or __dlpack__, of numbers or bool)
                numbers, bool        .npy of shape (), int64, float64 or bool
                dict, list, tuple    JSON; a list in a field `npy` is an array
 
-    Raises TypeError or ValueError; ImportError where Pillow is wanted and not installed.
+    Raises TypeError or ValueError; ImportError if Pillow is needed and not installed.
     """
     if isinstance(value, (bytes, bytearray, os.PathLike)):
         return value
@@ -105,7 +106,7 @@ def _image(value: Any, extension: str, quality: int) -> bytes:
     if format not in Image.SAVE:
         raise ValueError(f"Pillow writes no {extension} files: give the field's bytes")
     if format == "JPEG" and value.mode not in ("L", "RGB", "CMYK"):
-        value = value.convert("L" if value.mode == "1" else "RGB")  # JPEG knows no palette and no alpha
+        value = value.convert("L" if value.mode == "1" else "RGB")  # JPEG has no palette and no alpha
     out = io.BytesIO()
     value.save(out, format=format, **({"quality": quality} if format in ("JPEG", "WEBP") else {}))
     return out.getvalue()
@@ -123,13 +124,13 @@ def _pixels(value: Any) -> Any:
 def _numpy_array(value: Any) -> Any:
     import numpy
 
-    if hasattr(value, "detach"):  # a tensor of torch, maybe with a gradient, maybe on a device
+    if hasattr(value, "detach"):  # a torch tensor, maybe with a gradient, maybe on a device
         value = value.detach().cpu()
     if not hasattr(value, "__array__"):
         return numpy.from_dlpack(value)
     try:
         return numpy.asarray(value)
-    except RuntimeError:  # a PyTorch that was built for another NumPy
+    except RuntimeError:  # this PyTorch was built for another NumPy
         return numpy.from_dlpack(value)
 
 
@@ -158,16 +159,16 @@ def _json(value: Any) -> bytes:
     def plain(part: Any) -> Any:
         if _is_array(part):
             return _numpy_array(part).tolist()
-        if isinstance(part, (bytes, bytearray, memoryview)):  # as columns of strings come that are not marked as such
+        if isinstance(part, (bytes, bytearray, memoryview)):  # unmarked string columns arrive as bytes
             try:
                 return str(part, "utf-8")
             except UnicodeDecodeError:
                 raise ValueError(
                     "bytes that are no UTF-8 have no form in JSON; name the other columns in fields="
                 ) from None
-        if hasattr(part, "isoformat"):  # a date, a time
+        if hasattr(part, "isoformat"):  # a date or a time
             return part.isoformat()
-        if isinstance(part, numbers.Number):  # a decimal, a fraction: what JSON's numbers would round
+        if isinstance(part, numbers.Number):  # a decimal or a fraction, which a JSON number would round
             return str(part)
         raise TypeError(f"a {type(part).__qualname__} has no place in JSON")
 

@@ -1,4 +1,5 @@
-"""What is known of values by an extension: the compiled module's table of encodings, which every list here asks."""
+"""The compiled module's table of encodings: what each file extension means. All lists of extensions here come from it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ UNKNOWN = "bin"
 
 
 def encoding_of(extension: str) -> Encoding:
-    """Of an extension in lower case, without dots; an unknown one is a kind of its own."""
+    """Row of an extension in lower case, without dots. An unknown extension gets a row with a kind named after it."""
     return _BY_EXTENSION.get(extension) or Encoding("", "other", (extension,))
 
 

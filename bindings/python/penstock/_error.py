@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class Error(RuntimeError):
-    """Something is wrong with an option, the data or the system; the text says where, as far as it is known.
+    """An option, the data or the system is at fault. The text says where, as far as known.
 
-    Parts of the context that are not known are empty strings, an unknown offset is None.
+    Parts of the context that are not known are empty strings; an unknown offset is None.
     """
 
     kind: str = ""
@@ -26,7 +26,7 @@ class Error(RuntimeError):
 
 
 def made(kind: str, cause: str, *, dataset: str = "", key: str = "", field: str = "") -> Error:
-    """An Error whose text is put together as the compiled part does it."""
+    """An Error whose text is composed in the same way as in the compiled part."""
     cause = " ".join(cause.splitlines())
     where = [dataset, f"sample {key}" if key else "", f"field {field}" if field else ""]
     error = Error(": ".join([part for part in where if part] + [kind.replace("_", " "), cause]))

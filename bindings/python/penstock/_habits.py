@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from ._penstock import Dataset, Ragged, Tensor, hint_for
 
-# Of tensors of torch, which may not be imported; NumPy is asked for its own.
+# Names of torch tensor members. A list, because torch may not be imported; NumPy's names are looked up in NumPy.
 _OF_TORCH = frozenset(
     "bfloat16 bool byte chunk clamp clone contiguous cuda detach dim double expand expand_as flatten float gather half "
     "index_select int is_cuda item long masked_select mul narrow norm numel one_hot permute pin_memory requires_grad "
@@ -16,12 +16,12 @@ _OF_TORCH = frozenset(
 
 
 def here(module: str, name: str) -> str:
-    """That `module` has no `name`, and what to take instead where that is known."""
+    """Says that `module` has no `name`, and names the replacement if one is known."""
     return f"module {module!r} has no attribute {name!r}{hint_for('module', name)}"
 
 
 def _known(name: str) -> bool:
-    """Whether arrays of NumPy or tensors of torch have it."""
+    """Whether NumPy arrays or torch tensors have this member."""
     if name[0] == "_":
         return False
     if name in _OF_TORCH:

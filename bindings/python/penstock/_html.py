@@ -1,4 +1,4 @@
-"""A loader as notebooks show it: what it is, and how long each of its stages worked and waited."""
+"""Shows a loader in notebooks: its type, and how long each stage worked and waited."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARTS = (
 
 
 def of_loader(loader: Any) -> str:
-    """Plain HTML, without scripts; of a loader that is closed, its one line."""
+    """Plain HTML without scripts. A closed loader is one line."""
     told = f"<div>{html.escape(repr(loader))}</div>"
     try:
         stages = loader.stats()["stages"]

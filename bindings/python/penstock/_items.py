@@ -1,4 +1,4 @@
-"""Packs the samples of a source one by one: penstock.pack does so for everything that is not files."""
+"""Packs the samples of a source one by one. penstock.pack does so for all sources that are not files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pack_items(
 
 
 class _Failures:
-    """What was left out: the first of them, and how many."""
+    """Skipped items: their number, and the first of them."""
 
     def __init__(self, skip: bool) -> None:
         self._skip = skip
@@ -54,8 +54,8 @@ class _Failures:
         self.first: list[dict[str, Any]] = []
 
     def take(self, error: Error, number: int) -> bool:
-        """False where the error is to be raised. A key that comes twice, or that no format can hold, is a fault of the
-        whole source and never left out."""
+        """Records a skipped item. Returns False if the error must be raised: a duplicate key, or a key that no format
+        can hold, is a fault of the whole source and is never skipped."""
         of_one_item = isinstance(error, ItemError) or (bool(error.field) and error.kind != "io")
         if not self._skip or not of_one_item:
             return False
@@ -71,7 +71,7 @@ def _tell_nobody(samples: int, total: int, nbytes: int) -> None:
 
 
 def _gather(source: Source, writer: Writer, failures: _Failures, tell: Callable[[int, int, int], object]) -> int:
-    """Adds all samples, and returns how many there were."""
+    """Adds all samples, and returns their number."""
     total, written = _length(source), 0
     items = iter(source)
     number = 0

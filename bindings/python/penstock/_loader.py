@@ -1,4 +1,4 @@
-"""The loader as programs see it: the compiled one, whose misuse is told in words."""
+"""The public Loader: the compiled loader, with error messages for wrong arguments."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .sampler import sampler_of
 _NAME = "penstock.Loader"
 _construct = _penstock.Loader.__init__
 
-_told_of_ranks = False  # once in a process: its loaders are alike in that
+_told_of_ranks = False  # warn once per process, because all its loaders have the same problem
 
 
 def warn_of_ranks(options: Mapping[str, Any]) -> None:
-    """Of a process among several that torchrun started, whose loader is not told so."""
+    """Warns if torchrun started several processes and this loader was not given its rank."""
     global _told_of_ranks
     if _told_of_ranks or "rank" in options or "world_size" in options:
         return
@@ -36,7 +36,7 @@ def warn_of_ranks(options: Mapping[str, Any]) -> None:
 
 
 def warn_of_items_left(transforms: Mapping[str, Any] | None) -> None:
-    """Of boxes that are dropped beside lists that may be theirs and do not follow them."""
+    """Warns if boxes are dropped while other lists, which may belong to them, do not follow them."""
     dropping: str | None = None
     left: list[str] = []
     for output, value in (transforms or {}).items():
@@ -70,7 +70,8 @@ else:
             require_no_bools(_NAME, _construct, dataset, options)
             if options.get("sampler") is not None:
                 given, options["sampler"] = options["sampler"], sampler_of(options["sampler"])
-                if options["sampler"].kind == "weighted" or options["sampler"] is not given:  # torch's are random
+                # torch samplers that map to "weighted" are random
+                if options["sampler"].kind == "weighted" or options["sampler"] is not given:
                     options.setdefault("shuffle", True)
             try:
                 super().__init__(*dataset, **options)
@@ -95,7 +96,7 @@ else:
 
 
 def require_options(function: str, options: dict[str, Any], *others: str) -> None:
-    """Raises TypeError for one that is neither an option of Loader nor one of the others that `function` takes."""
+    """Raises TypeError for a keyword that is neither a Loader option nor one of `others`, which `function` takes."""
     known = [*others, *known_keywords(_construct)]
     for option in options:
         if option not in known:

@@ -1,4 +1,4 @@
-"""What ==, < and + make of the values of a batch, which compute nothing themselves."""
+"""Implements ==, < and + on the values of a batch. Tensors do not compute: NumPy or torch does."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def applied(name: str, tensor: Tensor, other: Any) -> Any:
-    """Of `tensor == other`, "eq", or `other + tensor`, "radd", what NumPy makes of it; torch, where `other` is torch's."""
-    # A list is compared, but not added: `numbers += tensor` makes it longer.
+    """Result of an operator: `tensor == other` is "eq", `other + tensor` is "radd". torch computes it if `other` is a
+    torch tensor, else NumPy."""
+    # Lists can be compared but not added: `numbers += tensor` would extend the list.
     if not _computes(other) and not (name in _COMPARISONS and isinstance(other, (list, tuple))):
         return NotImplemented
     torch = getattr(sys.modules.get("torch"), "Tensor", None)
@@ -24,12 +25,12 @@ def applied(name: str, tensor: Tensor, other: Any) -> Any:
 
 
 def alone(name: str, tensor: Tensor) -> Any:
-    """Of `-tensor`, "neg", and the like."""
+    """Result of a unary operator: `-tensor` is "neg"."""
     return getattr(operator, f"__{name}__")(tensor.numpy())
 
 
 def chosen(tensor: Tensor, index: Any) -> Any:
-    """Of `tensor[index]`, an array, what NumPy makes of it; torch, where the index is torch's."""
+    """Result of `tensor[index]`, an array. torch computes it if the index is a torch tensor, else NumPy."""
     torch = getattr(sys.modules.get("torch"), "Tensor", None)
     if torch is not None and isinstance(index, torch):
         return tensor.torch()[index]
@@ -37,7 +38,7 @@ def chosen(tensor: Tensor, index: Any) -> Any:
 
 
 def truth(tensor: Tensor) -> bool:
-    """Of a tensor of one element. Raises ValueError."""
+    """Truth value of a tensor of one element. Raises ValueError for other tensors."""
     if tensor.shape.count(1) == len(tensor.shape):
         number = tensor.tolist()
         while isinstance(number, list):
@@ -50,7 +51,7 @@ def truth(tensor: Tensor) -> bool:
 
 
 def refused(name: str, ragged: Ragged, other: Any) -> Any:
-    """Of `ragged == other`: no array library has rows of different length."""
+    """Refuses `ragged == other` and the like, because no array library has rows of different lengths."""
     if not _computes(other) and not isinstance(other, (Ragged, list, tuple)):
         return NotImplemented
     sign = {"eq": "==", "ne": "!="}[name]

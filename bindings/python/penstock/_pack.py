@@ -56,9 +56,10 @@ def pack(
     Other sources are iterables of dicts (values as penstock.encode takes them; the key is `"__key__"`, by default a
     running number of 12 digits), iterables of tuples, datasets of torch and of Hugging Face, Parquet files and folders
     (also Petastorm's), and CSV files of paths and labels; see penstock.sources. They cannot be resumed or packed by
-    several ranks. An exception of an iterable ends the call, and so does a key that comes twice. Compressed files (`x.tar.gz`,
-    `x.tgz`, TFRecord files with GZIP or ZLIB) are decompressed first. If the destination is a store (s3://, gs://,
-    az://), penstock.json is written last, and `overwrite` removes the dataset there before the first shard is sent.
+    several ranks. If an iterable raises, or a key comes twice, the call ends with that error. Compressed files
+    (`x.tar.gz`, `x.tgz`, TFRecord files with GZIP or ZLIB) are decompressed first. If the destination is a store
+    (s3://, gs://, az://), penstock.json is written last, and `overwrite` removes the dataset there before the first
+    shard is sent.
 
     {options}
 
@@ -101,9 +102,9 @@ def pack(
 def finish_pack(
     destination: str | os.PathLike[str], *, overwrite: bool = False, report: str | os.PathLike[str] = ""
 ) -> dict[str, Any]:
-    """Joins the parts of pack(..., rank=, world=) to one dataset. `destination` appears, complete.
+    """Joins the parts of pack(..., rank=, world=) to one dataset. `destination` appears once it is complete.
 
-    It only renames files, and may be repeated after a kill.
+    Only renames files. You may call it again after a kill.
 
     overwrite: replaces a dataset at the destination.
     report: a file for the samples that all ranks skipped.

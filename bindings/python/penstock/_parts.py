@@ -1,4 +1,4 @@
-"""What penstock.dask and penstock.ray share: one dataset packed in parts by the workers of a cluster."""
+"""Shared by penstock.dask and penstock.ray: the workers of a cluster pack one dataset in parts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from . import open as _open
 from ._penstock import is_address as _is_address
 from ._penstock import shown_place as _shown_place
 
-TELL_EVERY = 0.5  # seconds between two words of a part to the client
-PATIENCE = 30  # seconds for parts to stop
-NOT_RETRIED = ("invalid_argument", "corrupt", "unsupported", "shape")  # would fail again
+TELL_EVERY = 0.5  # seconds between progress reports of a part to the client
+PATIENCE = 30  # seconds to wait for parts to stop
+NOT_RETRIED = ("invalid_argument", "corrupt", "unsupported", "shape")  # a retry would fail again
 
 _PART = re.compile(r"part-\d{5,}-of-(\d{5,})(\.partial)?")
 
@@ -32,7 +32,7 @@ def naming(part: str, failure: BaseException) -> Error:
 def absolute(
     source: str | os.PathLike[str] | Dataset, destination: str | os.PathLike[str]
 ) -> tuple[str | Dataset, str]:
-    """As workers in other folders name them: an address stays, and a dataset is told as it is."""
+    """Makes paths absolute, so that workers in other folders find them. Addresses and datasets stay as they are."""
     if _is_address(destination):
         raise _refusal(
             f"{_shown_place(destination)}: parts are packed to a disk that all workers see; penstock stage brings the result "
@@ -44,7 +44,8 @@ def absolute(
 
 
 def prepare(source: str | Dataset, destination: str, resume: bool, overwrite: bool) -> tuple[int, int | None]:
-    """Samples of the source, whose index is made now if there is none; and of how many parts some are there."""
+    """Returns the number of samples in the source, and the number of parts of an interrupted run, if any. Builds the
+    index now if there is none."""
     if os.path.lexists(destination) and not overwrite:
         raise _refusal(f"{destination}: exists already (overwrite replaces it)")
     partial = _partial(destination)

@@ -7,10 +7,10 @@ import time
 
 
 class Bar:
-    """A bar on a terminal, now and then a plain line otherwise; both on stderr."""
+    """A bar on a terminal; otherwise a plain line now and then. Both go to stderr."""
 
     def __init__(self, doing: str, unit: str = "samples") -> None:
-        """unit "bytes" is shown in MB."""
+        """If `unit` is "bytes", progress is shown in MB."""
         self.doing = doing
         self._unit = unit
         self._terminal = sys.stderr.isatty()
@@ -18,7 +18,7 @@ class Bar:
         self._drawn = False
 
     def __call__(self, samples: int, total: int, nbytes: int) -> None:
-        """`total` is 0 where nobody knows it."""
+        """`total` is 0 if the total is unknown."""
         now = time.monotonic()
         last = samples >= total > 0
         if now - self._shown < (0.1 if self._terminal else 5.0) and not (last and (self._drawn or self._terminal)):
@@ -42,7 +42,7 @@ class Bar:
             print(f"penstock: {text}", file=sys.stderr)
 
     def end(self) -> None:
-        """May be called again."""
+        """Ends the bar. May be called repeatedly."""
         if self._drawn:
             self._drawn = False
             print(file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Which of several ranks holds the others up, and why."""
+"""Finds the rank that holds the others up, and the reason."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ._words import keywords_in_words
 
 
 class RankTable:
-    """Rows of the ranks, in order; str() is the table with a sentence below it that names the slow one and why.
+    """Rows of the ranks, in order; str() is the table with a sentence below it that names the slow rank and the reason.
 
-    slow: its rank, or None where none stands out. text: the sentence.
+    slow: the slow rank, or None if no rank is slower than the others. text: the sentence.
     """
 
     def __init__(self, stats: list[Mapping[str, Any]]) -> None:
@@ -45,11 +45,12 @@ class RankTable:
 
 @keywords_in_words
 def rank_table(stats: Iterable[Mapping[str, Any]]) -> RankTable:
-    """Compares the ranks of one training by what their loaders' stats() tell, each rank's once.
+    """Compares the ranks of one training by the stats() of their loaders, one per rank.
 
-    Ranks take each step together, so a rank whose batches come late waits for them, and the others wait for that rank in
-    their step: the slow one is the one that waits for batches most. penstock.torch.rank_table() gathers the stats first.
-    Raises ValueError where a rank is there twice, or where the stats are of trainings with different numbers of ranks.
+    All ranks take each step together. A rank whose batches come late waits for them, and the others wait for that rank
+    in their step. Therefore the slow rank is the one that waits longest for batches. penstock.torch.rank_table()
+    gathers the stats first. Raises ValueError if a rank comes twice, or if the stats are of trainings with different
+    numbers of ranks.
     """
     given = sorted(stats, key=lambda one: int(one["rank"]))
     ranks = [one["rank"] for one in given]

@@ -33,19 +33,19 @@ def stage(
     once. It appears when it is complete. The next call continues an interrupted one: it keeps complete files with the
     right size and CRC-32C. If a complete copy is staged again, files whose source did not change are kept.
 
-    A dataset of one file becomes the file `destination`, or a file in it if that is a folder. Every other dataset becomes
-    the folder `destination`.
+    A dataset of one file becomes the file `destination`, or a file in it if that is a folder. Every other dataset
+    becomes the folder `destination`.
 
     workers: threads that write and check. 0: usable cores, at most 8.
     engine: the read engine, "auto", "io_uring", "pread", "inline" or "mmap".
-    overwrite: copies everything again, and replaces what is at the destination.
+    overwrite: copies everything again, and replaces the destination.
     verify: True reads each copy again and compares its CRC-32C. None does so for files without a checksum in
       penstock.json. False compares nothing.
     progress: True for a bar on stderr, or a function of (bytes, total bytes, bytes copied so far).
 
     Returns {"opens": the path to open, "files", "bytes", "kept_files", "kept_bytes", "seconds", "mb_per_s", "engine",
-    "engine_reason"}. `engine` is None if nothing was read. Raises Error: io, with file and offset (a full disk); corrupt,
-    with shard, key, field and offset if they are known.
+    "engine_reason"}. `engine` is None if nothing was read. Raises Error: io, with file and offset (a full disk);
+    corrupt, with shard, key, field and offset if they are known.
     """
     bar = Bar("staging", unit="bytes") if progress is True else None
     try:

@@ -8,18 +8,19 @@ from . import _penstock
 
 
 class Stats(dict[str, Any]):
-    """Plain numbers and strings, times in seconds; str() is the table that says which stage made the loop wait.
+    """Plain numbers and strings, times in seconds; str() is the table that shows which stage made the loop wait.
 
     "verdict" names the bottleneck: {"binds", "stage", "output", "data_wait", "text"}. "binds" is "nothing", "consumer",
     "cores", "storage bandwidth", "storage latency", "files", "prefetch", "memory", "custom transform", "copy", "plan",
     "start-up" or "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads.
     "slowest" lists the samples that took a worker longest, and "levels" the fill of the queues over the last minutes.
 
-    A dataset in an object store adds "store": requests, received bytes, retries, hedges, connections, "waited_s" (summed
-    over requests), "requests_per_s" and "mb_per_s". The option disk_cache adds "disk_cache", which counts blocks: "hits"
-    (read from the disk), "misses" (read from the store), "bad" (damaged ones among the misses) and "bypassed" (not
-    kept). "disk_cache" also has the bytes and seconds of reads, writes and evictions, the folder as "dir", and its
-    "used_bytes" and "limit_bytes".
+    A dataset in an object store adds "store": requests, received bytes, retries, hedges, connections, "waited_s"
+    (summed over requests), "requests_per_s" and "mb_per_s".
+
+    The option disk_cache adds "disk_cache". Its counts of blocks are "hits" (read from the disk), "misses" (read from
+    the store), "bad" (damaged ones among the misses) and "bypassed" (not kept). "disk_cache" also has the bytes and
+    seconds of reads, writes and evictions, the folder as "dir", and its "used_bytes" and "limit_bytes".
     """
 
     def __init__(self, values: dict[str, Any], table: str, figures: bytes) -> None:
@@ -33,13 +34,13 @@ class Stats(dict[str, Any]):
     def metrics(self, prefix: str = "penstock/") -> dict[str, float]:
         """A flat dict of floats, for wandb.log(), Lightning's log_dict() and TensorBoard's add_scalar().
 
-        The time is that since the loader was made, or since reset_stats(). "samples_per_s" and "mb_per_s" (10^6 stored bytes)
-        are rates. "data_wait" and "data_wait/STAGE" are shares, 0 to 1, of the loop's time. "busy/STAGE" is the share of the
-        time of the stage's threads. "data_wait_s/p50", "/p90", "/p99" and "/max" are seconds, as are those of "step_s",
-        "sample_s" and "request_s". "ready" is the share of batches that were finished before next() was called. Memory is in
-        bytes. "workers" is the number of threads that may decode now. A dataset in a store adds "store/requests_per_s",
-        "store/mb_per_s" and "store/retries". disk_cache adds "disk_cache/hits" (share of the blocks),
-        "disk_cache/read_mb_per_s" and "disk_cache/used" (bytes).
+        Times count from the creation of the loader, or from reset_stats(). "samples_per_s" and "mb_per_s" (10^6 stored
+        bytes) are rates. "data_wait" and "data_wait/STAGE" are shares, 0 to 1, of the loop's time. "busy/STAGE" is the
+        share of the time of the stage's threads. "data_wait_s/p50", "/p90", "/p99" and "/max" are seconds, as are those
+        of "step_s", "sample_s" and "request_s". "ready" is the share of batches that were finished before next() was
+        called. Memory is in bytes. "workers" is the number of threads that may decode now. A dataset in a store adds
+        "store/requests_per_s", "store/mb_per_s" and "store/retries". disk_cache adds "disk_cache/hits" (share of the
+        blocks), "disk_cache/read_mb_per_s" and "disk_cache/used" (bytes).
         """
         wall = self["wall_s"]
         flat: dict[str, float] = {
@@ -74,16 +75,16 @@ class Stats(dict[str, Any]):
         return {prefix + name: float(value) for name, value in flat.items()}
 
     def prometheus(self, **labels: object) -> str:
-        """OpenMetrics text of the loader's figures, as `penstock top --metrics` serves it, for an endpoint of your own.
+        """The loader's metrics as OpenMetrics text, as `penstock top --metrics` serves it, for an endpoint of your own.
 
         Each sample has rank and world as labels, and yours: stats.prometheus(job="resnet50"). Raises Error:
-        invalid_argument, for names of labels that the format or penstock has no room for.
+        invalid_argument, for label names that the format does not allow or that penstock uses itself.
         """
         named = {"rank": self["rank"], "world": self["world"], **labels}
         return _penstock.openmetrics(self._figures, [(label, str(value)) for label, value in named.items()])
 
     def add(self, of_python: dict[str, Any]) -> None:
-        """What a program's own functions in Python took."""
+        """Adds the times of the program's custom transforms."""
         self.update(of_python)
         processes = of_python["python_workers"]
         if processes > 0:

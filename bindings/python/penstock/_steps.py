@@ -1,4 +1,5 @@
-"""What programs write where a step or an argument of one is wanted: NumPy's and torch's own, and what is told of the rest."""
+"""Accepts NumPy's and torch's own objects where a transform or its arguments are expected, and explains other errors.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ _SIZES = {float: '"float32" or "float64"', int: '"int32" or "int64"'}
 
 
 def taken(step: str, parameter: str, value: Any) -> Any:
-    """The value as the compiled step takes it: dtypes by name, arrays as lists. Raises TypeError for what it is not to be."""
+    """Converts a value for the compiled transform: dtypes to names, arrays to lists. Raises TypeError for values that
+    are not allowed."""
     if isinstance(value, type) and value in _SIZES:
         raise TypeError(f"{step}(): {parameter} {value.__name__} has no size of its own: write {_SIZES[value]}")
     name = _dtype_name(value)
@@ -38,13 +40,13 @@ def _is_list(value: Any) -> bool:
 
 
 def torch_dtype_name(value: Any) -> str | None:
-    """Of a dtype of torch."""
+    """Name of a torch dtype."""
     dtype = getattr(sys.modules.get("torch"), "dtype", None)
     return str(value).rpartition(".")[2] if dtype is not None and isinstance(value, dtype) else None
 
 
 def _dtype_name(value: Any) -> str | None:
-    """Of a dtype of NumPy, torch or JAX, or a type of NumPy's; None of anything else."""
+    """Name of a dtype of NumPy, torch or JAX, or of a NumPy type. None for any other value."""
     name = torch_dtype_name(value)
     if name is not None or value is bool:
         return name or "bool"
@@ -53,18 +55,18 @@ def _dtype_name(value: Any) -> str | None:
         return None
     if isinstance(value, type) and issubclass(value, numpy.generic):
         return str(numpy.dtype(value).name)
-    dtype: Any = getattr(value, "dtype", None) if callable(value) else value  # types of JAX have one
+    dtype: Any = getattr(value, "dtype", None) if callable(value) else value  # JAX's types have a dtype
     return str(dtype.name) if isinstance(dtype, numpy.dtype) else None
 
 
 def called(value: Any) -> str:
-    """The value as a program writes it, of at most about 60 characters."""
+    """The value as source code, at most about 60 characters."""
     text = value.__name__ if isinstance(value, types.FunctionType) else " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def no_step(value: Any) -> str:
-    """What to write in place of a value that is no step."""
+    """A hint for a value that is not a transform."""
     if isinstance(value, (list, tuple)):
         return "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"
     if isinstance(value, str):
@@ -82,10 +84,10 @@ def no_step(value: Any) -> str:
 
 
 def unjoined(chain: object, other: Any, before: bool) -> Any:
-    """Of `chain | other`, or with `before` of `other | chain`, where `other` is no Chain."""
+    """Handles `chain | other` (or `other | chain` if `before`), where `other` is not a Chain."""
     kind = type(other)
     if not before and kind.__module__ != "builtins" and any("__ror__" in vars(each) for each in kind.__mro__):
-        return NotImplemented  # Transform knows
+        return NotImplemented  # Transform handles it
     refuse_step(chain, other, before)
 
 

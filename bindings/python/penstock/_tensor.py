@@ -1,4 +1,4 @@
-"""The numbers of a Tensor as Python's own."""
+"""Converts a Tensor to Python numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ._penstock import Tensor
 
 
 def tolist(tensor: Tensor) -> Any:
-    """Nested lists of numbers; a number, of a tensor without dimensions."""
+    """Nested lists of numbers; a single number if the tensor has no dimensions."""
     import numpy
 
     host = tensor if tensor.device == "cpu" else tensor.cpu()

@@ -1,4 +1,4 @@
-"""Traces: recordings of what a loader does, and their merging with those of PyTorch's profiler."""
+"""Traces: recordings of a loader's work, and their merging with traces of PyTorch's profiler."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """What `loader.trace()` gives: a recording that has begun. It ends with a `with`, by end(), or when the loader is closed."""
+    """Result of `loader.trace()`: a running recording. It ends at the end of a `with`, by end(), or when the loader is
+    closed."""
 
     def __init__(self, loader: Loader, file: str) -> None:
         self._loader: Loader | None = loader
@@ -32,7 +33,7 @@ class Trace:
         """Those that did not fit into max_events and are left out."""
 
     def end(self) -> None:
-        """Writes the file. May be called again. Raises Error: io, where it cannot be written."""
+        """Writes the file. May be called repeatedly. Raises Error: io, if the file cannot be written."""
         loader, self._loader = self._loader, None
         if loader is None or not loader._tracing():  # type: ignore[attr-defined]
             return
@@ -70,18 +71,18 @@ def merge_traces(
     penstock_trace: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str],
 ) -> None:
-    """Makes one trace of one that PyTorch's profiler wrote (export_chrome_trace(), tensorboard_trace_handler()) and one, or
-    several, of loaders, on one clock: for Perfetto, TensorBoard's plug-in and HolisticTraceAnalysis.
+    """Merges a trace of PyTorch's profiler (export_chrome_trace(), tensorboard_trace_handler()) and traces of one or
+    several loaders, on one clock. For Perfetto, TensorBoard's plug-in and HolisticTraceAnalysis.
 
-    Files whose names end in .gz are compressed. `out` appears as a whole or not at all. Raises Error: io; corrupt, for what is no
-    trace.
+    Files whose names end in .gz are compressed. `out` appears once it is complete. Raises Error: io; corrupt, if a file
+    is not a trace.
     """
     several = not isinstance(penstock_trace, (str, os.PathLike))
     traces = [torch_trace, *(penstock_trace if several else [penstock_trace])]  # type: ignore[misc, list-item]
     merged = _read(traces[0])
     if (
         "baseTimeNanoseconds" not in merged
-    ):  # since 1970, as older profilers have it, in numbers with few digits behind the point
+    ):  # old profilers count from 1970, in numbers with few decimals
         _move(merged, time.time_ns() // _DAY * _DAY)
     used = {event.get("pid") for event in merged["traceEvents"]}
     for path in traces[1:]:
@@ -113,12 +114,13 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _add(merged: dict[str, Any], trace: dict[str, Any], used: set[Any]) -> set[Any]:
-    """Its events, on the clock of `merged`, as processes that are not `used`; those that they are."""
+    """Adds the events of `trace` on the clock of `merged`, under process ids that are not in `used`. Returns the new
+    ids."""
     _move(trace, merged["baseTimeNanoseconds"])
     mine = {event["pid"] for event in trace["traceEvents"]}
     apart = 0
     while any(pid + apart in used for pid in mine):
-        apart += 4  # processes of a loader's trace
+        apart += 4  # a loader's trace has this many processes
     flows = 1 + max((int(event["id"]) for event in merged["traceEvents"] if _is_number(event.get("id"))), default=0)
     for event in trace["traceEvents"]:
         event["pid"] += apart
@@ -130,10 +132,10 @@ def _add(merged: dict[str, Any], trace: dict[str, Any], used: set[Any]) -> set[A
 
 
 def _move(trace: dict[str, Any], base: int) -> None:
-    """Its times then count from `base`, in nanoseconds since 1970."""
+    """Moves its times, so that they count from `base`, in nanoseconds since 1970."""
     microseconds, rest = divmod(trace.get("baseTimeNanoseconds", 0) - base, 1000)
     for event in trace["traceEvents"]:
-        if event.get("ph") != "M" and "ts" in event:  # a name has no time
+        if event.get("ph") != "M" and "ts" in event:  # metadata (names) have no time
             event["ts"] = round(event["ts"] + microseconds + rest / 1000, 3)
     trace["baseTimeNanoseconds"] = base
 
@@ -144,7 +146,7 @@ def _is_number(value: Any) -> bool:
 
 @contextlib.contextmanager
 def _new_text(path: str) -> Iterator[IO[str]]:
-    """A file that takes the place of `path` once it is whole."""
+    """A file that replaces `path` once it is complete."""
     growing = f"{path}.{os.getpid()}.tmp"
     try:
         opened: IO[str] = (

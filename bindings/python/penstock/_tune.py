@@ -1,4 +1,4 @@
-"""Searches for the best setting, by running the command."""
+"""Searches for the best settings by running the command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def tune(
     seed: int = 0,
     progress: bool | Callable[[str], object] = True,
 ) -> dict[str, Any]:
-    """Finds the workers and the prefetch that load a dataset fastest, by trying: what `penstock tune` does.
+    """Finds the workers and the prefetch that load a dataset fastest, by measuring them. Does the same as `penstock
+    tune`.
 
         best = ps.tune("train.tar.d", batch_size=256, train_step="sleep:25")["best"]
         loader = ps.Loader("train.tar.d", batch_size=256, workers=best["workers"], prefetch=best["prefetch"], ...)
@@ -75,7 +76,7 @@ def tune(
 
 @contextlib.contextmanager
 def _path_of(source: str | os.PathLike[str] | Dataset) -> Iterator[str]:
-    """What the command is given: a path, or for a view a file that says what it is made of."""
+    """The command's argument: a path, or for a view a file that describes it."""
     if isinstance(source, Mixture):
         raise made("invalid_argument", "ps.tune() takes a mixture as the path of its file: the command makes it itself")
     if not isinstance(source, Dataset):
@@ -106,7 +107,7 @@ def _run(arguments: list[str], tell: Callable[[str], object] | None) -> dict[str
                 if tell is not None and "penstock: error:" not in line:
                     tell(lines[-1])
             child.wait()
-        except BaseException:  # Ctrl-C, or what `progress` raised
+        except BaseException:  # Ctrl-C, or an exception of `progress`
             child.send_signal(signal.SIGINT)
             try:
                 child.wait(_PATIENCE)

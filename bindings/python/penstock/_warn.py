@@ -1,4 +1,4 @@
-"""Warns where the program's own line stands, however deep in the package the reason was found."""
+"""Issues warnings that point to the program's own line, however deep in the package the reason was found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PACKAGE = __name__.split(".", 1)[0]
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """As warnings.warn(), of the nearest line that is not penstock's."""
+    """Like warnings.warn(), at the nearest caller outside penstock."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".", 1)[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""Says in one sentence what is wrong with the arguments of a call; the compiled part lists its whole signature."""
+"""Explains in one sentence why the arguments of a call are wrong; the compiled part would list its whole signature."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def no_keyword(function: str, unknown: str, known: Iterable[str]) -> str:
-    """That `function` has no keyword `unknown`, and which of the known ones is meant."""
+    """Says that `function` has no keyword `unknown`, and suggests the closest known one."""
     known = list(known)
     sentence = f"{function}() has no keyword {unknown}"
     for where in ("parameter", "Loader"):
@@ -43,11 +43,11 @@ def no_keyword(function: str, unknown: str, known: Iterable[str]) -> str:
 
 
 class _Signature:
-    """Of a function of the compiled part: its parameters, and which values each of them takes."""
+    """Signature of a compiled function: its parameters, and the values that each accepts."""
 
     def __init__(self, function: Any) -> None:
-        # "def open(path: str, *, progress: object | None = \\0) -> Dataset": \0 is the first of the values beside it, which
-        # is text to be read where an = stands before its number.
+        # Example: "def open(path: str, *, progress: object | None = \0) -> Dataset". \0 refers to the first of the
+        # values beside it. A number after "\=" refers to a value that is given as text.
         text, _, values = function.__nb_signature__[0]
         text = re.sub(r"\\=\d+", "None", text)
         definition = ast.parse(re.sub(r"\\(\d+)", r"_\1", text) + ": ...").body[0]
@@ -80,7 +80,7 @@ def _signature(function: Any) -> _Signature:
 
 
 def _whole(value: Any) -> int | None:
-    """The number that it is, where it is whole; arrays have an __index__ that may refuse."""
+    """The value as an int, or None if it is not a whole number. Arrays have an __index__ that may raise."""
     try:
         return operator.index(value)
     except TypeError:
@@ -88,7 +88,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _fits(value: Any, kind: ast.expr | None) -> bool:
-    """Whether the compiled part takes the value, as far as its type goes; in doubt it does."""
+    """Whether the compiled part accepts the value, judged by its type. True if in doubt."""
     if kind is None:
         return True
     if isinstance(kind, ast.BinOp):
@@ -136,7 +136,7 @@ _KINDS = {
 }
 
 
-# Of options whose type says too little.
+# Descriptions of options whose type says too little.
 _VALUES = {
     "batching": "ps.batching.by_length(), or None",
     "cache": '"encoded", "decoded", a penstock.CacheOptions or None',
@@ -158,7 +158,7 @@ _VALUES = {
 }
 
 
-# What they make is for a loader, which has options of its own.
+# Their results go into a loader, whose options are easily passed here by mistake.
 _FOR_A_LOADER = ("penstock.mixture", "penstock.token_blocks", "penstock.window")
 
 
@@ -177,7 +177,7 @@ def _wanted(kind: ast.expr | None) -> str:
 
 
 def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]) -> str:
-    """Why the compiled `function`, which programs know as `name`, refuses these arguments."""
+    """Explains why the compiled `function`, which is public as `name`, refuses these arguments."""
     signature = _signature(function)
     for keyword in keywords:
         if keyword not in signature.types:
@@ -212,7 +212,8 @@ def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[st
 
 
 def require_no_bools(name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-    """Raises TypeError for True or False where a number is wanted, as which the compiled `function` takes them."""
+    """Raises TypeError for True or False where a number is expected. The compiled `function` would accept them as
+    numbers."""
     if not any(isinstance(value, bool) for value in (*places, *keywords.values())):
         return
     signature = _signature(function)
@@ -224,25 +225,25 @@ def require_no_bools(name: str, function: Any, places: Sequence[Any], keywords: 
 def refuse(
     refusal: TypeError, name: str, function: Any, places: Sequence[Any], keywords: Mapping[str, Any]
 ) -> NoReturn:
-    """Raises the TypeError of a compiled function again, in words where it is about its arguments."""
+    """Raises the TypeError of a compiled function again. If it is about the arguments, the new text explains it."""
     if str(refusal).startswith(f"{function.__name__}(): incompatible function arguments"):
         raise TypeError(misuse(name, function, places, keywords)) from None
     raise refusal
 
 
 def text_of(compiled: Any) -> str:
-    """The help of a compiled function, without its signature, which stands in front of it."""
+    """The docstring of a compiled function, without the signature at its start."""
     text = compiled.__doc__ or ""
     return text.partition("\n\n")[2] if text.startswith(f"{compiled.__name__}(") else text
 
 
 def _sign(wrapper: Any, signature: inspect.Signature) -> None:
-    del wrapper.__wrapped__  # whose signature is text of its own
+    del wrapper.__wrapped__  # its signature is text in nanobind's own form
     wrapper.__signature__ = signature
 
 
 def worded(name: str, function: _Type) -> _Type:
-    """The compiled function or class, which programs know as `name`, with its misuse told in words."""
+    """Wraps a compiled function or class, which is public as `name`, so that wrong arguments are explained."""
     compiled: Any = function
     described = vars(compiled)["__init__"] if isinstance(compiled, type) else compiled
 
@@ -261,8 +262,8 @@ def worded(name: str, function: _Type) -> _Type:
 
 
 def worded_methods(name: str, compiled: type) -> dict[str, Any]:
-    """The public methods of a compiled class, for a class of Python above it, which programs know as
-    `name`: with their misuse told in words."""
+    """The public methods of a compiled class, for a Python subclass that is public as `name`. Their wrong arguments are
+    explained."""
     methods = {method: each for method, each in vars(compiled).items() if type(each).__name__ == "nb_method"}
     return {method: _worded_method(f"{name}.{method}", each) for method, each in methods.items() if method[0] != "_"}
 
@@ -282,8 +283,8 @@ def _worded_method(name: str, compiled: Any) -> Any:
 
 
 def worded_steps(compiled: _Type) -> _Type:
-    """A module with the steps of a compiled one, as penstock.image: an unknown step, and an unknown argument of one, is
-    told with the one that is meant."""
+    """Wraps a compiled module of transforms, such as penstock.image. The error for an unknown transform or argument
+    suggests the closest one."""
     source: Any = compiled
     module = types.ModuleType(f"penstock.{source.__name__.rpartition('.')[2]}", source.__doc__)
     steps = {step: each for step, each in vars(source).items() if type(each).__name__ == "nb_func"}
@@ -324,19 +325,19 @@ def worded_step(name: str, step: _Type) -> _Type:
 
 
 def python_signature(function: Any, *first: str) -> inspect.Signature:
-    """Of a compiled function, for help() and for editors; behind parameters `first`."""
+    """Signature of a compiled function, for help() and for editors, after the parameters `first`."""
     signature = _Signature(function).python()
     before = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in first]
     return signature.replace(parameters=[*before, *signature.parameters.values()])
 
 
 def known_keywords(function: Any) -> list[str]:
-    """Of a compiled function."""
+    """Keywords of a compiled function."""
     return list(_Signature(function).types)
 
 
 def keywords_in_words(function: _Type) -> _Type:
-    """A function of Python whose unknown keywords are told with the one that is meant."""
+    """Wraps a Python function so that the error for an unknown keyword suggests the closest one."""
     plain: Any = function
     known = [parameter for parameter in inspect.signature(plain).parameters if parameter != "self"]
     module = plain.__module__ if "._" not in plain.__module__ else "penstock"

@@ -1,4 +1,4 @@
-"""Packs samples that are made in Python."""
+"""Packs samples that a program makes in Python."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Writer:
 
     The dataset appears when the block ends, with its samples in bytewise order of their keys. After an exception in the
     block, or Ctrl-C, nothing is left. The bytes depend only on the samples, not on the order in which they came. Until
-    the end, samples are in an unnamed file in the folder `temp_dir`, so that twice the space is in use. The memory in use is
-    24 bytes per field, and about 20 bytes and the key per sample.
+    the end, samples are in an unnamed file in the folder `temp_dir`, so that twice the space is in use. The memory in
+    use is 24 bytes per field, and about 20 bytes and the key per sample.
 
     With `classes`, `cls` may be given by name. Raises Error: invalid_argument, if the destination exists; io.
 
@@ -60,7 +60,8 @@ class Writer:
 
     @classmethod
     def _made(cls, *given: Any) -> Writer:
-        """With all options of penstock.pack: pack_items() needs on_error, and the classes that numbers must follow."""
+        """A Writer with all options of penstock.pack. pack_items() needs on_error, and classes that class numbers must
+        follow."""
         writer = cls.__new__(cls)
         writer._begin(*given)
         return writer
@@ -83,11 +84,12 @@ class Writer:
         )
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:
-        """Adds a sample. `fields` maps names to values, which `penstock.encode` encodes. A path (os.PathLike) stands for
-        the bytes of that file, which is read at the end.
+        """Adds a sample. `fields` maps names to values, which `penstock.encode` encodes. A path (os.PathLike) stands
+        for the bytes of that file, which is read at the end.
 
-        Raises Error: invalid_argument, with `key` and `field`, for a key that was added before or a value that cannot be
-        encoded; the writer then continues without that sample. After io (a full disk), each later call raises it again.
+        Raises Error: invalid_argument, with `key` and `field`, for a key that was added before or a value that cannot
+        be encoded; the writer then continues without that sample. After io (a full disk), each later call raises it
+        again.
         """
         writer = self._open()
         if not isinstance(key, str):
@@ -106,7 +108,7 @@ class Writer:
         writer.add(key, encoded)
 
     def write(self, sample: Mapping[str, Any]) -> None:
-        """Adds a sample as WebDataset's writers take it: the key is `sample["__key__"]`, and other names that begin
+        """Adds a sample in the form of WebDataset's writers: the key is `sample["__key__"]`, and other names that begin
         with an underscore are left out."""
         if "__key__" not in sample:
             raise made("invalid_argument", "the sample has no __key__", dataset=self._destination)
@@ -125,12 +127,12 @@ class Writer:
         return self._result
 
     def abandon(self) -> None:
-        """Forgets all samples; nothing is left. Also what an exception in the `with` block does."""
+        """Removes all samples and leaves no file. An exception in the `with` block does this too."""
         self._writer = None
 
     @property
     def samples(self) -> int:
-        """Added so far."""
+        """Samples added so far."""
         return self._open().samples
 
     @property
@@ -140,7 +142,7 @@ class Writer:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """What finish() returned; None before."""
+        """The value that finish() returned; None before."""
         return self._result
 
     def __enter__(self) -> Writer:

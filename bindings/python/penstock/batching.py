@@ -1,4 +1,4 @@
-"""Batches of samples that go well together: Loader(batching=ps.batching.by_length("tokens"))."""
+"""Puts samples of similar length into batches: Loader(batching=ps.batching.by_length("tokens"))."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["by_length"]
 
 @dataclass(frozen=True, eq=False)
 class Batching:
-    """How samples are put into batches; by_length() makes it."""
+    """A rule for putting samples into batches; by_length() makes it."""
 
     lengths: Any
     budget: float | None
@@ -27,15 +27,16 @@ class Batching:
 def by_length(
     lengths: str | os.PathLike[str] | Iterable[float], *, budget: float | None = None, pool: int = 100_000
 ) -> Batching:
-    """Batches of samples of similar length, so that rows need little padding.
+    """Puts samples of similar length into batches, so that rows need little padding.
 
-    lengths: "tokens", a field: its elements where it is an array, else its bytes. "pixels:jpg", "height:jpg", "width:jpg",
-      "shape:jpg": of images, by their headers. "bytes:jpg": of any field. "json:length": a number in a field. Or one length
-      for each sample: a list, an array or a file (.npy, or one a line).
-    budget: a batch has as many rows as fit: the longest length times the rows is at most this, for each rank, and there are
-      at most batch_size rows. None: batch_size rows.
-    pool: so many samples that follow each other in the order are sorted by length and cut into batches, which are then
-      shuffled. Lower it where the dataset is not many times as large, so that epochs put samples together anew.
+    lengths: "tokens", a field: the number of its elements if it is an array, else of its bytes. "pixels:jpg",
+      "height:jpg", "width:jpg", "shape:jpg": sizes from the headers of images. "bytes:jpg": the size of any field.
+      "json:length": a number in a field. Or one length for each sample: a list, an array or a file (.npy, or one a
+      line).
+    budget: upper limit for the longest length times the rows of a batch, for each rank. A batch has as many rows as
+      fit, and at most batch_size. None: batch_size rows.
+    pool: this many consecutive samples of the order are sorted by length and cut into batches, which are then shuffled.
+      Lower it if the dataset is not many times as large, so that each epoch groups the samples differently.
     """
     if isinstance(budget, bool) or (
         budget is not None and not (hasattr(budget, "__float__") and math.isfinite(budget) and budget > 0)

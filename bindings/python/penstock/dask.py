@@ -49,10 +49,10 @@ def pack(
     retries: int = 2,
     progress: bool | Callable[[int, int, int], object] = True,
 ) -> dict[str, Any]:
-    """Packs on the workers of a Dask cluster: one task per part, then the parts are joined on one of them.
+    """Packs on the workers of a Dask cluster: one task per part, then one worker joins the parts.
 
-    The workers need penstock, and see source and destination under the same absolute paths. The files are
-    the same as those of penstock.pack, for any number of parts.
+    The workers need penstock, and see source and destination under the same absolute paths. The files are the same as
+    those of penstock.pack, for any number of parts.
 
     {options}
 
@@ -80,7 +80,7 @@ def pack(
 
 
 class _Run:
-    """The tasks of one call, and how far they are."""
+    """The tasks of one call, and their progress."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class _Run:
         try:
             self._wait(ranks)
         except BaseException:
-            stop.set()  # the parts at work see it soon; those that wait for a thread then end at once
+            stop.set()  # running parts see it soon; parts that wait for a thread then end at once
             distributed.wait(list(ranks), timeout=PATIENCE)
             raise
         finally:
@@ -162,7 +162,7 @@ class _Run:
         self._told[rank] = (samples, nbytes)
 
 
-# What runs on the workers
+# Functions that run on the workers
 
 
 def _joining(client: distributed.Client, destination: str) -> bool:
@@ -190,7 +190,7 @@ def _pack_part(
     try:
         if stop.is_set():
             raise Stopped
-        # Resumed always: this may be the second try.
+        # always resume, because this may be a retry
         own = {**options, "resume": True, "report": ""}
         result = _pack(source, destination, rank=rank, world=world, progress=tell, **own)
     except Error as failure:

@@ -47,11 +47,11 @@ def pack(
     retries: int = 2,
     progress: bool | Callable[[int, int, int], object] = True,
 ) -> dict[str, Any]:
-    """Packs on a Ray cluster: one task per part, then the parts are joined by one more. Ray is initialised where the
-    program has not done so.
+    """Packs on a Ray cluster: one task per part, then another task joins the parts. Initialises Ray if the program has
+    not done so.
 
-    The nodes need penstock, and see source and destination under the same absolute paths. The files are
-    the same as those of penstock.pack, for any number of parts.
+    The nodes need penstock, and see source and destination under the same absolute paths. The files are the same as
+    those of penstock.pack, for any number of parts.
 
     {options}
 
@@ -78,7 +78,7 @@ def pack(
 
 
 def _elsewhere(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """A short call, by a process of the cluster."""
+    """Runs a short function in a process of the cluster."""
     return ray.remote(num_cpus=0, max_retries=0)(function).remote(*arguments, **named)
 
 
@@ -90,14 +90,14 @@ def _told(reference: Any) -> Any:
 
 
 class _Watch:
-    """An actor: how far the parts are, and whether they are to stop."""
+    """An actor that holds the progress of the parts, and whether they must stop."""
 
     def __init__(self) -> None:
         self._told: dict[int, tuple[int, int]] = {}  # samples and bytes of each rank
         self._stop = False
 
     def tell(self, rank: int, samples: int, nbytes: int) -> bool:
-        """Whether the part is to go on."""
+        """Records progress. Returns whether the part should continue."""
         self._told[rank] = (samples, nbytes)
         return not self._stop
 
@@ -112,7 +112,7 @@ class _Watch:
 
 
 class _Run:
-    """The tasks of one call, and how far they are."""
+    """The tasks of one call, and their progress."""
 
     def __init__(
         self, world: int, total: int, bar: Bar | None, progress: bool | Callable[[int, int, int], object]
@@ -134,7 +134,7 @@ class _Run:
         try:
             self._wait(ranks, watch)
         except BaseException:
-            ray.get(watch.stop.remote())  # the parts at work see it soon; those that wait for a core then end at once
+            ray.get(watch.stop.remote())  # running parts see it soon; parts that wait for a core then end at once
             _, running = ray.wait(list(ranks), num_returns=len(ranks), timeout=PATIENCE)
             for reference in running:  # Ray may abort this process if a task that ends is cancelled
                 ray.cancel(reference)
@@ -169,7 +169,7 @@ class _Run:
         self._done += 1
 
 
-# What runs on the workers
+# Functions that run on the workers
 
 
 def _pack_part(
@@ -190,7 +190,7 @@ def _pack_part(
     try:
         if not ray.get(watch.goes_on.remote()):
             raise Stopped
-        # Resumed always: this may be the second try.
+        # always resume, because this may be a retry
         own = {**options, "resume": True, "report": ""}
         result = _pack(source, destination, rank=rank, world=world, progress=tell, **own)
         ray.get(watch.tell.remote(rank, result["resumed"] + result["samples"], result["bytes"]))

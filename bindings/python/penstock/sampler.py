@@ -1,4 +1,4 @@
-"""Which samples an epoch has, and how often: Loader(sampler=ps.sampler.weighted("weight"))."""
+"""Chooses the samples of an epoch, and how often each comes: Loader(sampler=ps.sampler.weighted("weight"))."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from ._words import keywords_in_words
 
 __all__ = ["balanced", "repeated", "subset", "weighted"]
 
-# A field that holds the number of each sample, one number for each sample, a file of them (.npy, or one a line), or
+# A field that holds each sample's number; or one number for each sample, also as a file (.npy, or one a line). Or
 # numbers for the values of a field: {"cat": 2, "dog": 1} for "cls", {"json:weather": {"rain": 3}} for another one.
 Numbers = Union[str, "os.PathLike[str]", Mapping[Any, Any], Iterable[float]]
 
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """Which samples an epoch has, and how often; weighted(), repeated(), balanced() and subset() make it."""
+    """A choice of an epoch's samples, and of how often each comes. weighted(), repeated(), balanced() and subset() make
+    it."""
 
     kind: str
     by: Any
@@ -42,8 +43,8 @@ def weighted(weights: Numbers, *, replacement: bool = True, num_samples: int | N
     weights: a field that holds the weight: "weight", "json:score". Or one number for each sample: a list, an array, a
       tensor or a file (.npy, or one number a line). Or one number for each class: {"cat": 2, "dog": 1}. Or one for each
       value of another field: {"json:weather": {"rain": 3, "sun": 1}}.
-    replacement: True: every position draws among all samples anew. False: no sample comes twice in an epoch, and heavier
-      ones come sooner.
+    replacement: True: every position draws from all samples again. False: no sample comes twice in an epoch, and
+      heavier samples tend to come earlier.
     num_samples: samples of an epoch. None: as many as the dataset has.
     """
     return Sampler("weighted", numbers_of(weights, "weights"), _count(num_samples, "weighted"), bool(replacement))
@@ -51,9 +52,10 @@ def weighted(weights: Numbers, *, replacement: bool = True, num_samples: int | N
 
 @keywords_in_words
 def repeated(repeats: Numbers, *, num_samples: int | None = None) -> Sampler:
-    """Every sample comes as often as its number says: exact counts, where weights leave them to chance.
+    """Repeats every sample as often as its number says. The counts are exact, while weights leave them to chance.
 
-    repeats: as weights of weighted(). A fraction is made up of epochs that have the sample once more.
+    repeats: in the forms that weighted() accepts for weights. Fractions hold on average: with 1.5, a sample comes once
+      in some epochs and twice in others.
     num_samples: samples of an epoch. None: the sum of all numbers.
     """
     return Sampler("repeated", numbers_of(repeats, "repeats"), _count(num_samples, "repeated"))
@@ -61,8 +63,8 @@ def repeated(repeats: Numbers, *, num_samples: int | None = None) -> Sampler:
 
 @keywords_in_words
 def balanced(field: str = "cls", *, num_samples: int | None = None) -> Sampler:
-    """Every value of a field comes equally often: of as many positions as it has values, each gets one, and all of a
-    value's samples come before one comes again.
+    """Balances the values of a field: with k values, every k consecutive samples have each value once. All samples of a
+    value come before one comes again.
 
     field: such as "cls" or "json:weather".
     num_samples: samples of an epoch. None: as many as the dataset has.
@@ -74,17 +76,17 @@ def balanced(field: str = "cls", *, num_samples: int | None = None) -> Sampler:
 
 @keywords_in_words
 def subset(indices: Any) -> Sampler:
-    """An epoch has the samples with these numbers, in this order unless it is shuffled.
+    """Restricts an epoch to the samples with these numbers, in this order unless it is shuffled.
 
-    indices: a list, a range, an array or a tensor of sample numbers. A number may stand there several times: each time
-      random transforms draw anew. Dataset.select() makes a dataset of them instead. The difference: rows of ps.window()
-      may here reach into samples that are not among them.
+    indices: a list, a range, an array or a tensor of sample numbers. A number may come several times; random transforms
+      draw new numbers each time. Dataset.select() makes a dataset of them instead. The difference: with subset(), rows
+      of ps.window() may reach into samples that are not among them.
     """
     return Sampler("subset", sample_numbers(indices, "sampler.subset"), None)
 
 
 def sampler_of(given: Any) -> Sampler | None:
-    """What Loader(sampler=given) means."""
+    """Converts the argument of Loader(sampler=given)."""
     if given is None or isinstance(given, Sampler):
         return given
     name = type(given).__name__

@@ -11,7 +11,7 @@ __all__ = ["blocks", "window"]
 
 @dataclass(frozen=True)
 class Shuffle:
-    """How an epoch is shuffled; blocks() and window() make it."""
+    """A way to shuffle an epoch; blocks() and window() make it."""
 
     block: int | None = None
     window: int | None = None
@@ -25,17 +25,17 @@ def _samples(number: int, function: str) -> int:
 
 @keywords_in_words
 def blocks(samples: int) -> Shuffle:
-    """Permutes blocks of so many samples, and the samples inside 16 blocks at a time.
+    """Permutes blocks of `samples` samples, and the samples inside 16 blocks at a time.
 
-    For HDF5 with compressed chunks (give the samples of a chunk), and for disks that are slow at random reads.
+    Use it for HDF5 with compressed chunks (give the samples of a chunk), and for disks that are slow at random reads.
     """
     return Shuffle(block=_samples(samples, "blocks"))
 
 
 @keywords_in_words
 def window(samples: int) -> Shuffle:
-    """Shuffles the samples of each window of so many neighbours, and leaves the windows in their order.
+    """Shuffles the samples inside each window of `samples` neighbours, and leaves the windows in their order.
 
-    For a curriculum: a dataset that is sorted, dataset.sort("score"), in an order that is only roughly that.
+    Use it for a curriculum, to keep a sorted dataset, dataset.sort("score"), in roughly that order.
     """
     return Shuffle(window=_samples(samples, "window"))

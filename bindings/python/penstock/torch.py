@@ -1,4 +1,4 @@
-"""penstock for PyTorch: batches of torch tensors, in the shape that torch's own DataLoader and trainers take."""
+"""penstock for PyTorch: batches of torch tensors, in the form that torch's own DataLoader and trainers use."""
 
 from __future__ import annotations
 
@@ -24,21 +24,24 @@ from ._loader import require_options, warn_of_ranks
 __all__ = ["Loader", "nested", "rank_table", "rows", "sum_over_ranks", "tensor", "tensors"]
 
 
-_COPIED_ROW_BYTES = 256  # as penstock copies it on the host, so that labels which a program keeps hold no slab
-_TAKES_BOOL = tuple(int(n) for n in torch.__version__.split(".")[:2]) >= (2, 2)  # by DLPack; "__valid__" is bool
+# GPU rows up to this size are copied, as penstock does on the host, so that kept labels do not hold a batch buffer
+_COPIED_ROW_BYTES = 256
+# whether DLPack imports bool; "__valid__" is bool
+_TAKES_BOOL = tuple(int(n) for n in torch.__version__.split(".")[:2]) >= (2, 2)
 
 
 def tensors(batch: dict[str, Any]) -> dict[str, Any]:
-    """A loader's batch with torch tensors in place of penstock's, without a copy but of at most 256 bytes a row.
+    """Converts a loader's batch to torch tensors. Zero-copy, except for outputs of at most 256 bytes per row.
 
-    A Ragged becomes a pair (values, offsets), of which rows() and nested() make other forms, and one of images with sizes of
-    their own a list of tensors, one for each row; the numpy array of a ps.transform() a tensor too; "__key__" stays a list.
+    A Ragged becomes a pair (values, offsets), which rows() and nested() convert to other forms. A Ragged of images with
+    different sizes becomes a list of tensors, one for each row. The NumPy array of a ps.transform() becomes a tensor
+    too; "__key__" stays a list.
     """
     return {name: _torch(value) for name, value in batch.items()}
 
 
 def tensor(value: Tensor) -> torch.Tensor:
-    """One of a batch's tensors as torch's, without a copy but of at most 256 bytes a row on a GPU."""
+    """Converts one tensor of a batch to torch. Zero-copy, except on a GPU for outputs of at most 256 bytes per row."""
     if value.dtype == "bool" and not _TAKES_BOOL:
         return torch.frombuffer(bytearray(value.tobytes()), dtype=torch.bool).reshape(value.shape)
     taken = torch.from_dlpack(value)
@@ -47,7 +50,7 @@ def tensor(value: Tensor) -> torch.Tensor:
 
 
 def rows(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> list[torch.Tensor]:
-    """The rows of a Ragged, or of the pair that it became, as tensors in the same memory, one for each."""
+    """The rows of a Ragged, or of its pair (values, offsets), as a list of tensors in the same memory."""
     if isinstance(value, Ragged) and value.shapes is not None:
         starts, shapes = value.offsets.tolist(), value.shapes.tolist()
         values = tensor(value.values)
@@ -58,8 +61,9 @@ def rows(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> list[torch.Tensor
 
 
 def nested(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-    """A Ragged, or the pair that it became, as a nested tensor of the jagged layout, (rows, n, ...), without a copy of the
-    values. Its values() and offsets() are the pair again, and torch.nested.to_padded_tensor() fills rows up."""
+    """Converts a Ragged, or its pair (values, offsets), to a nested tensor of the jagged layout, (rows, n, ...),
+    without copying the values. Its values() and offsets() are the pair again, and torch.nested.to_padded_tensor() pads
+    the rows."""
     if isinstance(value, Ragged) and value.shapes is not None:
         raise ValueError(
             "images with sizes of their own are no jagged tensor, which differs along one dimension: rows() "
@@ -77,7 +81,7 @@ def nested(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
 def _of_numpy(array: Any) -> torch.Tensor:
     try:
         return torch.from_numpy(array)
-    except RuntimeError:  # a PyTorch that was built for another NumPy
+    except RuntimeError:  # this PyTorch was built for another NumPy
         if array.dtype.kind == "b" and not _TAKES_BOOL:
             return torch.frombuffer(bytearray(array.tobytes()), dtype=torch.bool).reshape(array.shape)
         return torch.from_dlpack(array)
@@ -88,19 +92,21 @@ def _torch(value: Any) -> Any:
         return tensor(value)
     if isinstance(value, Ragged):
         return (tensor(value.values), tensor(value.offsets)) if value.shapes is None else rows(value)
-    numpy = sys.modules.get("numpy")  # what ps.transform() made
+    numpy = sys.modules.get("numpy")  # ps.transform() makes NumPy arrays
     if numpy is not None and isinstance(value, numpy.ndarray) and value.dtype.kind in "biufc":
         return _of_numpy(value)
     return value
 
 
 def sum_over_ranks(group: Any = None) -> Callable[[int], int]:
-    """For the option of that name: sums a number over the ranks of a process group of torch.distributed.
+    """Returns a function for the option all_reduce, which sums a number over the ranks of a torch.distributed process
+    group.
 
         loader = ps.Loader(..., rank="env", on_error="mark", all_reduce=ps.torch.sum_over_ranks())
 
-    group: a group of its own, best one of backend "gloo" (torch.distributed.new_group(backend="gloo")), so that it does not
-    stand between the collectives of the training step; None: the default group.
+    group: the process group; None: the default group. A separate group of backend "gloo" is best
+      (torch.distributed.new_group(backend="gloo")), so that the sums do not wait between the collectives of the
+      training step.
     """
 
     def summed(number: int) -> int:
@@ -114,7 +120,8 @@ def sum_over_ranks(group: Any = None) -> Callable[[int], int]:
 
 
 def rank_table(stats: Mapping[str, Any], group: Any = None) -> RankTable:
-    """penstock.rank_table() of the stats of all ranks: a collective of torch.distributed, so every rank calls it.
+    """Returns penstock.rank_table() of the stats of all ranks. This is a collective of torch.distributed, so every rank
+    must call it.
 
         table = ps.torch.rank_table(loader.stats())  # at the end of an epoch
         if table.slow is not None and rank == 0: print(table)
@@ -128,24 +135,26 @@ def rank_table(stats: Mapping[str, Any], group: Any = None) -> RankTable:
 
 
 class _SharedEpoch:
-    """The epoch that DataLoader's worker processes are in, kept where all that come and go over a run find it.
+    """The epoch of DataLoader's worker processes, in shared memory, where all workers that start and end over a run
+    find it.
 
-    One number, so that it is read and written at once: 31 bits made of the seed that DataLoader draws for each iteration
-    over it, and 32 bits of that iteration's epoch + 1.
+    A single number, so that it is read and written atomically. It has 31 bits of the seed that DataLoader draws for
+    each iteration over it, and 32 bits of that iteration's epoch + 1.
     """
 
     def __init__(self) -> None:
         self._tag_and_next = multiprocessing.sharedctypes.RawValue("q", 0)
 
     def of(self, iteration_seed: int) -> int:
-        """The epoch of an iteration: one more than the last one's. Workers that ask together compute the same."""
+        """The epoch of an iteration: one more than the last one's. Workers that call this concurrently compute the
+        same."""
         tag_and_next = self._tag_and_next.value
         if tag_and_next >> 32 != self._tag(iteration_seed):
             self.set(tag_and_next & 0xFFFFFFFF, iteration_seed)
         return (self._tag_and_next.value & 0xFFFFFFFF) - 1
 
     def set(self, epoch: int, iteration_seed: int | None = None) -> None:
-        """`epoch` is that of the given iteration, or else of the next one."""
+        """Sets the epoch of the given iteration, or else of the next one."""
         tagged = (self._tag(iteration_seed) << 32) + epoch + 1 if iteration_seed is not None else epoch
         self._tag_and_next.value = tagged
 
@@ -155,7 +164,7 @@ class _SharedEpoch:
 
 
 def _iteration_seed() -> int | None:
-    """What all worker processes of one iteration over a DataLoader have in common; None in other processes."""
+    """A value that all worker processes of one iteration over a DataLoader share; None in other processes."""
     worker = get_worker_info()
     return worker.seed - worker.id if worker is not None else None
 
@@ -175,20 +184,21 @@ def _require_outputs(names: Iterable[str], known: dict[str, Any]) -> None:
 
 
 class Loader(_IterableDataset):
-    """A penstock.Loader whose batches are torch tensors; takes the same options. `batch_transform` gets and gives tensors.
+    """A penstock.Loader whose batches are torch tensors; takes the same options. `batch_transform` receives and returns
+    tensors.
 
         loader = ps.torch.Loader("train.tar.d", batch_size=256, shuffle=True, transforms={...}, as_tuple=("jpg", "cls"))
         for images, labels in loader: ...
 
-    It is an IterableDataset of whole batches, for programs that want a DataLoader around it:
+    This class is an IterableDataset of whole batches, for programs that want a DataLoader around it:
     torch.utils.data.DataLoader(loader, batch_size=None). Without batch_size=None, iteration raises TypeError, because a
     DataLoader would make batches of batches.
 
     A batch is a dict as penstock.Loader gives it, or with `as_tuple` a tuple of these outputs: as_tuple=("jpg", "cls")
-    gives (images, labels). A name that is no output is a ValueError. Where rows may pad or be marked bad, name
-    "__valid__" among them too, and leave out the rows that it is False for; without it a warning says so once.
+    gives (images, labels). A name that is not an output raises ValueError. If rows may pad the batch or be marked
+    invalid, include "__valid__", and leave out the rows for which it is False. Without it, a warning says so once.
 
-    The loader has threads of its own: leave DataLoader's num_workers at 0. Worker processes are served correctly, each
+    The loader has its own threads: leave DataLoader's num_workers at 0. Worker processes are served correctly, each
     with a share of the epoch as if it were a rank, but they copy every batch.
 
     With several ranks, an on_error that counts invalid samples, and torch.distributed initialized, all_reduce is
@@ -206,17 +216,17 @@ class Loader(_IterableDataset):
             raise TypeError(f'as_tuple is a sequence of names: ("{as_tuple}",)')
         transforms = options.get("transforms")
         if as_tuple is not None and isinstance(transforms, dict) and options.get("batch_transform") is None:
-            # "__key__" and the like come by themselves
+            # "__key__" and the like need no transform
             _require_outputs([name for name in as_tuple if not name.startswith("__")], transforms)
         self._source = dataset
         self._as_tuple = as_tuple
         self._options = options
         self._loader: _Loader | None = None
         self._process: int | None = None
-        self._epoch = 0  # where a loader that is made later begins
-        self._state: dict[str, Any] | None = None  # the last that was restored
-        self._from_state = False  # a loader that is made later begins where it says
-        self._restored = False  # and no batch was taken since
+        self._epoch = 0  # first epoch of a loader that is created later
+        self._state: dict[str, Any] | None = None  # the last restored state
+        self._from_state = False  # whether a loader that is created later starts at that state
+        self._restored = False  # whether no batch was taken since the restore
         self._shared_epoch: _SharedEpoch | None = _SharedEpoch()
         self._warns = as_tuple is not None and "__valid__" not in as_tuple
 
@@ -224,14 +234,14 @@ class Loader(_IterableDataset):
     def loader(self) -> _Loader:
         """The penstock.Loader of this process, made when first needed."""
         if self._loader is None or self._process != os.getpid():
-            warn_of_ranks(self._options)  # worker processes share out what their rank is given
+            warn_of_ranks(self._options)  # worker processes split the share of their rank
             options = self._shared_out()
             if options.get("batch_transform") is not None:
                 options = {**options, "batch_transform": _on_tensors(options["batch_transform"])}
             loader = _Loader(self._source, **options)
             try:
                 self._go_to_start(loader)
-            except BaseException:  # it stands at the first batch of all, which is not where this is to begin
+            except BaseException:  # the loader stands at the very first batch, which may not be the wanted start
                 loader.close()
                 raise
             self._loader, self._process = loader, os.getpid()
@@ -242,7 +252,7 @@ class Loader(_IterableDataset):
         epoch = self._epoch
         if iteration is not None and self._shared_epoch is not None:
             epoch = self._shared_epoch.of(iteration)
-        if self._state is not None:  # its seed is also that of the epochs behind it
+        if self._state is not None:  # the state's seed also applies to later epochs
             loader.load_state_dict(self._state)
             if self._from_state and self._epoch == epoch:
                 return
@@ -283,7 +293,7 @@ class Loader(_IterableDataset):
         return self.loader._iterate(self._taken)  # type: ignore[attr-defined]  # a batch counts as delivered once it is converted
 
     def _taken(self, batch: Any) -> Any:
-        if not isinstance(batch, dict):  # what batch_transform made
+        if not isinstance(batch, dict):  # the result of batch_transform
             taken = batch
         elif self._as_tuple is None:
             taken = tensors(batch)
@@ -312,12 +322,12 @@ class Loader(_IterableDataset):
         )
 
     def __len__(self) -> int:
-        """Batches of a full epoch, of this rank."""
+        """Batches of a full epoch for this rank."""
         return len(self.loader)
 
     def stats(self) -> Stats:
-        """Counters and times of this process's loader; str() of it is the stage table. Worker processes of a DataLoader
-        have loaders of their own, whose times it does not hold."""
+        """Statistics of this process's loader; str() of it is the stage table. DataLoader's worker processes have their
+        own loaders, whose times are not included."""
         return self.loader.stats()
 
     def reset_stats(self) -> None:
@@ -329,9 +339,10 @@ class Loader(_IterableDataset):
         return self.loader.metrics(prefix)
 
     def set_epoch(self, epoch: int) -> None:
-        """The next batch is the first of that epoch; for worker processes, those that are started from now on.
+        """Makes the next batch the first of that epoch. For worker processes, this applies to those that start from now
+        on.
 
-        After load_state_dict(), the epoch that the state was made in does not move the position: a training loop that
+        After load_state_dict(), the epoch in which the state was saved does not move the position: a training loop that
         calls set_epoch() at the top of every epoch continues in the middle of it.
         """
         if self._restored and epoch == self._epoch:
@@ -342,12 +353,12 @@ class Loader(_IterableDataset):
 
     @property
     def sampler(self) -> Loader:
-        """Itself: Lightning tells `sampler.set_epoch` of a loader which epoch begins."""
+        """The loader itself: Lightning calls `sampler.set_epoch` to announce an epoch."""
         return self
 
     @property
     def batch_sampler(self) -> None:
-        """None, as of a DataLoader without one: what asks for `sampler` asks for this too."""
+        """Always None. Frameworks that look for `sampler` also look for this."""
         return None
 
     def _go_to(self, epoch: int, from_state: bool = False) -> None:
@@ -356,11 +367,11 @@ class Loader(_IterableDataset):
             self._shared_epoch.set(epoch, _iteration_seed())
 
     def state_dict(self) -> dict[str, Any]:
-        """The position behind the last batch that the program got; see `ps.Loader.state_dict`."""
+        """The position after the last batch that the program received; see `ps.Loader.state_dict`."""
         return self.loader.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """The next batch is the first that had not been delivered when the state was saved."""
+        """Restores a position: the next batch is the first that had not been delivered when the state was saved."""
         if self._loader is not None and self._process == os.getpid():
             self._loader.load_state_dict(state_dict)
         self._state = state_dict
@@ -373,7 +384,7 @@ class Loader(_IterableDataset):
         return kept
 
 
-if not TYPE_CHECKING:  # which tells of other names itself
+if not TYPE_CHECKING:  # type checkers report unknown names by themselves
 
     def __getattr__(name: str) -> NoReturn:
         raise AttributeError(here(__name__, name))

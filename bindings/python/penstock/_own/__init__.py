@@ -1,6 +1,7 @@
-"""Functions of the program's own: what they see and return, where they run, and how their draws are seeded.
+"""Custom transforms: Python functions of the program, their inputs and results, where they run, and how their draws are
+seeded.
 
-functions.py has ps.transform() and ps.sample_transform(); plan.py parts chains between the loader's workers and Python; step.py is
-what a loader calls with each batch. rows.py runs one row, batch.py a batch in this thread, processes.py one in others,
-whose side is worker.py; seeds.py seeds generators before a row.
+functions.py has ps.transform() and ps.sample_transform(). plan.py splits chains between the loader's workers and
+Python. step.py is called by a loader with each batch. rows.py runs one row. batch.py runs a batch in this thread.
+processes.py runs it in other processes, whose side is worker.py. seeds.py seeds generators before each row.
 """

@@ -1,4 +1,4 @@
-"""The rows of a batch that go to Python's functions, and the arrays that come of them."""
+"""The rows of a batch that custom transforms receive, and the arrays made of their results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Given:
         import numpy as np
 
         self.offsets: list[int] | None = None
-        self.shaped: Any = None  # where rows have sizes of their own
+        self.shaped: Any = None  # set if each row has its own shape
         if isinstance(values, Ragged):
             self.shaped = values if values.shapes is not None else None
             self.offsets = np.asarray(values.offsets).tolist()
@@ -64,7 +64,7 @@ class BatchRows:
         self._put_in_order()
 
     def _put_in_order(self) -> None:
-        """Outputs that are yet to be made stand where fields has them."""
+        """Puts outputs that are not made yet at their place in the order of `transforms=`."""
         if self.work.counts:
             others = dict(self.columns)
             self.columns.clear()
@@ -75,7 +75,7 @@ class BatchRows:
         return Place(self.seed, self.epoch, self.keys[row], row, self.draws[row])
 
     def ragged(self, output: str) -> bool:
-        given = self.given.get(output)  # of sizes of their own rows become arrays of one shape
+        given = self.given.get(output)  # rows with shapes of their own become arrays of one shape
         return self.work.ragged(output, given is not None and given.offsets is not None and given.shaped is None)
 
     def mismatch(self, output: str, row: int, shape: Any, dtype: Any, wanted: Any, of: Any) -> Exception:
@@ -90,7 +90,7 @@ class BatchRows:
         return shape_error(output, self.keys[row], cause)
 
     def nothing(self, output: str) -> Any:
-        """What is delivered where no row of the batch counts."""
+        """The value to deliver if no row of the batch is valid."""
         import numpy as np
 
         if output in self.work.counts:
@@ -116,7 +116,7 @@ class BatchRows:
         return self.filled(output, {}, shape[1:] if self.ragged(output) else shape, dtype)
 
     def filled(self, output: str, rows: dict[int, Any], shape: Any, dtype: Any) -> Any:
-        """Rows of different length, or zeros. `shape`: of a row; where lengths differ, of an item."""
+        """Rows of different lengths, or zeros. `shape`: the shape of a row, or of an item if lengths differ."""
         import numpy as np
 
         if not self.ragged(output):
@@ -128,7 +128,7 @@ class BatchRows:
 
 
 def ragged(rows: dict[int, Any], count: int, shape: Any, dtype: Any) -> Ragged:
-    """Of the rows that there are; the others are empty."""
+    """Makes a Ragged of the rows in `rows`; the others are empty."""
     import numpy as np
 
     offsets = np.zeros(count + 1, np.int64)
@@ -140,12 +140,12 @@ def ragged(rows: dict[int, Any], count: int, shape: Any, dtype: Any) -> Ragged:
 
 
 class Made:
-    """An output's new rows, which come in their order."""
+    """Collects an output's new rows, which arrive in order."""
 
     def __init__(self, batch: BatchRows, output: str) -> None:
         self._batch, self._output = batch, output
         self._ragged = batch.ragged(output)
-        self._rows: dict[int, Any] = {}  # of a ragged output
+        self._rows: dict[int, Any] = {}  # rows of a ragged output
         self._array: Any = None
         self._type: Any = None
 
@@ -173,7 +173,7 @@ class Made:
 
 
 def in_this_thread(work: RowWork, batch: BatchRows) -> dict[str, float]:
-    """Replaces the columns that have functions, and tells how long those took."""
+    """Replaces the columns that have functions. Returns the seconds that each function took."""
     before = dict(work.seconds)
     made = {output: Made(batch, output) for output in work.outputs}
     taken = Seeds.taken() if work.seeds.wanted else None

@@ -1,4 +1,5 @@
-"""What a program puts into a loader: ps.transform(), a step of a chain, and ps.sample_transform(), of several outputs."""
+"""The custom transforms of programs: ps.transform() for one output, ps.sample_transform() for several outputs of a
+sample."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _LAYOUTS = ("CHW", "HWC")
 
 
 class ChainState(NamedTuple):
-    """What a compiled chain is pickled as."""
+    """The pickled form of a compiled chain."""
 
     sources: list[str]
     followed: str | None
@@ -30,7 +31,7 @@ class ChainState(NamedTuple):
 
     @property
     def begins(self) -> bool:
-        """Whether field(), window() or follow() stands in it."""
+        """Whether the chain contains field(), window() or follow()."""
         return bool(self.sources) or bool(self.window) or self.followed is not None
 
 
@@ -67,7 +68,7 @@ _Parts = tuple[Union[Step, Chain], ...]
 
 
 class Transform:
-    """A chain with functions in it that Python computes; made by transform()."""
+    """A chain that contains Python functions; made by transform()."""
 
     __slots__ = ("chain", "parts")
 
@@ -83,7 +84,7 @@ class Transform:
         return Transform(before if self.chain is None else before | self.chain, self.parts)
 
     def __or__(self, after: object) -> Transform:
-        """A transform with the steps of `after` behind its own."""
+        """Returns a transform with the steps of `after` appended."""
         if isinstance(after, Transform):
             return (self if after.chain is None else self | after.chain)._followed_by(after.parts)
         if not isinstance(after, Chain):
@@ -109,16 +110,17 @@ def transform(
     *,
     layout: str | None = None,
 ) -> Transform:
-    """A transform of a chain: `function(row)` in Python, for what the workers cannot do. It is slow: see below.
+    """Calls `function(row)` in Python, as a transform of a chain. It is slow (see below): use it for work that the
+    workers cannot do.
 
         transforms = {"jpg": ps.image.resize((64, 64)) | ps.transform(lambda image: image[::-1].copy())}
         transforms = {"jpg": ps.image.random_resized_crop(224) | ps.transform(augment, layout="HWC")
                          | ps.image.normalize(mean, std)}
 
-    `row` is a NumPy array, a view of the batch's memory. It is what the batch would hold if the chain ended there (uint8
-    (3, 64, 64), float32 (3, 64, 64), ...; for a ragged output uint8 (n,)).
+    `row` is a NumPy array, a view of the batch's memory. It has the value that the batch would hold if the chain ended
+    there (uint8 (3, 64, 64), float32 (3, 64, 64), ...; for a ragged output uint8 (n,)).
 
-    If no transform follows, the batch holds a new NumPy array in place of a Tensor, and the results are its rows. All
+    If no transform follows, the batch holds a new NumPy array instead of a Tensor, and the results are its rows. All
     rows of a batch need the same shape and dtype. `shape` and `dtype` state them; `dtype` then converts ("same_kind" in
     NumPy's terms). A shape whose first size is None, such as (None, 4), gives a Ragged.
 
@@ -126,15 +128,16 @@ def transform(
     shape, as long as the later transforms make all rows alike.
 
     layout: for images. "HWC": the function gets and returns (H, W, C), as OpenCV and Albumentations need it. "CHW" or
-    None: (C, H, W), or the layout of an earlier image.channels_last().
+      None: (C, H, W), or the layout of an earlier image.channels_last().
 
-    A function with a second parameter that has no default also gets a numpy.random.Generator. It is a function of seed,
-    epoch, sample and output name, so a restored loader and Loader.at() draw the same numbers again.
+    If the function has a second parameter without a default, it also gets a numpy.random.Generator. The generator's
+    seed depends on seed, epoch, sample and output name, so a restored loader and Loader.at() draw the same numbers
+    again.
 
-    All such functions of a loader run in one thread, ahead of the program, row by row, and hold Python's lock. With
+    All such functions of a loader run in one thread, ahead of the program, row by row, and hold the GIL. With
     Loader(python_workers=N) they run in N processes. If a function raises, the loop gets the exception, with a note on
-    output, sample, epoch and batch; on_error does not apply. With on_error="mark", rows that do not count are zeros, and
-    no function sees them.
+    output, sample, epoch and batch; on_error does not apply. With on_error="mark", invalid rows are zeros, and no
+    function sees them.
     """
     if not callable(function):
         raise TypeError(f"transform() takes a function, not {function!r}")
@@ -173,24 +176,25 @@ def sample_transform(
     after: Mapping[str, Chain] | None = None,
     layout: str | None = None,
 ) -> SampleFunction:
-    """For Loader(sample_transform=...): `function(image=..., mask=...)` in Python, called once for each sample.
+    """Calls `function(image=..., mask=...)` in Python, once for each sample. For Loader(sample_transform=...).
 
         augment = A.Compose([A.RandomCrop(224, 224), A.HorizontalFlip()])
         loader = ps.Loader(..., transforms={"image": ps.field("jpg") | ps.image.resize((256, 256)), "mask": ...},
                            sample_transform=ps.sample_transform(augment, ("image", "mask"), layout="HWC",
                                                after={"image": ps.image.normalize(mean, std)}))
 
-    outputs: names of outputs. The function gets them as keyword arguments, as NumPy arrays. A dict gives other keywords:
-    {"boxes": "bboxes"}. The function returns a dict with all of them: the rows of new NumPy arrays. Other keys of the
-    dict are ignored.
-    shapes, dtypes: output -> shape or dtype of the results. Rows of a batch need the same ones. A shape whose first size
-    is None, such as (None, 4) for boxes that are filtered, gives a Ragged. By default a ragged output stays ragged.
+    outputs: names of outputs. The function gets them as keyword arguments, as NumPy arrays. A dict gives other
+      keywords: {"boxes": "bboxes"}. The function returns a dict with all of them, whose values become the rows of new
+      NumPy arrays. Other keys of the dict are ignored.
+    shapes, dtypes: output -> shape or dtype of the results. All rows of a batch need the same ones. A shape whose first
+      size is None, such as (None, 4) for boxes that are filtered, gives a Ragged. By default a ragged output stays
+      ragged.
     after: output -> transforms of the result, which the compiled part runs in the same process.
-    layout: "HWC": the function gets and returns images and masks of several channels as (H, W, C). None: in the layout
-    that the batch would have.
+    layout: "HWC": the function gets and returns images and masks of several channels as (H, W, C). None: the layout
+      that the batch would have.
 
-    A function with a parameter that is no output and has no default gets a numpy.random.Generator there, as its first
-    argument by position: `def augment(random, image, mask)`. transform() says how it is seeded.
+    A parameter that is not an output and has no default receives a numpy.random.Generator. It must be the first
+    positional parameter: `def augment(random, image, mask)`. It is seeded as in transform().
 
     The function runs after those of the chains and before batch_transform, in the same thread or in the processes of
     Loader(python_workers=N).

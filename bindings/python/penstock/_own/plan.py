@@ -1,4 +1,4 @@
-"""Parts the chains of a loader's fields: what its workers run, and what is Python's."""
+"""Splits the chains of a loader's outputs: one part runs in its workers, the other in Python."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _keeps_items(chain: Chain) -> bool:
 
 
 class Resolved:
-    """One output: the chain that the workers run, and what is Python's."""
+    """One output: the chain that the workers run, and the part that Python runs."""
 
     def __init__(self, output: str, value: Any, layout: str | None, in_sample: bool = False) -> None:
         self.in_sample = in_sample
@@ -90,7 +90,7 @@ class Resolved:
             wanted = part.layout or now
             moves = False
             if wanted != now:
-                if number == 0 and wanted == "HWC":  # the workers write it so
+                if number == 0 and wanted == "HWC":  # the workers write this layout
                     self.chain = image.channels_last() if self.chain is None else self.chain | image.channels_last()
                 else:
                     moves = True
@@ -119,7 +119,8 @@ class Resolved:
 
 
 def _check_followers(fields: Mapping[str, Any]) -> None:
-    """What follows an image goes by what the workers drew for it."""
+    """An output that follows an image uses the random numbers that the workers drew for that image. A later step in
+    Python that moves pixels would leave the follower behind, so it is refused."""
     for output, value in fields.items():
         chain = value.chain if isinstance(value, Transform) else value
         followed = ChainState.of(chain).followed if isinstance(chain, Chain) else None
@@ -138,7 +139,8 @@ def _check_followers(fields: Mapping[str, Any]) -> None:
 def parted(
     fields: Mapping[str, Any] | None, on_sample: SampleFunction | None
 ) -> tuple[dict[str, Any] | None, RowWork | None]:
-    """The chains that the loader's workers run, and what becomes of rows behind them; None where nothing does."""
+    """Returns the chains that the loader's workers run, and the Python work on the rows after them; None if there is no
+    such work."""
     columns: list[Column] = []
     chains: dict[str, Any] | None = None
     resolved: dict[str, Resolved] = {}
@@ -147,7 +149,7 @@ def parted(
         _check_followers(fields)
         for output, value in fields.items():
             if not isinstance(value, (Chain, Transform)):
-                chains[output] = value  # which the compiled part refuses
+                chains[output] = value  # the compiled part raises the error
                 continue
             in_sample = on_sample is not None and output in on_sample.keywords
             layout = on_sample.layout if on_sample is not None and in_sample else None
@@ -160,13 +162,13 @@ def parted(
         return chains, None
     counts = _counts(fields or {}, resolved, call)
     for count in counts:
-        if not count.made_before and chains is not None:  # the workers cannot know
+        if not count.made_before and chains is not None:  # the workers cannot know these lengths
             del chains[count.output]
     return chains, RowWork(columns, call, counts=counts, order=list(fields or {}))
 
 
 def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: SampleCall | None) -> list[Count]:
-    """lengths() and valid_mask() of what functions change."""
+    """lengths() and valid_mask() of outputs that functions change."""
     counts = []
     for output, value in fields.items():
         chain = value.chain if isinstance(value, Transform) else value
@@ -180,7 +182,8 @@ def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: Sampl
         in_sample = sample is not None and leader in sample.keywords
         if column is None and not in_sample:
             continue
-        if sample is not None and output in sample.keywords:  # which gets the count of what it gets beside it
+        # the function gets the length of the rows that it receives beside this output
+        if sample is not None and output in sample.keywords:
             if column is None and in_sample:
                 continue
             raise misuse(

@@ -19,28 +19,29 @@ from .._processes.pool import Pool, Task, Work
 from .batch import BatchRows, Made
 from .rows import RowWork
 
-_TASK_S = 1e-3  # what a task should take at least, where that can be told and all processes have one
-_MESSAGE_S = 2e-4  # about what a message costs both sides: no task takes less, also where one process has all rows
-_BATCHES = 8  # that tell what a row takes
-_FREE = 8  # blocks of memory that wait for a batch, at most
+_TASK_S = 1e-3  # minimum duration of a task, if the time per row is known and all processes have a task
+# approximate cost of a message on both sides: no task is shorter, even if one process then runs all rows
+_MESSAGE_S = 2e-4
+_BATCHES = 8  # the time per row is measured over this many batches
+_FREE = 8  # at most this many memory blocks wait for a batch
 _ALIGNED = 64
-_DEATHS = 2  # of processes that had the same row, until that is an error
+_DEATHS = 2  # a row is an error after this many processes died on it
 
-_LAYOUTS = 64  # kept
-_COPIED = 512 << 10  # bytes at once: large copies at once are the slower ones
+_LAYOUTS = 64  # cached at most
+_COPIED = 512 << 10  # bytes per copy: one large copy was slower than several of this size
 
 _Type = tuple[tuple[int, ...], Any]
-_Place = tuple[int, int, Any, tuple[int, ...]]  # what a Column is made of
+_Place = tuple[int, int, Any, tuple[int, ...]]  # the arguments of a Column
 
 
 def _in_the_program(thing: Any) -> bool:
-    """Whether other processes cannot import it."""
+    """Whether other processes cannot import it, because it is defined in the program."""
     module = getattr(thing, "__module__", None)
     return module == "__main__" or "<locals>" in thing.__qualname__ or "<lambda>" in thing.__qualname__
 
 
 class _Plain(pickle.Pickler):
-    """Says which function cannot be taken elsewhere, where cloudpickle is not there to do it."""
+    """Names the function that cannot be pickled if cloudpickle is not installed."""
 
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, (types.FunctionType, type)) and _in_the_program(thing):
@@ -53,7 +54,7 @@ class _Plain(pickle.Pickler):
 
 
 def packed(work: RowWork) -> bytes:
-    """For other processes. Raises Error: invalid_argument, with what cannot be taken there."""
+    """Pickles the work for other processes. Raises Error: invalid_argument, naming the part that cannot be pickled."""
     try:
         import cloudpickle
     except ImportError:
@@ -77,7 +78,7 @@ def packed(work: RowWork) -> bytes:
 
 
 def _copy(values: Any, into: Any, begin: int, end: int) -> None:
-    """Of arrays that are alike, the items from `begin` on."""
+    """Copies the items from `begin` to `end` between arrays of the same shape and dtype."""
     size = max(1, _COPIED // max(1, values[:1].nbytes))
     for at in range(begin, end, size):
         into[at : min(at + size, end)] = values[at : min(at + size, end)]
@@ -88,7 +89,7 @@ def _aligned(size: int) -> int:
 
 
 class Processes:
-    """Those of one loader."""
+    """The processes of one loader."""
 
     def __init__(self, work: RowWork, workers: int) -> None:
         self.workers = workers
@@ -96,7 +97,7 @@ class Processes:
         self._pool = Pool(workers, "penstock._own.worker:Worker", packed(work))
         self._input: SharedMemory | None = None
         self._free: list[SharedMemory] = []
-        self._spent: weakref.WeakSet[SharedMemory] = weakref.WeakSet()  # is not used again
+        self._spent: weakref.WeakSet[SharedMemory] = weakref.WeakSet()  # must not be used again
         self._layouts: dict[Any, bytes] = {}
         self.types: dict[str, _Type] = {}
         """Of the rows of the last batch, and so probably of the next."""
@@ -108,8 +109,8 @@ class Processes:
 
     @property
     def row_s(self) -> float:
-        """What a row took, in that of the last batches that was the fastest: a process that had to wait for a processor says
-        nothing of its function."""
+        """Seconds per row, in the fastest of the last batches. Slower batches include waits for a core, which say
+        nothing about the function."""
         return min(self._row_s, default=0.0)
 
     @property
@@ -127,14 +128,14 @@ class Processes:
         self._pool.close()
 
     def run(self, batch: BatchRows) -> dict[str, float]:
-        """Replaces the columns that have functions, and tells how long those took, in all processes together."""
+        """Replaces the columns that have functions. Returns the seconds that these took, summed over all processes."""
         if not batch.rows:
             batch.columns.update({output: batch.nothing(output) for output in self._work.outputs})
             return {}
         rows = _Rows(self, batch)
         try:
             self._pool.run(rows)
-        except BaseException:  # processes may still be at it: what they read and write is not used again
+        except BaseException:  # processes may still run: their memory must not be used again
             self._spent.update(rows.memory())
             self._input = None
             raise
@@ -142,7 +143,7 @@ class Processes:
         return rows.seconds
 
     def input(self, size: int) -> SharedMemory:
-        """For what goes in: one batch after the other."""
+        """Memory for the inputs, used for one batch after another."""
         if self._input is None or self._input.size < size:
             if self._input is not None:
                 self._pool.forget(self._input)
@@ -150,7 +151,7 @@ class Processes:
         return self._input
 
     def layout(self, given: dict[str, _Place], results: dict[str, _Place]) -> bytes:
-        """For message(). Looking it up takes less than packing it, here and where it is read."""
+        """Returns the layout for message(), pickled. The cache saves pickling here and unpickling in the workers."""
         from .worker import Column, Layout
 
         known_as = tuple(given.items()), tuple(results.items())
@@ -163,17 +164,17 @@ class Processes:
         return packed
 
     def block(self, size: int) -> SharedMemory:
-        for block in reversed(self._free):  # the last one is the likeliest to be in a cache
+        for block in reversed(self._free):  # the most recent block is the likeliest to be in a CPU cache
             if size <= block.size <= 2 * size + _ALIGNED:
                 self._free.remove(block)
                 return block
         return SharedMemory(size)
 
     def lent(self, block: SharedMemory, dtype: Any, size: int) -> Any:
-        """An array; the block is used again once that and all that look at it are gone."""
+        """Returns an array over the block. The block is reused after this array and all its views are gone."""
         import numpy as np
 
-        array = np.frombuffer(block.view[:size], dtype)  # what NumPy keeps as base of every view of it
+        array = np.frombuffer(block.view[:size], dtype)  # NumPy keeps this array as the base of every view
         weakref.finalize(array, _give_back, weakref.ref(self), block).atexit = False
         return array
 
@@ -199,13 +200,13 @@ class _RowTask(Task):
 
 
 class _Rows(Work):
-    """The rows of one batch on their way."""
+    """The rows of one batch on their way through the processes."""
 
     def __init__(self, processes: Processes, batch: BatchRows) -> None:
         self._processes, self._batch = processes, batch
         self.seconds: dict[str, float] = {}
-        self._left = list(reversed(batch.rows))  # the next one last
-        self._again: list[list[int]] = []  # of processes that died
+        self._left = list(reversed(batch.rows))  # the last entry is the next row
+        self._again: list[list[int]] = []  # rows of processes that died
         self._under_way = 0
         self._deaths: dict[int, int] = {}
         self._strays: dict[str, dict[int, Any]] = {}
@@ -223,7 +224,8 @@ class _Rows(Work):
         self._place()
 
     def _place(self) -> None:
-        """Memory for all rows: those that come back as they go do so in one place, with less to copy and to walk through."""
+        """Places all rows in shared memory. If results have the shape and dtype of their inputs, both share one place.
+        The workers then copy less and touch less memory."""
         if self._known:
             self._place_results()
         at = 0
@@ -237,8 +239,9 @@ class _Rows(Work):
         self._layout = self._processes.layout(self._given, self._results)
 
     def _in_place(self, output: str) -> bool:
-        """Not where steps write the row: what they read, or another output's result, may still look at the one that came."""
-        given = self._batch.given.get(output)  # none of what is counted
+        """Whether the result may overwrite the input. Not if transforms write the row: their input, or the result of
+        another output, may still be a view of the input row."""
+        given = self._batch.given.get(output)  # None for lengths() and valid_mask()
         if given is None or output not in self._blocks or given.offsets is not None or output in self._batch.work.written:
             return False
         array = self._blocks[output][1]
@@ -305,11 +308,12 @@ class _Rows(Work):
             return self._again.pop()
         if not self._left:
             return []
-        if not self._known:  # one row tells what comes back
+        if not self._known:  # the first row shows shape and dtype of the results
             if self._under_way:
                 return []
             return [self._left.pop()]
-        # Less and less, so that all processes end at about the same time; but no less than what is worth a message.
+        # Shares get smaller towards the end, so that all processes finish at about the same time. No share is smaller
+        # than the cost of a message justifies.
         row_s, workers = self._processes.row_s, self._processes.workers
         least, worth = (int(_TASK_S / row_s), int(_MESSAGE_S / row_s)) if row_s > 0 else (1, 1)
         share = -(-len(self._left) // (2 * workers))
@@ -356,7 +360,7 @@ class _Rows(Work):
 
                     self._failure = step, packed_exception(error)
                 return
-            # Alone, so that no other row is taken for the one that ended the process.
+            # Run this row by itself, so that no other row is blamed for the death of its process.
             rest = [row for row in task.rows if row != step]
             self._again += [rest] if rest else []
             self._again.append([step])
@@ -364,7 +368,7 @@ class _Rows(Work):
             self._again.append(task.rows)
         self._again.sort(key=lambda rows: -rows[0])
 
-    # ---- behind it
+    # ---- after the run
 
     def columns(self) -> dict[str, Any]:
         self._processes.took(sum(self.seconds.values()), self._done)
@@ -378,7 +382,7 @@ class _Rows(Work):
         return columns
 
     def _column(self, output: str, failed: int | None) -> Any:
-        """Raises Error: shape, for a row that differs from those before it, unless one before it has failed."""
+        """Raises Error: shape, if a row differs from those before it, unless an earlier row has failed."""
         strays = self._strays.get(output, {})
         array: Any = self._blocks[output][1] if output in self._blocks else None
         rows = self._batch.rows if failed is None else [row for row in self._batch.rows if row < failed]
@@ -396,7 +400,7 @@ class _Rows(Work):
         return column.done()
 
     def _zero_others(self, array: Any) -> None:
-        """The memory had another batch before."""
+        """Zeroes the invalid rows, because the memory held another batch before."""
         if len(self._batch.rows) < len(array):
             counts = set(self._batch.rows)
             for row in range(len(array)):

@@ -1,4 +1,4 @@
-"""What Python's functions of a loader make of one row, in whatever process that is."""
+"""Runs the custom transforms of a loader on one row, in this or another process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .._error import Error, made
 from .._penstock import Chain, RowProgram, steps_of
 from .seeds import Seeds
 
-_PROGRAMS = 64  # kept, of as many shapes that a function gives
-_CHANNELS = (1, 3, 4)  # that an image may have
+_PROGRAMS = 64  # programs cached at most, one for each shape and dtype that a function returns
+_CHANNELS = (1, 3, 4)  # channels that an image may have
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -21,17 +21,17 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def needed_places(function: Callable[..., Any]) -> list[str]:
-    """Its parameters by place that have no default."""
+    """Names of its positional parameters without a default."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # some builtins do not tell
+    except (TypeError, ValueError):  # some builtins have no signature
         return []
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [p.name for p in parameters if p.kind in positional and p.default is p.empty]
 
 
 def takes_random(function: Callable[..., Any]) -> bool:
-    """Whether it has a second parameter to be given."""
+    """Whether it has a second required parameter, which receives the generator."""
     return len(needed_places(function)) >= 2
 
 
@@ -60,12 +60,12 @@ def misuse(output: str, cause: str) -> Error:
 def add_note(error: BaseException, note: str) -> None:
     if hasattr(error, "add_note"):
         error.add_note(note)
-    else:  # before Python 3.11 nothing shows it, but it is there
+    else:  # before Python 3.11, tracebacks do not print notes, but programs can read them
         error.__notes__ = [*getattr(error, "__notes__", []), note]  # type: ignore[attr-defined]
 
 
 def layout_told(error: BaseException, values: Iterable[Any]) -> str:
-    """For a note: what Albumentations, which has raised the error, may not have known of the images."""
+    """A note about image layout, which is a likely cause of an error that Albumentations raised."""
     if not any(value.ndim == 3 and value.shape[0] in _CHANNELS and value.shape[2] not in _CHANNELS for value in values):
         return ""
     trace = error.__traceback__
@@ -77,7 +77,7 @@ def layout_told(error: BaseException, values: Iterable[Any]) -> str:
 
 
 class Place:
-    """Of a row: its sample, and what its draws are keyed by."""
+    """A row's sample, and the key of its random draws."""
 
     __slots__ = ("draws", "epoch", "key", "row", "seed")
 
@@ -90,14 +90,14 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
 
 
 def empty_as(value: Any, wanted: tuple[int | None, ...]) -> Any:
-    """Nothing at all does not tell what its items would be like: those of rows of different length."""
+    """Gives an empty result the shape (0, items...). An empty list has no item shape, so it comes from `wanted`."""
     if None not in wanted or (value.ndim > 0 and value.shape[0] != 0):
         return value
     return value.reshape(0, *(size or 0 for size in wanted[1:]))
 
 
 def other_layout(value: Any, layout: str) -> Any:
-    """An image (C, H, W) from (H, W, C), or the other way round; what is no image stays as it is."""
+    """Converts an image between (C, H, W) and (H, W, C); other arrays stay as they are."""
     import numpy as np
 
     if value.ndim != 3:
@@ -106,7 +106,7 @@ def other_layout(value: Any, layout: str) -> Any:
 
 
 class Call(NamedTuple):
-    """A function of a chain."""
+    """A call of a function in a chain."""
 
     output: str
     number: int | None
@@ -144,7 +144,7 @@ class Call(NamedTuple):
 
 
 class Padding(NamedTuple):
-    """What pad() makes of rows of different lengths."""
+    """How pad() extends rows of different lengths."""
 
     length: int
     """Of every row; 0: as long as the longest of the batch."""
@@ -162,7 +162,7 @@ class Padding(NamedTuple):
         return min(items, self.length) if self.length else items
 
     def filled(self, rows: Mapping[int, Any], count: int, shape: Any, dtype: Any) -> Any:
-        """Rows of the batch as one array; those that there are not have no items."""
+        """Returns the rows of the batch as one array. Absent rows have no items."""
         import numpy as np
 
         longest = max((len(row) for row in rows.values()), default=0)
@@ -174,12 +174,12 @@ class Padding(NamedTuple):
 
 
 def is_image(chain: Chain | None) -> bool:
-    """Whether it has steps for images."""
+    """Whether the chain has image transforms."""
     return any(step.domain == "image" for step in steps_of(chain))
 
 
 class Steps:
-    """Steps of a chain behind a function, which the compiled part runs."""
+    """Transforms after a function, which the compiled part runs."""
 
     __slots__ = ("behind", "chain", "image", "items", "moves", "needs_image", "output", "padding", "place", "programs")
 
@@ -206,13 +206,14 @@ class Steps:
         return Steps, (self.output, self.chain, self.place, self.image, self.moves, self.items, self.behind)
 
     def takes_image(self, dtype: Any, shape: tuple[int, ...]) -> bool:
-        """Whether the steps take it for one: what a function has made of an image may be something else."""
+        """Whether the transforms treat the value as an image. A function may have turned an image into something else.
+        """
         if self.items or not self.image or len(shape) not in (2, 3):
             return False
         return self.needs_image or not self.moves or bool(dtype == "uint8")
 
     def program(self, dtype: Any, shape: tuple[int, ...], key: str = "") -> RowProgram:
-        """For what the function gives."""
+        """Returns the compiled program for values of this dtype and shape."""
         program = self.programs.get((dtype, shape))
         if program is None:
             if len(self.programs) >= _PROGRAMS:
@@ -232,7 +233,8 @@ class Steps:
         chain = f"{self.chain}: "
         at = error.cause.find(chain)
         cause = error.cause if at < 0 else error.cause[at + len(chain) :]
-        if " is a " in cause and "not an image" in cause:  # as it lies there, and of a name that is no field
+        # the cause describes the array as it is stored, with a name that is not a field
+        if " is a " in cause and "not an image" in cause:
             cause = f"that is not an image, {self._image_wanted(dtype, shape)}"
         cause = f'output "{self.output}": {self.behind} gave {dtype} {shape} to {self.chain}: {cause}'
         return made(error.kind, cause, key=key, field=self.output)
@@ -264,7 +266,7 @@ class Steps:
 
 
 class Column:
-    """All functions of one output, and the steps behind them."""
+    """All functions of one output, and the transforms after them."""
 
     __slots__ = ("output", "parts")
 
@@ -278,20 +280,20 @@ class Column:
 
     @property
     def padding(self) -> Padding | None:
-        """Of rows that differ in length until a batch makes them alike."""
+        """The padding, if rows differ in length until the batch pads them."""
         last = self.parts[-1]
         return last.padding if isinstance(last, Steps) and last.ragged else None
 
     @property
     def padded(self) -> Padding | None:
-        """Of the last pad() among the steps, also where functions stand behind it that keep the length."""
+        """Padding of the last pad() in the chain, even if later functions keep its length."""
         if self.ragged:
             return self.padding
         found = [part.padding for part in self.parts if isinstance(part, Steps) and part.padding is not None]
         return found[-1] if found else None
 
     def run(self, value: Any, place: Place, slot: Any, counts: dict[str, int]) -> Any:
-        """`counts` is told how many items the row has, where it has some."""
+        """Runs the parts on one row. Stores the row's number of items, if it has items, in `counts`."""
         for part in self.parts:
             if isinstance(part, Steps) and part.padding is not None and value.ndim > 0:
                 counts[self.output] = part.padding.counted(len(value))
@@ -313,7 +315,7 @@ class Column:
         add_note(error, f"penstock: {part} of output {self.output!r}, sample {place.key!r}, row {place.row}{told}")
 
     def nothing(self) -> tuple[tuple[int, ...], Any] | None:
-        """Shape and dtype of a row, where they are known without one."""
+        """Shape and dtype of a row, if they are known without a row."""
         import numpy as np
 
         known: tuple[tuple[int, ...], Any] | None = None
@@ -389,7 +391,7 @@ class SampleCall(NamedTuple):
         array = isinstance(made, np.ndarray) or hasattr(made, "__array__")
         value = np.asarray(made)
         wanted = self.dtypes.get(output)
-        if wanted is None and not array:  # numbers of a list take the dtype that they had
+        if wanted is None and not array:  # numbers in a list get the dtype of the input
             wanted = given.dtype
             value = value.astype(wanted)
         elif wanted is not None and value.dtype != wanted:
@@ -446,7 +448,7 @@ def no_items(leader: str, step: object) -> str:
 
 
 class RowWork:
-    """All that becomes of a row; taken to other processes by pickling."""
+    """All Python work on a row. Other processes receive it by pickling."""
 
     def __init__(
         self,
@@ -487,7 +489,7 @@ class RowWork:
         self.seconds.update(dict.fromkeys(self.timed, 0.0))
 
     def ragged(self, output: str, was: bool) -> bool:
-        """Whether the output's rows differ in length, which those that come in do or do not."""
+        """Whether the output's rows differ in length. `was`: whether the rows of its input do."""
         if output in self.counts:
             return self.counts[output].ragged
         for column in self.columns:
@@ -496,20 +498,20 @@ class RowWork:
         return was if self.sample is None or output not in self.sample.keywords else self.sample.ragged(output, was)
 
     def padded(self, output: str) -> Padding | None:
-        """Of an output that pad() behind a function has made."""
+        """Padding of an output that a pad() after a function has made."""
         if self.sample is not None and output in self.sample.keywords:
             steps = self.sample.after.get(output)
             return None if steps is None else steps.padding
         return next((column.padded for column in self.columns if column.output == output), None)
 
     def step_of(self, output: str) -> object:
-        """What made its rows last."""
+        """The function or transform that made the output's rows last."""
         if self.sample is not None and output in self.sample.keywords:
             return self.sample
         return next(column.parts[-1] for column in self.columns if column.output == output)
 
     def padding(self, output: str) -> Padding | None:
-        """Of an output whose rows differ in length until a batch makes them alike."""
+        """Padding of an output whose rows differ in length until the batch pads them."""
         if output in self.counts:
             count = self.counts[output]
             return count.padding._replace(value=0) if count.ragged and count.padding is not None else None
@@ -519,16 +521,16 @@ class RowWork:
         return next((column.padding for column in self.columns if column.output == output), None)
 
     def run(self, values: dict[str, Any], place: Place, slots: Mapping[str, Any]) -> dict[str, Any]:
-        """What the outputs become. `slots`: where a result may be written that has its shape and dtype."""
+        """Returns the new values of the outputs. `slots`: memory for a result that has the slot's shape and dtype."""
         if not self.seeds.wanted:
             return self._run(values, place, slots)
         self.seeds.set(place.seed, place.epoch, place.draws)
         known = self.seeds.known()
         kept = {} if all(known) else {output: value.copy() for output, value in values.items()}
         made = self._run(values, place, slots)
-        if self.seeds.known() != known:  # the row imported one, which was not seeded for it
+        if self.seeds.known() != known:  # the row imported a library, whose generator was not seeded
             self.seeds.look()
-            for output, value in kept.items():  # which the function may have changed
+            for output, value in kept.items():  # restore the inputs, which the function may have changed
                 if value.ndim > 0:
                     values[output].reshape(value.shape)[...] = value
             self.seeds.set(place.seed, place.epoch, place.draws)

@@ -12,10 +12,10 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-_LIBRARIES = ("torch", "albumentations")  # seeded once they are imported; `random` and NumPy always are
-# Builtins through which a function reaches what its code does not name.
+_LIBRARIES = ("torch", "albumentations")  # seeded once imported; `random` and NumPy always are
+# Builtins through which a function reaches objects that its code does not name.
 _DOORS = {"__import__", "breakpoint", "compile", "eval", "exec", "getattr", "globals", "locals", "open", "vars"}
-_DEEP = 8  # objects inside objects, where generators are looked for
+_DEEP = 8  # maximum nesting depth in the search for generators
 _MANY = 10_000
 
 
@@ -27,7 +27,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 
 
 def _imports(code: types.CodeType) -> bool:
-    import dis  # which importing penstock need not wait for
+    import dis  # imported late, so that importing penstock does not wait for it
 
     return any(step.opname == "IMPORT_NAME" for step in dis.get_instructions(code)) or any(
         _imports(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)
@@ -35,7 +35,8 @@ def _imports(code: types.CodeType) -> bool:
 
 
 def _of_numpy(thing: Any) -> bool:
-    """Arrays, numbers and functions of NumPy's, but for what draws, and for what calls functions of others."""
+    """Whether it is an array, number or function of NumPy that draws nothing. Excludes numpy.random, vectorize and
+    object arrays, which may call foreign functions."""
     module = getattr(thing, "__module__", None) or type(thing).__module__
     if module.split(".")[0] != "numpy" or module.startswith("numpy.random") or isinstance(thing, types.ModuleType):
         return False
@@ -45,13 +46,13 @@ def _of_numpy(thing: Any) -> bool:
 
 
 class _Looked:
-    """Functions that were looked at; what calls itself is looked at once."""
+    """Functions that were examined. Each is examined once, so recursion ends."""
 
     def __init__(self) -> None:
         self.seen: set[int] = set()
 
     def draws_nothing(self, thing: Any) -> bool:
-        """Whether a function is known not to use a generator of the process; in doubt it is not."""
+        """Whether a function is known not to use a shared generator of the process. False if in doubt."""
         if id(thing) in self.seen:
             return True
         self.seen.add(id(thing))
@@ -120,7 +121,8 @@ def _parts(thing: Any) -> Iterator[Any]:
 
 
 def _augmentations(functions: Sequence[Any]) -> list[Any]:
-    """Objects of Albumentations that the functions hold, each with a generator of its own; of nested ones the outermost."""
+    """Albumentations objects that the functions hold, each with its own generator. If they are nested, only the
+    outermost."""
     if "albumentations" not in sys.modules:
         return []
     found: list[Any] = []
@@ -140,8 +142,8 @@ def _augmentations(functions: Sequence[Any]) -> list[Any]:
 
 
 class Seeds:
-    """For the functions of a loader. Unless it is plain that they draw from no generator of the process, those are
-    seeded before each row from (seed, epoch, sample)."""
+    """Seeds the process's generators for the functions of a loader, from (seed, epoch, sample), before each row. Does
+    nothing if the functions are known to draw from none of these generators."""
 
     def __init__(self, functions: Sequence[Callable[..., Any]], wanted: bool | None = None) -> None:
         self._functions = list(functions)
@@ -152,7 +154,7 @@ class Seeds:
             self.look()
 
     def look(self) -> None:
-        """Again, for what has been imported meanwhile."""
+        """Searches again, because a library may have been imported in the meantime."""
         self._augmentations = _augmentations(self._functions)
 
     @staticmethod
@@ -172,7 +174,7 @@ class Seeds:
 
     @staticmethod
     def taken() -> Any:
-        """The generators as they are, for put_back()."""
+        """State of the generators, for put_back()."""
         torch: Any = sys.modules.get("torch")
         of_torch = torch.default_generator.get_state() if hasattr(torch, "default_generator") else None
         return random.getstate(), sys.modules["numpy"].random.get_state(), of_torch

@@ -1,4 +1,4 @@
-"""Runs what a program adds to a loader in Python: functions of single rows and samples, and one of whole batches."""
+"""Runs the custom transforms of a loader: functions of single rows and samples, and one of whole batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 class OwnStep:
-    """All functions of one loader; called by its thread, with each batch in order, and by Loader.at()."""
+    """All functions of one loader. The loader's thread calls it with each batch in order, and Loader.at() calls it too.
+    """
 
     def __init__(
         self, work: RowWork | None, on_batch: Callable[..., Any] | None, marks: bool, processes: Processes | None
@@ -31,7 +32,7 @@ class OwnStep:
         )
         self._marks = marks
         self._processes = processes
-        self._one_at_a_time = threading.Lock()  # of batches whose rows are seeded
+        self._one_at_a_time = threading.Lock()  # serialises batches whose rows are seeded
         self.seconds: dict[str, float] = {}
         """Inside each output's functions, on_sample and on_batch; in processes, of all of them together."""
         self.reset()
@@ -49,19 +50,19 @@ class OwnStep:
         self.seconds.update(dict.fromkeys(names + (["batch_transform"] if self._on_batch is not None else []), 0.0))
 
     def stop(self) -> None:
-        """Before the loader ends: batches that are still in the making are given up."""
+        """Called before the loader ends. Batches that are not finished are given up."""
         if self._processes is not None:
             self._processes.stop()
 
     def close(self) -> None:
-        """After it has ended."""
+        """Called after the loader has ended."""
         if self._processes is not None:
             self._processes.close()
 
     def __call__(self, batch: dict[str, Any], seed: int, epoch: int, number: int, draws: list[int]) -> Any:
         try:
             return self._run(batch, seed, epoch, draws)
-        except StopIteration as error:  # would pass for the end of the epoch
+        except StopIteration as error:  # would look like the end of the epoch
             raised = RuntimeError("a function of a loader raised StopIteration")
             add_note(raised, f"penstock: epoch {epoch}, batch {number}")
             raise raised from error
@@ -102,7 +103,7 @@ def own_step(
     marks: bool,
     python_workers: int,
 ) -> tuple[dict[str, Any] | None, OwnStep | None]:
-    """The chains that the loader's workers run, and what runs all that is Python's."""
+    """Returns the chains that the loader's workers run, and the object that runs all Python functions."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"batch_transform is a function, not {on_batch!r}")
     if on_sample is not None and not isinstance(on_sample, SampleFunction):

@@ -1,4 +1,4 @@
-"""What a process of Processes does with the rows that it is given."""
+"""The worker side of Processes: runs the rows that a process is given."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import numpy as np
 from .._processes.child import packed_exception
 from .rows import Place, RowWork
 
-_LAYOUTS = 64  # kept
+_LAYOUTS = 64  # cached at most
 
-# Of a ragged output: where each row of the task begins, and the last one ends, in items; and the rows' sizes, where each
-# row has its own.
+# For a ragged output, in items: where each row of the task begins, and where the last one ends. Then the shapes of the
+# rows, if each has its own.
 RaggedRows = tuple[list[int], Optional[list[tuple[int, ...]]]]
 
 
 class Column:
-    """Where an output's rows stand in shared memory."""
+    """Location of an output's rows in shared memory."""
 
     __slots__ = ("dtype", "item", "memory", "offset", "shape")
 
@@ -41,12 +41,12 @@ class Column:
         return np.frombuffer(memory[self.memory][begin : begin + size], self.dtype).reshape(count, *self.shape)
 
     def rows(self, memory: Mapping[int, memoryview], first: int, count: int) -> Callable[[int], Any]:
-        """What gives row `first + i` for i."""
+        """Returns a function that maps i to row `first + i`."""
         of: Callable[[int], Any] = self._array(memory, first, count).__getitem__
         return of
 
     def slots(self, memory: Mapping[int, memoryview], first: int, count: int) -> Callable[[int], Any]:
-        """As rows(), to be written: an array also for a single number."""
+        """Like rows(), but writable: a single number is an array too."""
         array = self._array(memory, first, count)
         if self.shape == ():
             return lambda row: array[row : row + 1].reshape(())
@@ -63,8 +63,8 @@ class Column:
 
 
 class Layout:
-    """Where the rows of a batch stand: those that go in, and the places kept for those that come back. Of batches of one
-    kind it is the same as long as the memory is."""
+    """Locations of a batch's rows: the inputs, and the places reserved for results. Batches of the same types share a
+    layout as long as the memory is the same."""
 
     __slots__ = ("given", "in_place", "results")
 
@@ -80,7 +80,7 @@ class Layout:
 
 
 class Strays:
-    """Results that no place was kept for, one behind the other."""
+    """Results without a reserved place, one after another."""
 
     def __init__(self) -> None:
         self.told: list[tuple[int, str, Any, tuple[int, ...], int]] = []
@@ -107,7 +107,7 @@ class Strays:
 
 
 def _take_apart(made: dict[str, Any], given: Mapping[str, Any], in_place: set[str]) -> None:
-    """A result that looks at the row of another output is copied before that output's own result is written there."""
+    """Copies a result that is a view of another output's row, before that output's own result overwrites the row."""
     for output, value in made.items():
         if value is given.get(output):
             continue
@@ -116,7 +116,7 @@ def _take_apart(made: dict[str, Any], given: Mapping[str, Any], in_place: set[st
 
 
 class Worker:
-    """Called with each task; for a Pool."""
+    """Called with each task by a Pool."""
 
     def __init__(self, setup: memoryview) -> None:
         self._work: RowWork = pickle.loads(setup)
@@ -124,7 +124,8 @@ class Worker:
         self._layouts: dict[bytes, Layout] = {}
 
     def _one_thread(self) -> None:
-        """Of libraries that a function may have imported since: the program asked for so many processes."""
+        """Limits libraries to one thread, because the program asked for a number of processes. Repeated, because a
+        function may have imported a library since."""
         for library in ("cv2", "torch"):
             module = sys.modules.get(library)
             if library in self._quiet or module is None:
@@ -198,6 +199,6 @@ def message(
     draws: list[int],
     ragged: dict[str, RaggedRows],
 ) -> bytes:
-    """For a Worker: neighbouring rows of a batch. `layout`: a pickled Layout. `first`: row of the batch that the memory's
-    views begin at; `rows`: those from there on that count."""
+    """Builds the message for a Worker: neighbouring rows of a batch. `layout`: a pickled Layout. `first`: the batch row
+    where the memory's views begin. `rows`: the valid rows from there on."""
     return pickle.dumps((layout, seed, epoch, first, rows, keys, draws, ragged))

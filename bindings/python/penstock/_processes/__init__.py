@@ -1,10 +1,10 @@
-"""Processes of this program's own, and the memory that it shares with them.
+"""Processes that this program starts, and the memory that it shares with them.
 
-memory.py   memory without a name, passed on by descriptor, all of it there from the start
+memory.py   memory without a name, passed on by descriptor and reserved from the start
 channel.py  messages with descriptors between two processes
-pool.py     a number of processes that do tasks; those that die are replaced
-child.py    what such a process runs; it ends with its parent
+pool.py     a number of processes that run tasks; dead ones are replaced
+child.py    the main program of such a process; it ends with its parent
 
-Nothing here knows what the tasks are. Nothing has a name in the file system, so that no death leaves anything behind.
-Start with pool.py.
+Nothing here depends on the content of the tasks. Nothing has a name in the file system, so a process that dies leaves
+nothing behind. Start with pool.py.
 """

@@ -10,7 +10,7 @@ from typing import Union
 
 from .memory import SharedMemory
 
-_INLINE = 32 << 10  # bytes of a message; larger ones go in memory of their own
+_INLINE = 32 << 10  # bytes of a message; larger messages use separate memory
 _ROOM = socket.CMSG_SPACE(64 * 4)  # for the descriptors of one message
 _PLAIN, _IN_MEMORY = b"\0", b"\1"
 
@@ -22,7 +22,7 @@ class PeerGone(Exception):
 
 
 class Channel:
-    """One end. Messages of any size arrive whole and in order; there is one reader and one writer at each end."""
+    """One end of a channel. Messages of any size arrive whole and in order. Each end has one reader and one writer."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
@@ -40,7 +40,7 @@ class Channel:
         return self._socket.fileno()
 
     def send(self, body: Body, descriptors: Sequence[int] = ()) -> None:
-        """Raises PeerGone; Error: resource, where a large message finds no memory."""
+        """Raises PeerGone; Error: resource, if there is no memory for a large message."""
         if len(body) <= _INLINE:
             self._send(_PLAIN, body, descriptors)
             return
@@ -58,12 +58,13 @@ class Channel:
             raise PeerGone from None
 
     def receive(self) -> tuple[Body, list[int]]:
-        """The next message, and the descriptors that came with it, which are the caller's. Raises PeerGone."""
+        """Returns the next message and the descriptors that came with it. The caller owns the descriptors. Raises
+        PeerGone."""
         while True:
             try:
                 message, attached, _, _ = self._socket.recvmsg(_INLINE + 1, _ROOM, socket.MSG_CMSG_CLOEXEC)
                 break
-            except ConnectionResetError:  # it ended without reading all; what it sent before comes next
+            except ConnectionResetError:  # the peer ended without reading all; its earlier messages come next
                 continue
         descriptors = array.array("i")
         for level, kind, data in attached:
@@ -81,15 +82,16 @@ class Channel:
         return SharedMemory.attached(descriptors.pop(0), size).view[:size], descriptors
 
     def end(self) -> None:
-        """The other end gets what was sent, then PeerGone: also where a forked process still has this end open."""
+        """Closes this direction. The other end gets what was sent, then PeerGone, even if a forked process still has
+        this end open."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:  # it is gone already
+        except OSError:  # already closed
             pass
 
     def close(self) -> None:
         self._socket.close()
 
     def inherited(self) -> int:
-        """A copy of its descriptor that a process to be started inherits."""
+        """Returns a copy of the descriptor that a new process can inherit."""
         return os.dup(self._socket.fileno())

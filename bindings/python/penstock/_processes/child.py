@@ -1,4 +1,4 @@
-"""What a process of a Pool runs."""
+"""The main program of a process of a Pool."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .channel import Channel, PeerGone
 from .memory import SharedMemory
 
 READY, FAILED, DONE = b"R", b"F", b"D"
-AT = struct.Struct("qq")  # in the page of each process: number of the task that it is at, and of the step within, or -1
+AT = struct.Struct("qq")  # the page of each process holds the number of its current task and the step in it, or -1
 
 
 def packed_exception(error: BaseException) -> bytes:
-    """Of a message: the exception as far as it can be taken to another process, and its traceback as text."""
+    """Packs an exception for a message: the exception, as far as it can be pickled, and its traceback as text."""
     import traceback
 
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
@@ -29,7 +29,7 @@ def packed_exception(error: BaseException) -> bytes:
     try:
         import cloudpickle
 
-        packers.append(cloudpickle.dumps)  # of classes that stand in the program itself
+        packers.append(cloudpickle.dumps)  # for classes that are defined in the program
     except ImportError:
         pass
     for packer in packers:
@@ -45,7 +45,7 @@ def packed_exception(error: BaseException) -> bytes:
 
 
 class RemoteTraceback(Exception):
-    """Where an exception of another process was raised, as text."""
+    """The traceback, as text, of an exception that another process raised."""
 
     def __str__(self) -> str:
         return "in another process\n" + str(self.args[0])
@@ -61,12 +61,12 @@ def unpacked_exception(message: bytes | memoryview) -> BaseException:
 
 
 def end_with(parent: int) -> None:
-    """Has this process end as soon as that one has, whatever it is doing, however that one died."""
+    """Ends this process as soon as its parent ends, however the parent died and whatever this process is doing."""
 
     def wait() -> None:
         try:
             descriptor = os.pidfd_open(parent)
-        except (AttributeError, OSError):  # an old kernel or Python, or it has ended
+        except (AttributeError, OSError):  # the kernel or Python is too old, or the parent has ended
             while os.getppid() == parent:
                 threading.Event().wait(0.5)
             os._exit(0)
@@ -78,7 +78,7 @@ def end_with(parent: int) -> None:
 
 
 class _Blocks(dict[int, memoryview]):
-    """Memory of the parent's, by its numbers."""
+    """The parent's memory blocks, by number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,14 +94,14 @@ class _Blocks(dict[int, memoryview]):
 
 
 def main(descriptor: int, parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's program decides what becomes of Ctrl-C
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's program handles Ctrl-C
     end_with(parent)
     channel = Channel.of_descriptor(descriptor)
     try:
         _serve(channel)
     except PeerGone:
         pass
-    os._exit(0)  # as killed: nothing that a function left open holds the process
+    os._exit(0)  # exits as if killed, so that nothing a function left open delays the end
 
 
 def _serve(channel: Channel) -> None:

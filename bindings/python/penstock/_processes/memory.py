@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 from .._error import made
 
-_LOOKED_AT = 1 << 20  # bytes from which on it is looked at what there is
+_LOOKED_AT = 1 << 20  # requests of at least this many bytes are checked against the available memory
 
 
 def available(root: str = "/") -> int:
-    """Bytes that the machine, and the container that this process is in (cgroup, version 2), can give without taking them
-    from anyone. The kernel gives more, and then ends processes. `root`: where the system's files are."""
+    """Bytes that the machine and this process's container (cgroup version 2) can give without reclaiming memory in use.
+    The kernel would grant more, and then kill processes. `root`: the root of the system's files."""
     files = pathlib.Path(root)
     told = _numbers(files / "proc/meminfo")
     found = (told.get("MemAvailable:", 0) + told.get("SwapFree:", 0)) << 10
@@ -25,7 +25,7 @@ def available(root: str = "/") -> int:
 
 
 def _groups(files: pathlib.Path) -> list[pathlib.Path]:
-    """The control group of this process and those around it, as far as they can be seen."""
+    """The control group of this process and its visible ancestors."""
     try:
         lines = (files / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -37,18 +37,19 @@ def _groups(files: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _left_in(group: pathlib.Path) -> int:
-    """What is cached of files is given back before anything is refused."""
+    """Bytes left in the group. Cached file pages count as free, because the kernel drops them before it refuses memory.
+    """
     try:
         limit = int((group / "memory.max").read_text())
         used = int((group / "memory.current").read_text())
-    except (OSError, ValueError):  # the topmost has none; "max" is no limit
+    except (OSError, ValueError):  # the root group has no limit file; "max" means no limit
         return sys.maxsize
     told = _numbers(group / "memory.stat")
     return max(0, limit - used + told.get("inactive_file", 0) + told.get("active_file", 0))
 
 
 def _numbers(file: pathlib.Path) -> dict[str, int]:
-    """Of lines "NAME NUMBER ...", those that can be read."""
+    """Parses lines "NAME NUMBER ..."; skips those that do not parse."""
     try:
         parts = [line.split() for line in file.read_text().splitlines()]
     except OSError:
@@ -57,15 +58,15 @@ def _numbers(file: pathlib.Path) -> dict[str, int]:
 
 
 class SharedMemory:
-    """Bytes that every process sees that was given the descriptor, until the last of them lets go.
+    """Bytes that are shared with every process that has the descriptor. They are freed when the last process closes it.
 
-    They are of no file system that is mounted (memfd), so neither the size of /dev/shm nor what it is full of matters,
-    and they have no name that could be left behind. All of them are taken at once and cannot be taken back (sealed):
-    touching them is never a SIGBUS.
+    The memory is not in a mounted file system (memfd). Therefore the size and use of /dev/shm do not matter, and no
+    name can be left behind. All bytes are allocated at once and cannot be removed (sealed), so an access never raises
+    SIGBUS.
     """
 
     def __init__(self, size: int) -> None:
-        """Raises Error: resource, where there is not so much."""
+        """Raises Error: resource, if there is not enough memory."""
         size = max(1, size)
         descriptor = -1
         try:
@@ -88,7 +89,7 @@ class SharedMemory:
 
     @classmethod
     def attached(cls, descriptor: int, size: int) -> SharedMemory:
-        """That of another process, whose descriptor came here; it is owned from now on."""
+        """Attaches memory of another process by its descriptor. Takes ownership of the descriptor."""
         self = cls.__new__(cls)
         self._map(descriptor, size)
         return self
@@ -98,7 +99,7 @@ class SharedMemory:
         return memoryview(self._memory)
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        # What still looks at the memory keeps it mapped. At the end of a program `os` may be gone before this is.
+        # Views of the memory keep it mapped. `os` may be gone before this runs at the end of a program.
         descriptor, self.descriptor = getattr(self, "descriptor", -1), -1
         if descriptor >= 0:
             close(descriptor)

@@ -1,4 +1,4 @@
-"""A number of processes that do tasks; those that die are replaced."""
+"""A number of processes that run tasks; dead ones are replaced."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .channel import Channel, PeerGone
 from .child import AT, DONE, FAILED, READY, unpacked_exception
 from .memory import SharedMemory
 
-_AHEAD = 2  # tasks that a process has: one that it is at, one that it finds when it is through
-_STARTS = 10  # processes in a row that end before they are ready, until that is an error
-_GRACE_S = 5.0  # for what a process is at when the pool is closed
-# Each process has one thread: there are as many of them as the program asked for.
+_AHEAD = 2  # tasks per process: the current one, and the next one, which waits in its channel
+_STARTS = 10  # an error after this many processes in a row ended before they were ready
+_GRACE_S = 5.0  # seconds for the current steps to finish when the pool is closed
+# Each process has one thread, because the program asked for a number of processes.
 _ONE_THREAD = dict.fromkeys(
     ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"], "1"
 )
-# Nothing is imported before the path is the parent's: a program's folder may have a module of any name.
+# Sets the parent's path before the first import: the program's folder may contain a module that hides one of Python's.
 _PROGRAM = (
     "import sys; sys.path[:] = eval(sys.argv[3]); "
     "from penstock._processes.child import main; main(int(sys.argv[1]), int(sys.argv[2]))"
@@ -34,7 +34,7 @@ _PROGRAM = (
 
 
 class Task:
-    """Something to do: a message for the handler, and the memory that it reads and writes."""
+    """A unit of work: a message for the handler, and the memory that it reads and writes."""
 
     __slots__ = ("body", "memory", "number")
 
@@ -44,18 +44,18 @@ class Task:
 
 
 class Work:
-    """Tasks that belong together; what Pool.run() is given."""
+    """Tasks that belong together; the argument of Pool.run()."""
 
     def next(self) -> Task | None:
-        """One more task, if there is one at the moment."""
+        """Returns another task, or None if there is none at the moment."""
         raise NotImplementedError
 
     def done(self, task: Task, reply: bytes | memoryview) -> None:
         raise NotImplementedError
 
     def lost(self, task: Task, step: int | None, how: str) -> None:
-        """A process has ended: at that step of the task, or before it began with the task. next() gives it again, or what
-        this raises ends run()."""
+        """Called when a process has ended. `step` is its current step of the task, or None if it had not begun the
+        task. next() must return the task again; an exception raised here ends run()."""
         raise NotImplementedError
 
 
@@ -96,7 +96,7 @@ class _Process:
                 + [str(descriptor), str(os.getpid()), ascii([entry for entry in sys.path if isinstance(entry, str)])],
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is the program's
+                start_new_session=True,  # the program handles Ctrl-C
                 env={**os.environ, **_ONE_THREAD},
             )
         except OSError as error:
@@ -135,8 +135,8 @@ class _Process:
 
 
 def _end(processes: list[_Process], owner: int, grace: float) -> None:
-    """Ends them once they have finished the step that they are at, or at once where that takes long."""
-    if os.getpid() != owner:  # a fork: they are its parent's
+    """Ends the processes after their current step, or at once if a step takes longer than `grace` seconds."""
+    if os.getpid() != owner:  # after a fork, the processes belong to the parent
         for each in processes:
             each.channel.close()
         return
@@ -152,19 +152,20 @@ def _end(processes: list[_Process], owner: int, grace: float) -> None:
 
 
 class Pool:
-    """Any thread may call it; run() of several take turns."""
+    """A pool of processes. Thread-safe; concurrent run() calls take turns."""
 
     def __init__(self, processes: int, target: str, setup: bytes | memoryview) -> None:
-        """Starts them, and does not wait. Each calls `target`, "module:name", with the bytes of `setup`, and what that
-        gives with each task: handler(body, memory, at) -> reply, memory: number -> memoryview, by id(); at(step): says
-        where it is, for Work.lost(). Raises Error: resource, where processes or memory cannot be had."""
+        """Starts the processes without waiting for them. Each process calls `target`, "module:name", with the bytes of
+        `setup`. The result is the handler of each task: handler(body, memory, at) -> reply. memory: number ->
+        memoryview, by id(). at(step) records the current step for Work.lost(). Raises Error: resource, if processes or
+        memory are not available."""
         self._owner = os.getpid()
         self._target = target
         self._setup = SharedMemory(len(setup))
         self._setup.view[: len(setup)] = setup
         self._wanted = processes
         self._processes: list[_Process] = []
-        self._turn = threading.Lock()  # of run() and close()
+        self._turn = threading.Lock()  # for run() and close()
         self._stopped = False
         try:
             self._wake_out, self._wake_in = os.pipe()
@@ -172,7 +173,7 @@ class Pool:
             raise _no_process(error) from None
         self._numbers = 0
         self._starts = 0
-        self._watched: tuple[Any, dict[int, _Process]] | None = None  # None: a process has come or gone since
+        self._watched: tuple[Any, dict[int, _Process]] | None = None  # None: a process was added or removed since
         self.replaced = 0
         """Processes that had ended, and others stand in their place."""
         self._ender = weakref.finalize(self, _end, self._processes, self._owner, 0.0)
@@ -187,18 +188,18 @@ class Pool:
         return [each.process.pid for each in self._processes]
 
     def forget(self, memory: SharedMemory) -> None:
-        """It will not be used any more: the processes may let go of it."""
+        """Says that this memory is not used any more, so that the processes can unmap it."""
         for each in self._processes:
             each.forget(memory)
 
     def stop(self) -> None:
-        """For good: run() raises as soon as it can. From any thread."""
+        """Ends the pool for good: run() raises as soon as it can. Callable from any thread."""
         self._stopped = True
         if self._owner == os.getpid():
             os.write(self._wake_in, b"\0")
 
     def close(self) -> None:
-        """Ends the processes. Waits for what they are at, for some seconds."""
+        """Ends the processes. Waits some seconds for their current steps."""
         self.stop()
         if self._owner != os.getpid():
             self._ender.detach()
@@ -208,13 +209,13 @@ class Pool:
             _end(self._processes, self._owner, _GRACE_S)
 
     def run(self, work: Work) -> None:
-        """Until there is no task left, and none under way. Raises what Work raises, what a process failed with that cannot
-        start, and Error: resource, once stopped."""
+        """Runs tasks until none is left and none is running. Raises any exception of Work, the error of a process that
+        cannot start, and Error: resource, once stopped."""
         with self._turn:
             try:
                 while self._hand_out(work):
                     self._wait()
-            except BaseException:  # their replies are not waited for, and dropped when they come
+            except BaseException:  # nobody waits for these replies; drop them when they come
                 for process in self._processes:
                     process.tasks = collections.deque((task, _Nobody()) for task, _ in process.tasks)
                 raise
@@ -226,7 +227,8 @@ class Pool:
             raise made("resource", "the processes for Python's functions are ending")
 
     def _hand_out(self, work: Work) -> bool:
-        """False when nothing is under way. One that is still starting gets nothing: others are sooner through."""
+        """Hands out tasks. Returns False when no task is running. A process that is still starting gets none, because
+        others finish sooner."""
         self._require_open()
         for index, each in enumerate(self._processes):
             if each.dead:
@@ -279,7 +281,7 @@ class Pool:
         if kind == FAILED and process.tasks and isinstance(process.tasks[0][1], _Nobody):
             self._end_of(process)
             return
-        if kind == FAILED:  # the process ends, and another one would fail as well
+        if kind == FAILED:  # the process ends, and a new one would fail too
             error = unpacked_exception(reply[1:])
             self._watched = None
             process.kill()
@@ -293,7 +295,7 @@ class Pool:
             assert kind == READY
 
     def _end_of(self, process: _Process) -> None:
-        """Tells of its tasks. Another one is started before more is handed out."""
+        """Reports the process's tasks as lost. _hand_out() starts a replacement before it hands out more tasks."""
         was_ready = process.ready
         how = process.kill()
         self._watched = None
@@ -314,7 +316,7 @@ class Pool:
 
 
 class _Nobody(Work):
-    """Of tasks whose run() has ended."""
+    """Receives the tasks of a run() that has ended."""
 
     def next(self) -> Any:
         return None

@@ -1,13 +1,13 @@
 """Measures a training loop over any loader: `penstock.profile()`.
 
-profile.py    what programs hold: the loader as it was, with figures; one loop over it
-times.py      what all loops over it took, in nanoseconds, and copies of that
-scheduling.py whether those that load were on a core
-about.py      what kind of loader it is
-batch.py      what one batch tells: its rows, the size of its images
-verdict.py    one sentence of these figures
-files.py      which files a loader reads
-compare.py    what penstock delivers of the same files
-steps.py      what steps took, as programs get it; schedule()
+profile.py    the public object: the wrapped loader with its measurements, and one loop over it
+times.py      the times of all loops over it, in nanoseconds, and copies of them
+scheduling.py whether the loading threads and processes were on a core
+about.py      the kind of loader
+batch.py      facts about one batch: its rows, the size of its images
+verdict.py    one sentence with the diagnosis
+files.py      the files that a loader reads
+compare.py    penstock's rate on the same files
+steps.py      the times of steps, as programs get them; schedule()
 text.py       numbers for people
 """

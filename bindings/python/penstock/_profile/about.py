@@ -1,4 +1,4 @@
-"""What kind of loader is wrapped, as far as that helps to say what to change."""
+"""The kind of the wrapped loader, as far as it matters for advice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .._loader import Loader
 
 
 def layers(wrapped: Any) -> Iterator[Any]:
-    """The loader, and what it wraps in turn: WebDataset's WebLoader has a DataLoader, torchdata's and Accelerate's too."""
+    """The loader and its inner loaders: WebDataset's WebLoader contains a DataLoader, as do torchdata's and
+    Accelerate's loaders."""
     seen: set[int] = set()
     ahead = [wrapped]
     while ahead and len(seen) < 32:
@@ -29,10 +30,10 @@ def layers(wrapped: Any) -> Iterator[Any]:
 @dataclasses.dataclass(frozen=True)
 class About:
     kind: str  # "DataLoader"
-    num_workers: int | None = None  # of a DataLoader
-    persistent: bool = False  # whether these stay for the next epoch
+    num_workers: int | None = None  # set for a DataLoader
+    persistent: bool = False  # whether the worker processes stay for the next epoch
     batch_size: int | None = None
-    in_order: bool = False  # whether samples come in the order of the dataset
+    in_order: bool = False  # whether samples come in the dataset's order
 
     @staticmethod
     def of(wrapped: Any) -> About:
@@ -54,7 +55,7 @@ def _batch_size(layer: Any) -> int | None:
 
 
 def _own(wrapped: Any) -> Iterator[Any]:
-    """Loaders of penstock's, also behind a DataLoader without worker processes."""
+    """The penstock loaders inside, also inside a DataLoader without worker processes."""
     torch: Any = sys.modules.get(f"{__package__.split('.')[0]}.torch")
     kinds = (Loader, *([torch.Loader] if torch is not None else []))
     for layer in layers(wrapped):
@@ -68,18 +69,18 @@ def is_own(wrapped: Any) -> bool:
 
 
 def reset_own(wrapped: Any) -> None:
-    """Those of penstock's own begin their figures anew."""
+    """Resets the statistics of penstock loaders inside."""
     for loader in _own(wrapped):
-        with contextlib.suppress(_error.Error):  # closed meanwhile
+        with contextlib.suppress(_error.Error):  # closed in the meantime
             loader.reset_stats()
 
 
 def own_verdict(wrapped: Any) -> dict[str, Any] | None:
-    """That of a loader of penstock's own, where its stats have one."""
+    """The diagnosis of a penstock loader inside, if its stats have one."""
     for loader in _own(wrapped):
         try:
             said = loader.stats().get("verdict")
-        except _error.Error:  # closed meanwhile
+        except _error.Error:  # closed in the meantime
             return None
         return said if isinstance(said, dict) else None
     return None

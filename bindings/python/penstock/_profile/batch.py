@@ -1,4 +1,4 @@
-"""What one batch of another loader tells."""
+"""Facts about one batch of another loader."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _DEEP = 4
 
 @dataclasses.dataclass(frozen=True)
 class Delivered:
-    """Of a batch, as far as it can be told."""
+    """The known facts about a batch."""
 
     rows: int | None = None
-    size: tuple[int, int] | None = None  # (height, width) of its images
-    floats: bool = True  # and whether their numbers are floats
+    size: tuple[int, int] | None = None  # (height, width) of the images
+    floats: bool = True  # whether the image values are floats
 
 
 def delivered(batch: Any) -> Delivered:
-    """Looks at shapes alone; never raises, and keeps nothing of the batch."""
+    """Reads only shapes. Never raises, and keeps no reference to the batch."""
     try:
         arrays = list(_arrays(batch, _DEEP))
         if not arrays:
@@ -28,7 +28,7 @@ def delivered(batch: Any) -> Delivered:
             if len(shape) == 4 and (shape[1] in (1, 3) or shape[3] in (1, 3)):
                 return Delivered(shape[0], shape[2:] if shape[1] in (1, 3) else shape[1:3], "float" in dtype)
         return Delivered(next((shape[0] for shape, _ in arrays if shape), None))
-    except Exception:  # an object of some library that does not like to be asked
+    except Exception:  # objects of other libraries may raise on access
         return Delivered()
 
 

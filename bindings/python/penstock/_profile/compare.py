@@ -1,4 +1,4 @@
-"""What penstock delivers of the files that another loader reads, and what a training step would become."""
+"""Measures penstock on the files that another loader reads, and predicts the training step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .times import Times
 
 _CROP = 224
 _MEAN, _STDDEV = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-_WAITS = 0.05  # of its time that a loop must wait, so that its rate is that of the loader
+_WAITS = 0.05  # a loop that waits for at least this share of its time runs at the loader's rate
 _IMAGES = ("jpeg", "png", "webp")
 
 
@@ -34,7 +34,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """A loader beside penstock on the same files; str() is its text and what was assumed."""
+    """Another loader beside penstock on the same files; str() is the result and its assumptions."""
 
     loader_samples_per_s: float
     """What the loop got of its loader."""
@@ -56,7 +56,7 @@ class Comparison:
 
 
 def compare_with(wrapped: Any, delivered: Delivered, times: Times, request: Request) -> Comparison:
-    """Raises Error: where the files cannot be seen, and where there is no loop to compare with."""
+    """Raises Error if the files cannot be found, or if there is no loop to compare with."""
     if times.waits.count == 0:
         raise _error.made(
             "invalid_argument", "ps.profile(): compare() compares with a loop: take two batches or more first"
@@ -92,7 +92,8 @@ def compare_with(wrapped: Any, delivered: Delivered, times: Times, request: Requ
 
 def _comparison(about: About, batch_size: int, times: Times, measured: float, assumed: tuple[str, ...]) -> Comparison:
     step, wait = times.steps.mean * 1e-9, times.waits.mean * 1e-9
-    # A loader without processes of its own that the loop waits for works in next() alone; others work during the step too.
+    # A loader without worker processes works only in next(), while the loop waits. Other loaders also work during the
+    # step.
     theirs = batch_size / max(wait if about.num_workers == 0 else step + wait, 1e-9)
     now, then = step + wait, max(step, batch_size / measured)
     binds = times.data_wait >= _WAITS
@@ -108,7 +109,7 @@ def _comparison(about: About, batch_size: int, times: Times, measured: float, as
 
 
 def _measured(loader: Any, seconds: float) -> float:
-    """Samples a second, from the first batch on, in as many epochs as that takes."""
+    """Samples per second from the first batch on. Runs as many epochs as `seconds` requires."""
     rows, begun = 0, 0.0
     while True:
         empty = True
@@ -129,7 +130,8 @@ def _measured(loader: Any, seconds: float) -> float:
 
 
 def _chains(files: Found, delivered: Delivered) -> tuple[dict[str, Any], list[str]]:
-    """Of the image, or else of all arrays; a label may be text of any kind, and takes no time."""
+    """Chains for the image, or else for all arrays. Labels are left out: they may be text of any kind, and take no
+    time."""
     known = {field.name: field for field in files.dataset.fields}
     chains: dict[str, Any] = {}
     assumed: list[str] = []
@@ -152,7 +154,7 @@ def _chains(files: Found, delivered: Delivered) -> tuple[dict[str, Any], list[st
 
 
 def _rgb_size(field: Any) -> tuple[int, ...] | None:
-    """(height, width) of rows that are images already."""
+    """(height, width), if the rows are stored as RGB pixels."""
     rgb = (
         encoding_of_codec(field.codec).in_place
         and field.dtype == "uint8"
@@ -163,7 +165,7 @@ def _rgb_size(field: Any) -> tuple[int, ...] | None:
 
 
 def _image_chain(stored: tuple[int, ...] | None, delivered: Delivered, assumed: list[str]) -> Any:
-    """`stored`: the size that all images have; None: they are encoded, and each has its own."""
+    """`stored`: the size of all images. None: they are encoded, and sizes differ."""
     size = delivered.size or (_CROP, _CROP)
     crop = _compiled.image.random_resized_crop(size) if stored != size else None
     normalize = _compiled.image.normalize(_MEAN, _STDDEV) if delivered.floats else None

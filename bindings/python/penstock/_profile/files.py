@@ -1,4 +1,4 @@
-"""Which files a loader reads, as penstock would open them."""
+"""Finds the files that a loader reads, as penstock would open them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DEEP = 8
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A dataset that is open, and what of it the loader reads."""
+    """An open dataset, and the part of it that the loader reads."""
 
     dataset: Dataset
-    subset: list[int] | None = None  # samples; None: all
-    columns: tuple[str, ...] = ()  # fields that it names; none: all
-    told: str = ""  # what was found, for a person
+    subset: list[int] | None = None  # sample numbers; None: all
+    columns: tuple[str, ...] = ()  # fields that the loader names; empty: all
+    told: str = ""  # description for people
 
 
 def refused(cause: str) -> _error.Error:
@@ -33,7 +33,7 @@ def refused(cause: str) -> _error.Error:
 
 @contextlib.contextmanager
 def found(wrapped: Any, source: str | os.PathLike[str] | None) -> Iterator[Found]:
-    """Raises Error where nothing is found. Leaves nothing beside the data that a loader found itself."""
+    """Raises Error if nothing is found. If the loader found the data itself, no index file is left beside them."""
     with contextlib.ExitStack() as stack:
         if source is not None:
             yield Found(_open(source), told=shown_place(source))
@@ -53,7 +53,7 @@ def found(wrapped: Any, source: str | os.PathLike[str] | None) -> Iterator[Found
 
 
 def _datasets(wrapped: Any) -> Iterator[Any]:
-    """What the layers of a loader call their dataset, and they themselves."""
+    """The datasets that the layers of a loader hold, and the layers themselves."""
     for layer in layers(wrapped):
         dataset = getattr(layer, "dataset", None)
         if dataset is not None:
@@ -62,7 +62,7 @@ def _datasets(wrapped: Any) -> Iterator[Any]:
 
 
 def _inside(dataset: Any) -> tuple[Any, list[int] | None]:
-    """Behind torch's Subset, also of a Subset: the dataset and the numbers of its samples."""
+    """Unwraps torch's Subset, also nested: returns the dataset and the numbers of its samples."""
     numbers: list[int] | None = None
     for _ in range(_DEEP):
         inner, indices = getattr(dataset, "dataset", None), getattr(dataset, "indices", None)
@@ -117,7 +117,7 @@ def _folder(paths: list[str], root: str) -> Found:
 
 
 def _number(numbers: dict[str, int], path: str) -> int | None:
-    """Of the sample whose key is the path without one extension or more."""
+    """Number of the sample whose key is the path without one or more extensions."""
     folder, name = os.path.split(path)
     while "." in name:
         name = name.rpartition(".")[0]
@@ -143,7 +143,7 @@ def _tars(dataset: Any, stack: contextlib.ExitStack) -> Found | None:
         if not path.endswith(".tar"):
             raise refused(f"{url} is no plain tar: `penstock pack` unpacks and packs it")
         paths.append(os.path.abspath(path))
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-profile-"))  # holds the indexes, too
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-profile-"))  # also holds the indexes
     for number, path in enumerate(dict.fromkeys(paths)):
         os.symlink(path, os.path.join(folder, f"{number:06}.tar"))
     return Found(_open(folder), told=f"{len(set(paths)):,} tar shards, {paths[0]} first")
@@ -170,8 +170,8 @@ def _hdf5(dataset: Any, stack: contextlib.ExitStack) -> Found | None:
 
 
 def _of_h5py(value: Any) -> tuple[str, str]:
-    """The file, and the field where the value is one."""
+    """The file, and the field if the value is a dataset in it."""
     try:
         return value.file.filename, value.name.strip("/") if hasattr(value, "dtype") else ""
-    except Exception:  # one that was closed
+    except Exception:  # the file was closed
         return "", ""

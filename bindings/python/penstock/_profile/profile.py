@@ -1,4 +1,4 @@
-"""A loader as it was, with figures: where the time of the loops over it goes."""
+"""A wrapped loader that measures its loops: how much time they wait and compute."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def _shares(shares: Shares) -> dict[str, float]:
 
 
 class _Loop:
-    """One loop: the iterator of the wrapped loader, whose every next() is timed. Other attributes are the iterator's own,
-    close() of a generator too."""
+    """One loop: the iterator of the wrapped loader, with every next() timed. Other attributes come from the iterator,
+    such as close() of a generator."""
 
     __slots__ = (
         "__weakref__",
@@ -104,14 +104,14 @@ class _Loop:
     )
 
     def __init__(self, profile: Profile, iterator: Any, began: int) -> None:
-        self._iterator, self._began = iterator, began  # and not the profile, which may hold this loop
+        self._iterator, self._began = iterator, began  # not the profile, which may hold this loop
         self._next: Callable[[], Any] = iterator.__next__
         self._recorder: Recorder = profile._recorder
         self._scheduling: Scheduling = profile._scheduling
         self._synchronize: Callable[[], None] | None = _synchronizer() if profile._synchronize else None
-        self._taken = False  # the loop's first batch
+        self._taken = False  # whether the first batch was taken
         self._log: StepLog = profile._log
-        self._last = _now()  # when the loader last gave something; 0: when it was at its end
+        self._last = _now()  # time when the loader last returned a batch; 0 after its end
         self._recorder.began(self._last - began)
 
     def __iter__(self) -> _Loop:
@@ -147,7 +147,8 @@ class _Loop:
         return batch
 
     def _step(self, until: int) -> int:
-        """What the program did since it last had something; 0 where another thread, with the same loop, got something later."""
+        """Time that the program used since its last batch. 0 if another thread, in the same loop, received a batch
+        later."""
         return until - self._last if 0 < self._last < until else 0
 
     def __getattr__(self, name: str) -> Any:
@@ -160,15 +161,16 @@ def _synchronizer() -> Callable[[], None] | None:
         return None
 
     def synchronize() -> None:
-        if torch.cuda.is_initialized():  # else nothing is under way, and no context is made for this alone
+        # else no work is queued, and a CUDA context would be created only for this call
+        if torch.cuda.is_initialized():
             torch.cuda.synchronize()
 
     return synchronize
 
 
 class Profile:
-    """What `ps.profile()` gives: the loader that it wraps, with figures. Attributes, `len()`, indexing and `with` are the
-    wrapped one's own, and so is what setting an attribute sets; `loader.wrapped` is the wrapped one itself."""
+    """Result of `ps.profile()`: the wrapped loader with its measurements. Attributes, `len()`, indexing and `with` use
+    the wrapped loader; setting an attribute sets it there. `loader.wrapped` is the wrapped loader itself."""
 
     __slots__ = ("__weakref__", "_direct", "_log", "_recorder", "_scheduling", "_synchronize", "_wrapped")
 
@@ -188,19 +190,19 @@ class Profile:
 
     @property
     def wrapped(self) -> Any:
-        """The loader as it was given."""
+        """The wrapped loader."""
         return self._wrapped
 
     def stats(self) -> ProfileStats:
-        """A dict of plain numbers, times in seconds, for the time since the loader was wrapped or reset_stats(); str() of it is a
-        table. Any thread may ask, also in the middle of an epoch.
+        """A dict of plain numbers, times in seconds, since the loader was wrapped or since reset_stats(). str() of it
+        is a table. Any thread may call this, also in the middle of an epoch.
 
-        "wall_s" is the sum of "data_wait_s" (inside next()) and "step_s" (between two next()). "first_batches_s" and "ends_s"
-        are the parts of "data_wait_s" before the first batch and after the last batch of an epoch. "data_wait" is the share
-        of the remaining time in which the loop waited. For a loader of penstock it is the share of all its time, as in its
-        verdict. "percentiles" has count, mean, p50, p90, p99 and max of "data_wait" and "step".
-        "thread" describes the loop's thread in a sample of its waits, "workers" the processes of a DataLoader. Both have the
-        shares of their time "on_core" and "runnable" (waiting for a core that others use).
+        "wall_s" is the sum of "data_wait_s" (inside next()) and "step_s" (between two next()). "first_batches_s" and
+        "ends_s" are the parts of "data_wait_s" before the first batch and after the last batch of an epoch. "data_wait"
+        is the share of the remaining time in which the loop waited. For a loader of penstock it is the share of all its
+        time, as in its verdict. "percentiles" has count, mean, p50, p90, p99 and max of "data_wait" and "step".
+        "thread" describes the loop's thread in a sample of its waits, "workers" the processes of a DataLoader. Both
+        have the shares of their time "on_core" and "runnable" (waiting for a core that others use).
         """
         told = ProfileStats(
             self._recorder.times(), self._scheduling, About.of(self._wrapped), self._recorder.delivered.rows
@@ -210,23 +212,23 @@ class Profile:
         return told
 
     def verdict(self, *, compare: bool = False) -> Verdict:
-        """What binds the loop, in a sentence with its numbers. compare: with what compare() says. Of a loader of penstock's own
-        it is what `stats()["verdict"]` says."""
+        """Returns the bottleneck of the loop, in a sentence with its numbers. compare: adds the result of compare().
+        For a penstock loader, the result is `stats()["verdict"]`."""
         times = self._recorder.times()
         own = own_verdict(self._wrapped) if times.batches else None
         said = passed_on(own) if own else verdict_of(times, self._scheduling, About.of(self._wrapped))
         return said if not compare else dataclasses.replace(said, comparison=self.compare())
 
     def mark_step(self) -> None:
-        """Call it where a step of the loop is over: steps() then counts from mark to mark. Without, a step ends at the next
-        batch's request."""
+        """Call it at the end of a step of the loop: steps() then counts from mark to mark. Without marks, a step ends
+        when the next batch is requested."""
         self._log.mark(_now())
         if isinstance(self._wrapped, Loader):
             self._wrapped.mark_step()
 
     def steps(self, schedule: Schedule | None = None) -> Steps:
-        """The times of the steps; str() of it is a table. With a schedule (ps.schedule()), only its active
-        steps. For a loader of penstock, they are the loader's own, which split the data wait by stage."""
+        """The times of the steps; str() of it is a table. With a schedule (ps.schedule()), only its active steps. For a
+        penstock loader, they are the loader's times, which split the data wait by stage."""
         return self._wrapped.steps(schedule) if isinstance(self._wrapped, Loader) else self._log.steps(schedule)
 
     def compare(
@@ -237,21 +239,24 @@ class Profile:
         seconds: float = 3.0,
         workers: int | None = None,
     ) -> Comparison:
-        """Loads the very same files with penstock for some seconds, alone, and says what the step would become.
+        """Loads the same files with penstock for some seconds, with nothing else running, and predicts the step time.
 
         It finds the files of a dataset with `.samples` or `.imgs` (torchvision's ImageFolder, also in a Subset), of
-        WebDataset and of h5py; source: any other that ps.open() takes. The batch size is the loader's. fields: chains as in
-        ps.Loader; by default images are decoded, cropped at random to the size that the batches had (224 where that is
-        not known) and normalized, arrays are delivered as they are; labels take no time and are left out. workers: threads;
-        None: one for each core.
+        WebDataset and of h5py. The batch size is the loader's. Labels take no time and are left out.
 
-        Call it behind the loop, when the loader's own processes rest. Raises Error where it cannot see the files.
+        source: any other dataset that ps.open() takes.
+        fields: chains as in ps.Loader. By default images are decoded, cropped at random to the size that the batches
+          had (224 if that is not known) and normalized. Arrays are delivered as they are.
+        seconds: duration of the measurement.
+        workers: threads. None: one for each core.
+
+        Call it after the loop, when the loader's own processes rest. Raises Error if it cannot find the files.
         """
         given = Request(source, fields, seconds, workers)
         return compare_with(self._wrapped, self._recorder.delivered, self._recorder.times(), given)
 
     def reset_stats(self) -> None:
-        """Begins the figures anew, those of a loader of penstock's own too; a loop that is under way goes on with its next
+        """Resets the statistics, including those of a wrapped penstock loader. A running loop continues with its next
         batch."""
         self._recorder.reset()
         self._scheduling.reset()
@@ -295,7 +300,7 @@ def _enter(self: Profile) -> Profile:
     return self
 
 
-# What Python looks for in a class: a profile has those that the wrapped loader's class has.
+# Special methods, which Python looks up in the class. A profile has those that the wrapped loader's class has.
 _PROTOCOLS: dict[str, Callable[..., Any]] = {
     "__bool__": lambda self: bool(self._wrapped),
     "__enter__": _enter,
@@ -316,20 +321,22 @@ def _class_with(*names: str) -> type[Profile]:
 
 @keywords_in_words
 def profile(loader: Iterable[Any], *, synchronize: bool = False) -> Profile:
-    """Wraps any loader, and says where the time of the training loop goes.
+    """Wraps any loader, and measures where the time of the training loop goes.
 
         loader = ps.profile(loader)  # and the loop as it is
         for images, labels in loader: ...
         print(loader.verdict())
         print(loader.stats())
 
-    loader: anything that a `for` runs over: PyTorch's DataLoader, WebDataset, DALI, Grain, tf.data, a generator, ps.Loader.
-    synchronize: waits for the GPU before each next() (torch.cuda.synchronize()), so that its work counts as the step that
-    asked for it. Without, a step lasts until the program has asked for its work, and what the loop waits for the GPU counts
-    where it waits: in the step for `loss.item()`, in the loader where that copies to the GPU. Without CUDA it changes nothing.
+    loader: any iterable: PyTorch's DataLoader, WebDataset, DALI, Grain, tf.data, a generator, ps.Loader.
+    synchronize: waits for the GPU before each next() (torch.cuda.synchronize()), so that GPU work counts in the step
+      that queued it. Without it, a step lasts until the program has queued its work. A wait for the GPU then counts
+      where it happens: in the step for `loss.item()`, in the loader if the loader copies to the GPU. Without CUDA, it
+      has no effect.
 
-    Iterating is as before: batches, errors and the end pass unchanged, and so do attributes of the loader. A batch takes one or
-    two microseconds more. What asks for the class of a loader comes first: `ps.profile(accelerator.prepare(loader))`.
+    Iterating does not change: batches, errors, the end and attributes of the loader pass through. A batch takes one or
+    two microseconds more. Libraries that check the class of a loader must get the loader first:
+    `ps.profile(accelerator.prepare(loader))`.
     """
     kind = type(loader)
     if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):

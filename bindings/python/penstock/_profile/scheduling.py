@@ -1,4 +1,5 @@
-"""Whether those that load were on a core, ready for one, or waiting for something else: as the kernel counts it."""
+"""Samples whether loading threads and processes were on a core, ready for one, or waiting for something else, by the
+kernel's counters."""
 
 from __future__ import annotations
 
@@ -13,20 +14,20 @@ from typing import Any, NamedTuple
 from .._penstock import Durations
 
 _now = time.perf_counter_ns
-_spent = time.thread_time_ns  # by the thread's own clock, as the kernel's files count whole ticks
+_spent = time.thread_time_ns  # the thread's clock, because the kernel's files count whole ticks
 _THREAD = "/proc/thread-self"
-_SHARE = 500  # one part in so many of the time goes into looking
-_SELDOM = 250_000_000  # ns between two looks at worker processes at the least
+_SHARE = 500  # at most 1/500 of the time is spent on looks
+_SELDOM = 250_000_000  # minimum ns between two looks at worker processes
 
 
 @dataclasses.dataclass(frozen=True)
 class Shares:
-    """Of some time that was observed, in nanoseconds."""
+    """Sums over the observed time, in nanoseconds."""
 
     observed: int = 0
     core: int = 0
     waiting: int = 0  # ready, while others had the cores
-    processes: int = 0  # those that were looked at last
+    processes: int = 0  # number of processes at the last look
 
     @property
     def on_core(self) -> float:
@@ -38,7 +39,7 @@ class Shares:
 
     @property
     def computing(self) -> float:
-        """What would be computing, were there cores enough."""
+        """The share that would compute if there were enough cores."""
         return self.on_core + self.runnable
 
     def plus(self, observed: int, core: int, waiting: int) -> Shares:
@@ -48,17 +49,17 @@ class Shares:
 
 
 class Look(NamedTuple):
-    """At the loop's own thread, before a next(); in nanoseconds."""
+    """A look at the loop's own thread before a next(); in nanoseconds."""
 
-    passed: int  # since the next() was asked for
-    cost: int  # of the look, in the time of this thread: a look that others interrupted cost no more
+    passed: int  # since the next() was requested
+    cost: int  # CPU time of the look by this thread, so that interruptions by others do not count
     core: int
     waiting: int
 
 
 class Scheduling:
-    """Looks now and then: at the loop's own thread around a next(), and at the worker processes of a DataLoader. Nothing that
-    lies before a loop's first batch is in it, so no start of a process."""
+    """Looks now and then at the loop's own thread around a next(), and at the worker processes of a DataLoader. Time
+    before a loop's first batch is not included, so the start of processes is not either."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,17 +67,19 @@ class Scheduling:
 
     def reset(self) -> None:
         with self._lock:
-            self.looked: dict[int, Shares] = {}  # of waits in next() of so many bits, in the thread that asked
+            # by the bit length of the wait in next(), for the thread that called it
+            self.looked: dict[int, Shares] = {}
             self.workers = Shares()
-            self.due = 0  # when the next look is
+            self.due = 0  # time of the next look
             self._workers_due = 0
-            self._seen: dict[int, tuple[int, int, int]] = {}  # of each worker process: when, on a core, ready
-            self._skip = 0  # calls of next(), once a look is due
+            self._seen: dict[int, tuple[int, int, int]] = {}  # for each worker process: time, ns on a core, ns ready
+            self._skip = 0  # calls of next() to skip once a look is due
             self._chance = random.Random(0)
 
     def here(self, waits: Durations) -> Shares:
-        """Of the loop's own thread, in all those waits: short and long ones count as much as they come to, and where none was
-        looked at, those of half and twice as long stand for them. Nothing where the rest comes to more than that."""
+        """Shares of the loop's own thread over all waits. Each wait length counts with its total time. If waits of some
+        length were never observed, those of half and twice that length are used. Returns empty Shares if less than half
+        of the time is covered."""
         seen, sums = Shares(), waits.sums_by_width()
         with self._lock:
             for bits, whole in sums.items():
@@ -86,14 +89,16 @@ class Scheduling:
         return seen if seen.observed > sum(sums.values()) / 2 else Shares()
 
     def _like(self, bits: int) -> Shares:
-        """Of looks at waits of so many bits, or else of one bit more or less: like waits lie on both sides of a power of two."""
+        """Looks at waits of this bit length, or else of one bit more or less, because similar waits lie on both sides
+        of a power of two."""
         if (own := self.looked.get(bits, Shares())).observed:
             return own
         near = [self.looked[beside] for beside in (bits - 1, bits + 1) if beside in self.looked]
         return functools.reduce(lambda sum, one: sum.plus(one.observed, one.core, one.waiting), near, Shares())
 
     def before(self, iterator: Any, now: int) -> Look | None:
-        """Once a look is due, before a next(); nothing where this one is not looked at. `now`: of time.perf_counter_ns()."""
+        """Takes a look before a next(), if one is due; returns None if this call is skipped. `now`: from
+        time.perf_counter_ns()."""
         begun = _spent()
         if now >= self._workers_due and self._lock.acquire(blocking=False):
             try:
@@ -107,22 +112,22 @@ class Scheduling:
         return Look(_now() - now, core - begun, core, waiting)
 
     def after(self, look: Look, took: int) -> None:
-        """Behind that next(), which took so many nanoseconds."""
+        """Ends the look after that next(), which took `took` nanoseconds."""
         core, waiting = _spent(), _waiting(_THREAD)
         with self._lock:
             bits = took.bit_length()
             seen = self.looked.get(bits, Shares())
             self.looked[bits] = seen.plus(max(took - look.passed, 0), core - look.core, waiting - look.waiting)
             self.due = _now() + _SHARE * (look.cost + _spent() - core)
-            # It falls due in a long wait more often than in a short one, and behind a long one often come short ones: which
-            # next() is looked at is drawn.
+            # Without a random skip the sample would be biased. A look falls due during a long wait more often than
+            # during a short one, and short waits often follow a long one.
             self._skip = self._chance.randrange(2 * max(len(self._seen), 4))
 
     def _look_at_workers(self, iterator: Any) -> None:
         begun = _spent()
         try:
             read = {worker.pid: _of_process(worker.pid) for worker in getattr(iterator, "_workers", None) or ()}
-        except Exception:  # a look must never end a training; what it missed is missing in the figures
+        except Exception:  # a look must never end a training; its data are then missing
             read = {}
         for pid, after in read.items():
             before = self._seen.get(pid)
@@ -135,10 +140,11 @@ class Scheduling:
 
 
 def _of_process(pid: int | None) -> tuple[int, int, int] | None:
-    """When, and until then: on a core, with all its threads, and ready for one; None of a process that is gone."""
+    """Current time, and until then the time on a core (all threads) and the time ready for one. None if the process is
+    gone."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()  # from the third on: man 5 proc
+            fields = file.read().rpartition(b")")[2].split()  # starts with field 3 of man 5 proc
         core = (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
         waiting = sum(_waiting(f"/proc/{pid}/task/{thread}") for thread in os.listdir(f"/proc/{pid}/task"))
         return _now(), core, waiting
@@ -150,5 +156,5 @@ def _waiting(thread: str) -> int:
     try:
         with open(f"{thread}/schedstat", "rb") as file:
             return int(file.read().split()[1])
-    except (OSError, IndexError, ValueError):  # a kernel without it, or a thread that has ended
+    except (OSError, IndexError, ValueError):  # the kernel lacks the file, or the thread has ended
         return 0

@@ -11,25 +11,27 @@ from .text import counted, duration, percent
 
 _STAGES = ("plan", "read", "decode", "transform", "deliver", "custom_transform", "copy")
 _TIMES = ("data_wait_s", "compute_s", "other_s")
-KEPT = 8192  # steps, the last ones
-_LISTED = 10  # of them in a table
+KEPT = 8192  # the last steps
+_LISTED = 10  # steps in a table
 
 
 @keywords_in_words
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0) -> Schedule:
-    """Which steps are recorded, as torch.profiler.schedule(): behind the first skip_first steps come cycles of `wait`, `warmup`
-    and `active` steps, without end or `repeat` times. For loader.steps() and loader.trace()."""
+    """Selects the steps to record, like torch.profiler.schedule(). The first skip_first steps are skipped. Then come
+    cycles of `wait`, `warmup` and `active` steps, `repeat` times or without end. For loader.steps() and loader.trace().
+    """
     return Schedule(wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip_first)
 
 
 class Steps(dict[str, Any]):
     """Plain numbers, times in seconds; str() is a table of them.
 
-    "average" is the mean step: {"data_wait_s", "data_wait_by_stage_s", "compute_s", "other_s", "batches"}. "data_wait_s" is the
-    time that the loop waited for batches; "data_wait_by_stage_s" splits it by stage, as in stats(). "compute_s" is the time of
-    the program with a batch, until the step ends. "other_s" is its time between steps and between epochs. The three add up
-    to the step. "by_step" has such a dict for each step that is kept, with its number as "step". "steps" is the number of
-    steps of the average, "not_kept" the number of the schedule's steps that are older than the kept ones.
+    "average" is the mean step: {"data_wait_s", "data_wait_by_stage_s", "compute_s", "other_s", "batches"}.
+    "data_wait_s" is the time that the loop waited for batches; "data_wait_by_stage_s" splits it by stage, as in
+    stats(). "compute_s" is the time of the program with a batch, until the step ends. "other_s" is its time between
+    steps and between epochs. The three add up to the step. "by_step" has such a dict for each step that is kept, with
+    its number as "step". "steps" is the number of steps of the average, "not_kept" the number of the schedule's steps
+    that are older than the kept ones.
     """
 
     def __init__(

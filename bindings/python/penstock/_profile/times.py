@@ -1,4 +1,4 @@
-"""What all loops over one loader took."""
+"""Times of all loops over one loader."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .batch import Delivered
 
 @dataclasses.dataclass
 class Times:
-    """In nanoseconds. Every moment from an iter() to the last next() of its loop is in one of first, end, wait and step."""
+    """In nanoseconds. All time from an iter() to the last next() of its loop is in one of first, end, wait and step."""
 
     batches: int = 0
-    loops: int = 0  # that took a batch
-    errors: int = 0  # that next() raised, other than its end
-    first_batch: int = 0  # of the first loop: iter() and the first next()
-    first: int = 0  # iter() and the first next(), of all loops
-    end: int = 0  # next() that gave no batch
+    loops: int = 0  # loops that took a batch
+    errors: int = 0  # errors that next() raised, except its end
+    first_batch: int = 0  # iter() and the first next() of the first loop
+    first: int = 0  # iter() and the first next() of all loops
+    end: int = 0  # next() that returned no batch
     wait: int = 0  # every other next()
-    step: int = 0  # what the program did between
-    waits: Durations = dataclasses.field(default_factory=Durations)  # those of `wait`
-    steps: Durations = dataclasses.field(default_factory=Durations)  # between a batch and the next()
+    step: int = 0  # the program between two next()
+    waits: Durations = dataclasses.field(default_factory=Durations)  # the single waits in `wait`
+    steps: Durations = dataclasses.field(default_factory=Durations)  # between a batch and the following next()
 
     @property
     def wall(self) -> int:
@@ -30,17 +30,17 @@ class Times:
 
     @property
     def steady(self) -> int:
-        """Of the wall, what lies neither before a first batch nor behind a last one."""
+        """The wall time except before first batches and after last batches."""
         return self.wait + self.step
 
     @property
     def data_wait(self) -> float:
-        """Share of that."""
+        """Share of steady() spent in `wait`."""
         return self.wait / self.steady if self.steady else 0.0
 
 
 class Recorder:
-    """Adds up what loops tell it, in any threads; copies are of one moment."""
+    """Adds up the times that loops report, from any threads. Copies are consistent."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,12 +48,12 @@ class Recorder:
         self.delivered = Delivered()  # the first batch of the last loop
 
     def began(self, took: int) -> None:
-        """An iter()."""
+        """Records an iter()."""
         with self._lock:
             self._times.first += took
 
     def first(self, gap: int, wait: int, since_began: int) -> None:
-        """The first batch of a loop, `gap` after the iter()."""
+        """Records the first batch of a loop, `gap` after the iter()."""
         with self._lock:
             times = self._times
             if times.loops == 0:
@@ -64,7 +64,7 @@ class Recorder:
             times.first += wait
 
     def taken(self, step: int, wait: int) -> None:
-        """Any other batch, and the step of the one before."""
+        """Records a later batch, and the step before it."""
         with self._lock:
             times = self._times
             times.batches += 1
@@ -74,7 +74,8 @@ class Recorder:
             self._waits.add(wait)
 
     def ended(self, step: int, wait: int, of_batch: bool, failed: bool) -> None:
-        """A next() without a batch; `of_batch`: the program had one before, so what it did since is a step."""
+        """Records a next() without a batch. `of_batch`: the program had a batch before, so the time since then is a
+        step."""
         with self._lock:
             times = self._times
             times.errors += failed
@@ -92,5 +93,5 @@ class Recorder:
             self._begin()
 
     def _begin(self) -> None:
-        self._times = Times()  # guarded by the lock, as are the two that it lacks
+        self._times = Times()  # guarded by the lock, as are the two counters
         self._waits, self._steps = DurationCounter(), DurationCounter()

@@ -1,4 +1,4 @@
-"""One sentence on what binds a training loop, from what it took."""
+"""Diagnoses a training loop from its times, in one sentence."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .times import Times
 if TYPE_CHECKING:
     from .compare import Comparison
 
-_FED = 0.05  # of its time that a loop may wait and still be fed
-_COMPUTES = 0.7  # of its time at work, above which a process computes rather than waits
-_RESTS = 0.4  # below which it waits rather than computes
-_CROWDED = 0.2  # of its time ready for a core and not on one
+_FED = 0.05  # a loop that waits for less than this share of its time keeps up
+_COMPUTES = 0.7  # above this share of time on or ready for a core, a process computes rather than waits
+_RESTS = 0.4  # below this share, it waits rather than computes
+_CROWDED = 0.2  # above this share of time ready but not on a core, the machine is crowded
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What binds a training loop; str() is its text."""
+    """The bottleneck of a training loop; str() is its text."""
 
     binds: str
     """"loader" (the loop waits for batches), "model" (it does not), "start-up" (too short a run, or beginnings of epochs take
@@ -39,7 +39,7 @@ class Verdict:
         return self.text if self.comparison is None else f"{self.text}\n{self.comparison}"
 
 
-# What a verdict of penstock's own loader means for the loop.
+# Maps the diagnosis of a penstock loader to one of the loop.
 _OF_LOADER = {"nothing": "model", "consumer": "model", "start-up": "start-up", "unknown": "unknown"}
 
 
@@ -97,7 +97,7 @@ def _restarts(about: About) -> str:
 
 
 def _advice(scheduling: Scheduling, times: Times, about: About) -> str:
-    """From "; " on, what the time goes to, as far as it was seen, and what usually helps."""
+    """The rest of the sentence, from "; " on: where the time goes, as far as observed, and the usual remedy."""
     here, workers, usable = scheduling.here(times.waits), scheduling.workers, usable_cores()
     machine = counted(usable, "core", "cores")
     if about.num_workers is None:

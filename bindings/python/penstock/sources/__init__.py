@@ -1,8 +1,8 @@
 """Sources of samples for penstock.pack beyond packed datasets and folders of files.
 
-Each is an iterable of dicts with a key (`"__key__"`) and values as penstock.encode takes them; `len()` where the number
-of samples is known before. penstock.pack chooses one by itself for a Parquet or CSV file, a folder of Parquet files or of
-Petastorm, a dataset of Hugging Face or torch; name it to give it options.
+Each source is an iterable of dicts with a key (`"__key__"`) and values as penstock.encode takes them. A source with a
+known number of samples has a `len()`. penstock.pack chooses a source by itself for a Parquet or CSV file, a folder of
+Parquet files or of Petastorm, and a dataset of Hugging Face or torch. Name the source to give it options.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["ItemError", "Source", "choose", "csv", "huggingface", "parquet", "pe
 
 
 def choose(source: Any, fields: Any = None, classes: Sequence[str] = ()) -> Source | None:
-    """The source that suits `source`, with its defaults; None for what penstock itself opens: a packed dataset, or a
-    folder of files. `fields` names the parts of tuples, or says which column is which field;
-    `classes` are for a dataset of torch that has none of its own."""
+    """Returns the source that suits `source`, with its defaults. None for a packed dataset or a folder of files, which
+    penstock opens itself. `fields` names the parts of tuples, or maps columns to fields. `classes` are for a torch
+    dataset without class names."""
     if isinstance(source, _penstock.Dataset):
         return None
     if isinstance(source, Source):
@@ -62,7 +62,7 @@ def _of_path(path: pathlib.Path, fields: Any) -> Source | None:
 
 
 def _only_parquet(folder: pathlib.Path) -> bool:
-    """Whether the files in a folder, or in the first of its folders, are Parquet files."""
+    """Whether the files in a folder, or in its first subfolder, are Parquet files."""
     for path, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name[0] not in "._")[:1]
         samples = [name for name in names if name[0] not in "._"]

@@ -1,4 +1,4 @@
-"""What an Arrow type is, to a column that is to become a field."""
+"""Classifies Arrow types of columns that are to become fields."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def is_nested(kind: Any) -> bool:
 
 
 def is_surely_array(kind: Any) -> bool:
-    """Whether any values of this type of lists are an array."""
+    """Whether lists of this type form an array, whatever their values are."""
     import pyarrow as pa
 
     return bool(not is_list(kind.value_type) and pa.types.is_floating(kind.value_type))
 
 
 def is_file(kind: Any) -> bool:
-    """Whether a type is a struct of `bytes` and `path`, as Hugging Face stores images and sounds."""
+    """Whether a type is a struct of `bytes` and `path`, in which Hugging Face stores images and sounds."""
     import pyarrow as pa
 
     if not pa.types.is_struct(kind):
@@ -80,7 +80,7 @@ def is_file(kind: Any) -> bool:
 
 
 def holds(kind: Any, what: Callable[[Any], bool]) -> bool:
-    """Whether a type, or one inside it, is `what`."""
+    """Whether `what` is true for a type, or for one inside it."""
     kind = plain(kind)
     if what(kind):
         return True

@@ -13,7 +13,7 @@ from ._arrow_types import is_bytes, is_file, is_list
 
 
 def bytes_in(scalar: Any) -> Any:
-    """Without a copy, as long as the scalar lives."""
+    """Bytes of a scalar, without a copy. They are valid as long as the scalar lives."""
     return memoryview(scalar.as_buffer())
 
 
@@ -53,11 +53,11 @@ def text_in(scalar: Any) -> Any:
 
 def class_in(scalar: Any) -> Any:
     value = scalar.as_py()
-    return None if value == -1 else value  # as Hugging Face says that nobody knows
+    return None if value == -1 else value  # Hugging Face writes -1 for an unknown class
 
 
 def file_in(scalar: Any) -> Any:
-    """Of a struct of `bytes` and `path`, as Hugging Face stores images and sounds."""
+    """Content of a struct of `bytes` and `path`, in which Hugging Face stores images and sounds."""
     if scalar["bytes"].is_valid:
         return bytes_in(scalar["bytes"])
     if not scalar["path"].is_valid:
@@ -72,10 +72,11 @@ _AS_JSON = '; fields={COLUMN: "NAME.json"} keeps it as JSON'
 
 
 def array_in(scalar: Any) -> Any:
-    """A list, of lists of equal length maybe, as an array. A null among floating point numbers is NaN."""
+    """A list, also of lists of equal length, as an array. A null among floating point numbers is NaN."""
     import pyarrow as pa
 
-    compute: Any = importlib.import_module("pyarrow.compute")  # whose functions are made as it is imported
+    # its functions are created at import, so type checkers do not see them
+    compute: Any = importlib.import_module("pyarrow.compute")
 
     values = scalar.values
     shape = [len(values)]
@@ -94,7 +95,7 @@ def array_in(scalar: Any) -> Any:
 
 
 def is_array(arrays: Iterator[Any]) -> bool:
-    """Whether array_in can read every row."""
+    """Whether array_in() can read every row."""
     for array in arrays:
         if not is_list(array.type.value_type):
             if array.flatten().null_count:
@@ -116,7 +117,7 @@ def has_null(values: Any) -> bool:
 
 
 def json_in(scalar: Any) -> Any:
-    """Times as text, numbers that JSON lacks (NaN, infinities) as null."""
+    """A value as JSON. Times become text; numbers that JSON lacks (NaN, infinities) become null."""
     import pyarrow as pa
 
     if not scalar.is_valid:
@@ -147,14 +148,14 @@ def has_no_json(value: Any) -> bool:
 
 
 class Parts(dict):  # type: ignore[type-arg]
-    """Values of one column that are fields of their own: {END OF THE NAME: VALUE}."""
+    """Values of one column that become separate fields: {END OF THE NAME: VALUE}."""
 
 
 _MOST_PARTS = 256
 
 
 def parts_reader() -> Callable[[Any], Any]:
-    """Reads structs and lists that hold bytes: each value of bytes is a field, what is left of the rest is JSON."""
+    """Reads structs and lists that hold bytes. Each bytes value becomes a field; the rest is JSON."""
     extensions: dict[tuple[str, ...], str] = {}
 
     def parts_in(scalar: Any) -> Any:
@@ -169,7 +170,7 @@ def parts_reader() -> Callable[[Any], Any]:
         return parts or None
 
     def apart(scalar: Any, place: tuple[str, ...], members: tuple[str, ...], parts: Parts) -> Any:
-        """Moves the bytes to `parts`; `members` is the place without the numbers of lists. Returns the rest."""
+        """Moves the bytes to `parts`, and returns the rest. `members` is the place without list indexes."""
         if not scalar.is_valid:
             return None
         kind = scalar.type
@@ -203,8 +204,8 @@ def _has_value(rest: Any) -> bool:
 
 
 def text_of_time(scalar: Any, between: str = " ") -> str:
-    """A date, time or duration of any unit and range, without pandas: as Python's str() and isoformat() (`between` is
-    "T") print it, nine digits where there are nanoseconds."""
+    """A date, time or duration of any unit and range as text, without pandas. The format is that of Python's str(), or
+    of isoformat() if `between` is "T". Nanoseconds have nine digits."""
     import pyarrow as pa
 
     kind = scalar.type
@@ -232,14 +233,14 @@ def _text_of_calendar(scalar: Any, between: str) -> str:
     try:
         value = scalar.as_py()
         return str(value) if between == " " else str(value.isoformat())
-    except (OverflowError, ValueError):  # years that Python does not have
+    except (OverflowError, ValueError):  # a year beyond Python's range
         unit = scalar.type.unit if pa.types.is_timestamp(scalar.type) else "D"
         count = scalar.value // 86_400_000 if pa.types.is_date64(scalar.type) else scalar.value
         return str(numpy.datetime64(count, unit)).replace("T", between)
 
 
 def _text_of_duration(count: int, unit: str, between: str) -> str:
-    """As Python prints a timedelta, as pandas does where the unit is nanoseconds; in JSON as in ISO 8601."""
+    """A duration as Python prints a timedelta, or as pandas does for nanoseconds. In JSON: ISO 8601."""
     per_second = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}[unit]
     seconds, part = divmod(count, per_second)
     days, seconds = divmod(seconds, 86400)

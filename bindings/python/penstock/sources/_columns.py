@@ -1,4 +1,4 @@
-"""Converts columns of Arrow tables to fields: what each is called, and how a value of it becomes one of penstock.encode's."""
+"""Converts columns of Arrow tables to fields: their names, and the conversion of their values for penstock.encode."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What columns_of asks a table beyond its schema."""
+    """Access to a table beyond its schema, for columns_of()."""
 
     first: Callable[[str], bytes | None]
     """The first value of a column of bytes."""
@@ -66,11 +66,11 @@ def columns_of(
     class_columns: Mapping[str, list[str]],
     skip: tuple[str, ...] = (),
 ) -> list[Column]:
-    """The columns of `schema` that become fields, in its order: those that `fields` ({COLUMN: FIELD}) names, else all
-    that can; the others are told.
+    """The columns of `schema` that become fields, in its order: the columns that `fields` ({COLUMN: FIELD}) names, else
+    all possible ones. Columns that are left out are reported.
 
-    `class_columns` are those of known class names. Raises Error: invalid_argument, for a column in `fields` that is not
-    there, comes twice, or is of a type that cannot be a field.
+    `class_columns` are those with known class names. Raises Error: invalid_argument, if a column in `fields` is
+    missing, comes twice, or has a type that cannot be a field.
     """
     if fields is not None and not isinstance(fields, Mapping):
         raise made("invalid_argument", 'fields maps columns to fields: {"image": "jpg", "label": "cls"}')
@@ -97,14 +97,14 @@ def columns_of(
 
 
 def _why_not(column: Any, names: list[str]) -> str:
-    """Why a column cannot be a field, whatever it holds; "" where it can."""
+    """Reason why a column can never be a field, whatever its values are; "" if it can."""
     if names.count(column.name) > 1:
         return f"{names.count(column.name)} columns have this name"
     return "it has no values" if is_null(column.type) else ""
 
 
 def _named(found: list[tuple[Any, str, Callable[[Any], Any]]], told: Told) -> list[Column]:
-    """Names the fields. A name that cannot be a field's, and one that another column has, leaves the column out."""
+    """Names the fields. Leaves out a column whose name cannot be a field's, or is taken by another column."""
     extensions = [extension for _, extension, _ in found]
     columns: list[Column] = []
     for stored, extension, value in found:
@@ -131,7 +131,7 @@ def rows_of(batch: Any) -> list[Any]:
     for array in batch.columns:
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
-        if isinstance(array, pa.ChunkedArray):  # of no chunk, or too long for one
+        if isinstance(array, pa.ChunkedArray):  # the array has no chunk, or is too long for one
             array = array.chunk(0) if array.num_chunks == 1 else pa.concat_arrays(array.chunks)
         if isinstance(array, pa.ExtensionArray):
             array = array.storage
@@ -142,7 +142,7 @@ def rows_of(batch: Any) -> list[Any]:
 
 
 def sample_of(source: str, number: int, key: str, columns: list[Column], row: list[Any], told: Told) -> Sample:
-    """Row `number` of `source`, its scalars in the order of `columns`. Raises ItemError."""
+    """Row `number` of `source`, whose scalars are in the order of `columns`. Raises ItemError."""
     sample: Sample = {"__key__": key}
     for column, scalar in zip(columns, row):
         if not scalar.is_valid:
@@ -163,7 +163,7 @@ def sample_of(source: str, number: int, key: str, columns: list[Column], row: li
 
 
 def tell_empty(columns: list[Column], told: Told) -> None:
-    """After all rows: says which columns had no value, and whatever else was to be said."""
+    """Called after all rows: warns of columns without any value, and of everything else to report."""
     for column in columns:
         if column.name not in told.with_values:
             told.say(column.name, "is left out: it has no values")
@@ -173,7 +173,7 @@ def tell_empty(columns: list[Column], told: Told) -> None:
 def _kind(
     column: Any, fields: Mapping[str, str] | None, table: Table, class_columns: Mapping[str, list[str]]
 ) -> tuple[str, Callable[[Any], Any]] | None:
-    """The extension that suits a column, and how its values are read; None where no field can hold them."""
+    """The extension that suits a column, and a reader for its values. None if no field can hold them."""
     import numpy as np
     import pyarrow as pa
 
@@ -186,7 +186,7 @@ def _kind(
     if is_file(kind):
         return extension_of(table.first(column.name)), file_in
     if is_text(kind):
-        # as it is stored, but where an error is to say that text is no image
+        # text is kept as stored; if the wanted field is not text, text_in makes the error say that text is not an image
         return "txt", bytes_in if not wanted or encoding_of(wanted).kind in ("text", "other") else text_in
     if types.is_integer(kind) and column.name.lower() in _CLASS_NAMES:
         return "cls", class_in
@@ -239,7 +239,7 @@ def _json_told(column: str, told: Told) -> Callable[[Any], Any]:
 
 
 def field_name(column: str, extension: str, extensions: list[str], is_pixels: bool = False) -> str:
-    """A column that is named like a field keeps its name; the only image, cloud or class is `jpg`, `las` or `cls`."""
+    """A column that is named like a field keeps its name. The only image, cloud or class is `jpg`, `las` or `cls`."""
     if extension == _PARTS or _is_field_name(column.rpartition(".")[2].lower(), extension, is_pixels):
         return column
     encoding = encoding_of(extension)
@@ -249,8 +249,8 @@ def field_name(column: str, extension: str, extensions: list[str], is_pixels: bo
 
 
 def _is_field_name(last: str, extension: str, is_pixels: bool) -> bool:
-    """Whether a column's name says how its values, which call for `extension`, are encoded. Only bytes are a cloud, and
-    only bytes or rows of numbers an image: a column `off` or `jpg` of numbers is neither."""
+    """Whether a column's name states the encoding of its values, which suggest `extension`. Only bytes can be a cloud,
+    and only bytes or rows of numbers an image. A column of numbers called `off` or `jpg` is neither."""
     known, values = encoding_of(last), encoding_of(extension)
     if known.kind == "cloud":
         return extension == UNKNOWN or extension in known.extensions

@@ -19,12 +19,16 @@ class csv(Source):
         ps.pack(ps.sources.csv("train.csv"), "train.tar.d", format="tar")   # path,label
                                                                             # a/1.jpg,cat
 
-    The file has a header; columns are separated by commas, tabs or semicolons. path names the column of the paths, which
-    are relative to `root` (default: the folder of the CSV file); the field is named by the file's extension, the key is
-    the path without it. label names the column of the labels, None for no labels; a column that is not there is none,
-    unless it is named here. Labels that all are whole numbers are class numbers; other labels are class names, numbered
-    as in `classes`, else in their bytewise order. fields maps further columns to fields, which hold their text:
-    {"caption": "txt"}. Raises Error: io; invalid_argument; corrupt, naming the line.
+    The file has a header; columns are separated by commas, tabs or semicolons. The extension of a listed file names the
+    field, and the path without it is the key. Labels that are all whole numbers are class numbers. Other labels are
+    class names, numbered as in `classes`, else in their bytewise order.
+
+    path: the column of the paths, which are relative to `root` (default: the folder of the CSV file).
+    label: the column of the labels, None for no labels. If the default column is missing, there are no labels; a column
+      that you name must exist.
+    fields: maps further columns to fields, which hold their text: {"caption": "txt"}.
+
+    Raises Error: io; invalid_argument; corrupt, naming the line.
     """
 
     def __init__(
@@ -77,7 +81,7 @@ class csv(Source):
         return header.index(name)
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """(line, columns); empty lines do not count."""
+        """(line, columns); empty lines are skipped."""
         with self._opened() as file:
             rows = lines.reader(file, delimiter=self._separator)
             next(rows)

@@ -1,4 +1,4 @@
-"""Reads datasets of Hugging Face's `datasets` as a source, images as they are stored."""
+"""Reads datasets of Hugging Face's `datasets` as a source. Images stay as they are stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BATCH_ROWS = 64
 
 
 def is_hugging_face(source: Any) -> bool:
-    """A datasets.Dataset, IterableDataset or DatasetDict, without importing datasets."""
+    """Whether it is a datasets.Dataset, IterableDataset or DatasetDict. Does not import datasets."""
     return any(kind.__module__.partition(".")[0] == "datasets" for kind in type(source).__mro__)
 
 
@@ -26,9 +26,12 @@ class huggingface(Source):
 
         ps.pack(datasets.load_dataset("mnist", split="train"), "mnist.tar.d", format="tar")
 
-    Images are not decoded: their stored bytes are packed. The names of a ClassLabel become the dataset's classes; rows
-    without a class (-1) have no `cls`. fields and key: as for penstock.sources.parquet. What set_transform was told is not
-    applied. Raises Error: invalid_argument.
+    Images are not decoded: their stored bytes are packed. The names of a ClassLabel become the dataset's classes. Rows
+    without a class (-1) have no `cls`. A transform set by set_transform is not applied.
+
+    fields, key: as for penstock.sources.parquet.
+
+    Raises Error: invalid_argument.
     """
 
     def __init__(
@@ -83,7 +86,7 @@ class huggingface(Source):
         return columns_of(table.schema, self._fields, asked, class_columns=told, skip=skip)
 
     def _arrays(self, table: Any, column: str) -> Iterator[Any]:
-        """A column's rows; of a stream the first ones alone."""
+        """A column's rows; for a stream, only the first ones."""
         whole = self._dataset.select_columns([column]).iter(_BATCH_ROWS) if self._length is not None else [table]
         for some in whole:
             yield rows_of(some.select([column]))[0]

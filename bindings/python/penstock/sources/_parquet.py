@@ -31,7 +31,7 @@ def pyarrow_parquet() -> Any:
 
 @contextlib.contextmanager
 def _opened(path: pathlib.Path) -> Iterator[Any]:
-    """A ParquetFile that reads a page at a time; what pyarrow raises meanwhile names the file."""
+    """A ParquetFile that reads a page at a time. Adds the file name to errors of pyarrow."""
     pq = pyarrow_parquet()
     import pyarrow as pa
 
@@ -41,12 +41,13 @@ def _opened(path: pathlib.Path) -> Iterator[Any]:
     except pa.ArrowException as error:
         raise made("corrupt", str(error), dataset=str(path)) from error
     except OSError as error:
-        kind = "io" if error.errno else "corrupt"  # pyarrow's own are OSError without errno
+        kind = "io" if error.errno else "corrupt"  # pyarrow raises OSError without errno for bad files
         raise made(kind, error.strerror or str(error), dataset=str(path)) from error
 
 
 def parquet_files(path: pathlib.Path) -> list[pathlib.Path]:
-    """Of a folder and those in it, sorted by path; names that begin with a dot or an underscore do not count."""
+    """The Parquet files in a folder and its subfolders, sorted by path. Names that begin with a dot or an underscore
+    are skipped."""
     if path.is_file():
         return [path]
     found = []
@@ -61,18 +62,24 @@ def parquet_files(path: pathlib.Path) -> list[pathlib.Path]:
 class parquet(Source):
     """The rows of a Parquet file, or of a folder of them (in the order of their paths), as samples.
 
-        ps.pack(ps.sources.parquet("table", fields={"image": "jpg", "label": "cls"}, key="id"), "table.tar.d", format="tar")
+        ps.pack(ps.sources.parquet("table", fields={"image": "jpg", "label": "cls"}, key="id"),
+                "table.tar.d", format="tar")
 
-    fields maps columns to fields; columns that it does not name are not read. Without it every column is a field: bytes
-    by what they are (jpg, png, npy, ..., else bin), strings txt, numbers and lists of numbers npy, other lists and structs
-    json, whole numbers in a column named label, class, cls, target or category cls. The only image or class column is
-    just `jpg` or `cls`, others are named `COLUMN.png`. What would not fit is kept in another form, or left out by name, and a
-    RuntimeWarning says so once, after the last row: lists with nulls or of different lengths are json, bytes inside structs
-    and lists are fields of their own, `COLUMN.MEMBER.jpg` and `COLUMN.0.jpg`. key names the column of the keys, else they are row numbers of 12
-    digits (and `__key__`, where that is a column). classes: names for a `cls` column of strings; without them all its
-    values, sorted. Nulls leave the field out. Folders named `COLUMN=VALUE` are columns of strings.
+    Without `fields`, every column is a field. Bytes get the extension of their content (jpg, png, npy, ..., else bin).
+    Strings become txt, numbers and lists of numbers npy, other lists and structs json. Whole numbers in a column named
+    label, class, cls, target or category become cls. The only image or class column is named just `jpg` or `cls`,
+    others `COLUMN.png`.
 
-    About 16 MiB of rows are in memory at a time, and what pyarrow reads for them. Raises Error: invalid_argument.
+    Columns that do not fit are kept in another form or left out, and a RuntimeWarning says so once, after the last row.
+    Lists with nulls or of different lengths become json. Bytes inside structs and lists become separate fields, such as
+    `COLUMN.MEMBER.jpg` and `COLUMN.0.jpg`. Nulls leave the field out. Folders named `COLUMN=VALUE` are columns of
+    strings.
+
+    fields: maps columns to fields. Columns that it does not name are not read.
+    key: the column of the keys. By default, the column `__key__` if there is one, else row numbers of 12 digits.
+    classes: names for a `cls` column of strings. By default, all its values, sorted.
+
+    About 16 MiB of rows are in memory at a time, and pyarrow's buffers. Raises Error: invalid_argument.
     """
 
     def __init__(
@@ -102,7 +109,7 @@ class parquet(Source):
 
     @property
     def columns(self) -> dict[str, str]:
-        """Which column becomes which field."""
+        """{COLUMN: FIELD} of the columns that are read."""
         return {column.name: column.field for column in self._columns}
 
     def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: dict[str, list[str]]) -> list[Column]:
@@ -111,8 +118,8 @@ class parquet(Source):
         return columns_of(self._schema, fields, table, class_columns=class_columns, skip=skip)
 
     def _whole_schema(self, schemas: list[Any]) -> Any:
-        """The first file's, and a column for each folder named COLUMN=VALUE. A column without values in the first file
-        has the type of the first file where it has some."""
+        """The first file's schema, plus a column for each folder named COLUMN=VALUE. If a column has no values in the
+        first file, its type comes from the first file where it has some."""
         import pyarrow as pa
 
         schema = schemas[0]
@@ -135,7 +142,7 @@ class parquet(Source):
         return {name: value for name, sign, value in parts if sign and name}
 
     def _class_columns(self, fields: Mapping[str, str] | None) -> dict[str, list[str]]:
-        """The columns of classes whose names are known, and sets self.classes."""
+        """The class columns with known names. Sets self.classes."""
         import pyarrow as pa
 
         told = _hugging_face_classes(self._schema.metadata)
@@ -161,7 +168,7 @@ class parquet(Source):
         return sorted(values, key=str.encode)
 
     def _arrays(self, column: str) -> Iterator[Any]:
-        """A column's rows; none where it holds lists of numbers and the footers tell that no number is null."""
+        """A column's rows. Empty if it holds lists of numbers and the footers say that no number is null."""
         kind = plain(self._schema.field(column).type)
         if is_list(kind) and is_number(kind.value_type) and all(_has_no_null(file, column) for file in self._files):
             return
@@ -187,7 +194,7 @@ class parquet(Source):
         return None
 
     def _batches(self, columns: list[str], rows: int | None = None) -> Iterator[tuple[int, Any]]:
-        """(number of the first row, batch), the columns in the order asked for."""
+        """(number of the first row, batch), with the columns in the requested order."""
         import pyarrow as pa
 
         number = 0
@@ -226,7 +233,7 @@ class parquet(Source):
 
     def _sample(self, task: tuple[int, Any, list[Any]]) -> Sample:
         number, key, row = task
-        # a broken file may give more rows than its footer counts
+        # a broken file may have more rows than its footer says
         place = min(bisect.bisect_right(self._starts, number), len(self._files)) - 1
         file, at = str(self._files[place]), number - self._starts[place]
         if key is not None and not key.is_valid:
@@ -237,7 +244,7 @@ class parquet(Source):
 
 
 def _has_no_null(path: pathlib.Path, column: str) -> bool:
-    """Whether the footer of a file tells that a column, or what is inside it, has no null."""
+    """Whether the footer of a file says that a column, with all its children, has no null."""
     with _opened(path) as file:
         groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
         chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
@@ -256,7 +263,7 @@ def _batch_rows(metadata: Any) -> int:
 
 
 def _hugging_face_classes(metadata: Mapping[bytes, bytes] | None) -> dict[str, list[str]]:
-    """Columns of class numbers and the names, as Hugging Face datasets write them into a schema's metadata."""
+    """The names of class columns, as Hugging Face datasets write them into a schema's metadata."""
     try:
         features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
         return {

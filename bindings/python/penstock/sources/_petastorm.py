@@ -1,4 +1,4 @@
-"""Reads datasets of Petastorm as a source: Parquet, and a schema of its own that says how each column is encoded."""
+"""Reads datasets of Petastorm as a source: Parquet, with a schema that says how each column is encoded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UnischemaField(NamedTuple):
 
 
 def unischema_of(folder: pathlib.Path) -> bytes | None:
-    """The pickled schema in `_common_metadata`; None where there is none."""
+    """The pickled schema in `_common_metadata`; None if there is none."""
     file = folder / "_common_metadata"
     if not file.is_file():
         return None
@@ -41,13 +41,13 @@ def unischema_of(folder: pathlib.Path) -> bytes | None:
 
 
 class _Foreign(Exception):
-    """The pickle asks for something that is no part of a schema."""
+    """The pickle refers to a class that is not part of a schema."""
 
 
 def read_unischema(pickled: bytes) -> list[UnischemaField]:
-    """Reads the schema without Petastorm, and without running anything that the pickle asks for: every class it names
-    is replaced by a stand-in of ours that only holds what it is given. Raises Error: unsupported, naming a class that
-    is no part of such a schema; corrupt."""
+    """Reads the schema without Petastorm, and without running code of the pickle. Every class that it names is replaced
+    by a stand-in that only holds its arguments. Raises Error: unsupported, naming a class that is not part of such a
+    schema; corrupt."""
     try:
         schema = _SchemaReader(pickled).load()
         fields = schema.__dict__["_fields"]
@@ -65,9 +65,9 @@ def _field(field: Any) -> UnischemaField:
 
 
 class _Name(str):
-    """The name of a type that a schema mentions: of NumPy, Spark or Python."""
+    """The name of a type in a schema: of NumPy, Spark or Python."""
 
-    def __call__(self, *arguments: Any) -> _Name:  # Spark's types, and numpy.dtype("u1"), are objects
+    def __call__(self, *arguments: Any) -> _Name:  # Spark's types and numpy.dtype("u1") are called as constructors
         return _Name(arguments[0]) if self == "dtype" and arguments else self
 
     def __setstate__(self, state: Any) -> None:
@@ -75,7 +75,7 @@ class _Name(str):
 
 
 class _SchemaReader(pickle.Unpickler):
-    """Finds stand-ins only. They are made for each pickle, so that nothing it does to them stays."""
+    """Finds only stand-ins. They are created for each pickle, so that a pickle cannot change them for others."""
 
     _CODECS = ("ScalarCodec", "NdarrayCodec", "CompressedNdarrayCodec", "CompressedImageCodec")
     _SPARK_TYPES = (
@@ -102,7 +102,7 @@ class _SchemaReader(pickle.Unpickler):
                 raise _Foreign("the unischema makes an object of a class that is no part of it")
             return kind()
 
-        def restored(name: Any, fields: Any, values: Any) -> Any:  # how Spark pickles a namedtuple
+        def restored(name: Any, fields: Any, values: Any) -> Any:  # Spark pickles a namedtuple in this way
             return tuple(values)
 
         self._known: dict[tuple[str, str], Any] = {("collections", "OrderedDict"): collections.OrderedDict}
@@ -148,7 +148,7 @@ class _FieldTuple(tuple):  # type: ignore[type-arg]
 
 
 def _uncompressed(scalar: Any) -> Any:
-    """The .npy file in what numpy.savez_compressed(arr=...) wrote."""
+    """The .npy file inside the output of numpy.savez_compressed(arr=...)."""
     import zipfile
 
     with zipfile.ZipFile(io.BytesIO(bytes_in(scalar))) as archive:
@@ -160,7 +160,7 @@ def _stored(scalar: Any) -> Any:
 
 
 def _c_order(npy: Any) -> Any:
-    """.npy bytes as they are, unless they are in Fortran's order, which is not read here."""
+    """Returns .npy bytes as they are. Raises for Fortran order, which is not supported here."""
     if b"'fortran_order': True" not in bytes(npy[:256]):
         return npy
     import numpy
@@ -171,11 +171,12 @@ def _c_order(npy: Any) -> Any:
 class petastorm(parquet):
     """The rows of a dataset that Petastorm wrote, as samples. Petastorm itself is not needed.
 
-    fields maps names of the schema to fields; without it there is `jpg` or `png` for the only image (CompressedImageCodec,
-    whose bytes are kept), `NAME.npy` for arrays (NdarrayCodec, CompressedNdarrayCodec) and numbers, `NAME.txt` for strings.
-    key and classes: as for penstock.sources.parquet. Raises Error: invalid_argument, where there is no schema;
-    unsupported, for a codec that is none of Petastorm's, and for a schema that mentions any class that does not belong
-    there: the schema is a pickle, and nothing in it is run.
+    fields: maps names of the schema to fields. By default the only image is `jpg` or `png` (CompressedImageCodec, whose
+      bytes are kept). Arrays (NdarrayCodec, CompressedNdarrayCodec) and numbers are `NAME.npy`, strings `NAME.txt`.
+    key, classes: as for penstock.sources.parquet.
+
+    The schema is a pickle, and nothing in it is run. Raises Error: invalid_argument, if there is no schema;
+    unsupported, for a codec that is not Petastorm's, and for a schema with a class that does not belong there.
     """
 
     def __init__(
@@ -207,7 +208,7 @@ class petastorm(parquet):
         ]
 
     def _encoded(self, column: Column, class_columns: dict[str, list[str]]) -> tuple[str, Callable[[Any], Any]]:
-        """Extension ("" for what Parquet's own type tells) and reader of a column of the schema."""
+        """Extension and reader of a column of the schema. The extension is "" if Parquet's own type decides."""
         field = self._unischema.get(column.name)
         if field is None or column.name in class_columns:
             return "", column.value
@@ -227,7 +228,7 @@ class petastorm(parquet):
 
         try:
             dtype = numpy.dtype(field.dtype)
-        except TypeError:  # a decimal, a date
+        except TypeError:  # a decimal or a date
             return "", column.value
         if dtype.kind not in "biuf" or encoding_of(column.field.rpartition(".")[2]).label:
             return "", column.value

@@ -13,11 +13,11 @@ Sample = dict[str, Any]
 
 
 class ItemError(Error):
-    """One item of a source could not be read; the source goes on with the next one."""
+    """An item of a source could not be read. The source continues with the next one."""
 
 
 def item_error(name: str, key: str, error: Exception, field: str = "", *, where: str = "") -> ItemError:
-    """`error` as that of the item `key` of the source `name`, which is at `where`; to be raised from it."""
+    """Wraps `error` for the item `key` of the source `name`, located at `where`. Raise it from `error`."""
     if isinstance(error, Error):
         field, cause, kind = error.field or field, error.cause, error.kind
     else:
@@ -29,7 +29,7 @@ def item_error(name: str, key: str, error: Exception, field: str = "", *, where:
 
 
 class Told:
-    """What became of columns that are not kept as they are, said once: in one warning, when all rows were read."""
+    """Columns that are not kept as they are. They are reported in one warning after the last row."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -39,7 +39,7 @@ class Told:
         """Columns of which a value was seen."""
 
     def say(self, column: str, what: str) -> None:
-        """The first that is said of a column counts."""
+        """Notes something about a column. Only the first note about a column is kept."""
         self._lines.setdefault(column, what)
 
     def warn(self) -> None:
@@ -50,15 +50,15 @@ class Told:
 
 
 def number_key(number: int) -> str:
-    """The key of an item that has none of its own."""
+    """The default key of an item."""
     return f"{number:012}"
 
 
 class Source:
     """An iterable of samples, each a dict of `"__key__"` and values as penstock.encode takes them.
 
-    It may be iterated over as often as wanted. What is wrong with one item is raised by next(), which goes on behind it
-    when it is called again. `len()` raises TypeError where the number of samples is not known before.
+    May be iterated over repeatedly. next() raises the error of an invalid item, and the following call continues after
+    that item. `len()` raises TypeError if the number of samples is not known in advance.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Source:
 
 
 class Items:
-    """Calls `make` for each task in turn: an iterator that a failing `make` does not end, unlike a generator."""
+    """Calls `make` for each task in turn. Unlike a generator, the iterator continues after `make` has raised."""
 
     def __init__(self, tasks: Iterable[Any], make: Callable[[Any], Sample]) -> None:
         self._tasks = iter(tasks)
@@ -101,8 +101,8 @@ class Items:
 
 
 def named(item: Any, fields: Any) -> Sample:
-    """An item of Python as a dict of fields: a dict, whose names `fields` may change ({NAME: FIELD}), or a tuple whose
-    parts `fields` names."""
+    """Converts a Python item to a dict of fields: a dict, whose names `fields` may change ({NAME: FIELD}), or a tuple,
+    whose parts `fields` names."""
     if isinstance(item, Mapping):
         if not fields:
             return dict(item)
@@ -127,7 +127,7 @@ class Plain(Source):
     def __init__(self, items: Iterable[Any], fields: Any = None) -> None:
         try:
             length: int | None = len(items)  # type: ignore[arg-type]
-        except Exception:  # pipelines of several libraries have a length that they refuse to tell
+        except Exception:  # pipelines of several libraries have a len() that raises
             length = None
         super().__init__(type(items).__qualname__, length=length)
         self._items = items

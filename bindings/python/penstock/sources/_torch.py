@@ -12,17 +12,19 @@ from ._source import ItemError, Items, Sample, Source, item_error, named, number
 
 
 class torch(Source):
-    """What `dataset[0]` to `dataset[len(dataset) - 1]` give, as samples: dicts, or tuples whose parts `fields` names.
+    """The items `dataset[0]` to `dataset[len(dataset) - 1]`, as samples: dicts, or tuples whose parts `fields` names.
 
         ps.pack(ps.sources.torch(ImageFolder("photos"), fields=("jpg", "cls"), threads=8), "photos.tar.d", format="tar")
 
-    Values are encoded here (penstock.encode; `quality` is of jpg and webp), so that it happens in parallel too. The key
-    is the item's `"__key__"`, else its number as 12 digits. Class names are the dataset's attribute `classes`, if it has
-    one, or those given.
+    Values are encoded by the same threads or processes that read the items, with penstock.encode and, for jpg and webp,
+    `quality`. The key is the item's `"__key__"`, else its number as 12 digits. Class names are the dataset's attribute
+    `classes`, if it has one, or the given ones. By default, items are read one by one. The samples are the same in any
+    case.
 
-    Items are asked for one by one, or by `threads` threads, where the dataset allows for that and lets go of Python's lock
-    (decoding, reading), or by `processes` worker processes of torch's DataLoader, where it does not. About two items a
-    thread or process are in memory. The samples are the same in any case. Raises Error: invalid_argument.
+    threads: reads items in this many threads, if the dataset is thread-safe and releases the GIL (decoding, reading).
+    processes: reads items in this many worker processes of torch's DataLoader, for other datasets.
+
+    About two items per thread or process are in memory. Raises Error: invalid_argument.
     """
 
     def __init__(
@@ -57,7 +59,7 @@ class torch(Source):
 
 
 class _Read:
-    """An item of the dataset, encoded. Goes to worker processes."""
+    """Reads and encodes an item of the dataset. It is sent to worker processes."""
 
     def __init__(self, dataset: Any, fields: Any, classes: Mapping[str, int], quality: int, name: str) -> None:
         self.dataset, self.fields, self.classes, self.quality, self.name = dataset, fields, classes, quality, name
@@ -93,7 +95,7 @@ def _in_threads(read: Callable[[int], Sample], count: int, threads: int) -> Iter
 
 
 class _Guarded:
-    """Gives a failure back as a value: one that is raised would end a DataLoader."""
+    """Returns a failure as a value, because an exception would end the DataLoader."""
 
     def __init__(self, read: Callable[[int], Sample], count: int) -> None:
         self._read, self._count = read, count
@@ -105,7 +107,7 @@ class _Guarded:
         try:
             return self._read(number)
         except ItemError as error:
-            error.__cause__ = None  # it may not survive the way to another process
+            error.__cause__ = None  # it may not survive pickling
             return error
 
 
@@ -118,7 +120,7 @@ def _in_processes(read: Callable[[int], Sample], count: int, processes: int) -> 
         from torch.utils.data import DataLoader
     except ImportError:
         raise ImportError("processes needs torch: pip install torch") from None
-    guarded: Any = _Guarded(read, count)  # all that DataLoader wants of a dataset
+    guarded: Any = _Guarded(read, count)  # a DataLoader needs no more of a dataset
     return iter(DataLoader(guarded, batch_size=None, num_workers=processes, collate_fn=_as_it_is))
 
 
