@@ -10,7 +10,7 @@
 namespace penstock::python {
 namespace {
 
-// Values so small are copied: labels that a program keeps then hold no slab, with the images beside them.
+// Copies values this small. Otherwise a label that a program keeps would hold the whole slab, with the images in it.
 constexpr std::uint64_t kCopiedRowBytes = 256;
 
 Tensor handed_out(const Batch& batch, Tensor values) {

@@ -1,4 +1,4 @@
-// Makes the penstock.Batch, a dict, in which Python gets a batch.
+// Converts a batch to a penstock.Batch, the dict that Python programs receive.
 #pragma once
 
 #include <nanobind/nanobind.h>

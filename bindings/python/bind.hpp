@@ -6,8 +6,8 @@
 #include <string_view>
 #include <type_traits>
 
-// All casters, before any file of the module casts: one that is compiled without one of them would make another
-// function of the same name, and the linker takes either.
+// Includes all casters, because every file of the module must see the same ones. A file without one of them would
+// compile a different function of the same name, and the linker may take either.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
@@ -37,14 +37,15 @@ void bind_profile(nb::module_& module);
 void bind_stage(nb::module_& module);
 void bind_writer(nb::module_& module);
 
-/// Keys, paths and messages are bytes that need not be UTF-8: what is not becomes surrogates, as in os.fsdecode.
+/// Converts bytes of keys, paths and messages, which need not be UTF-8. Invalid bytes become surrogates, as in
+/// os.fsdecode.
 nb::str text(std::string_view bytes);
-/// The other way round.
+/// The inverse of text().
 std::string bytes_of(const nb::str& text);
-/// What repr() says of it, on one line and not much of it: for messages.
+/// A short repr() of the value on one line, for messages.
 std::string shown(nb::handle value);
 
-/// A member of a dict. Its value is as text() makes it of strings, and as nanobind does of all else.
+/// A member of a dict. Strings are converted by text(), other values by nanobind.
 struct Member {
   template <typename Value>
   Member(const char* its_name, const Value& of) : name(its_name) {
@@ -57,10 +58,10 @@ struct Member {
   const char* name;
   nb::object value;
 };
-void add_members(nb::dict& dict, std::initializer_list<Member> members);  ///< behind those that it has
+void add_members(nb::dict& dict, std::initializer_list<Member> members);  ///< appends to the dict
 nb::dict dict_of(std::initializer_list<Member> members);
 
-/// Unknown members raise AttributeError: `function` of penstock._habits names the replacement.
+/// Makes unknown members raise AttributeError; `function` of penstock._habits names the replacement.
 template <typename Kind>
 void define_hints(nb::class_<Kind>& kind, const char* function) {
   kind.def("__getattr__", [function](const nb::handle& self, const nb::str& name) {
@@ -69,7 +70,7 @@ void define_hints(nb::class_<Kind>& kind, const char* function) {
 }
 
 [[noreturn]] void raise_type_error(const std::string& message);
-/// Of the program's line that led here. Throws what the program's filter of warnings makes of it.
+/// Warns at the line of the program that led here. Throws if the program's warning filter raises.
 void warn(const std::string& message, PyObject* category = PyExc_UserWarning);
 
 }  // namespace penstock::python

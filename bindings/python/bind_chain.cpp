@@ -22,7 +22,7 @@
 namespace penstock::python {
 namespace {
 
-// What is made in C++ cannot be taken to another process; every other step is its text.
+// The pickled form of a step is its text. A step with a C++ function has no text and cannot be pickled.
 std::string step_state(const Step& step) {
   if (step.is<step::OwnDecode>() || step.is<step::OwnTransform>()) {
     throw Error::unsupported("a chain with " + to_string(step) + " cannot be pickled");
@@ -49,7 +49,7 @@ Chain chain_from_state(const nb::tuple& state) {
   return chain;
 }
 
-// A number, a word, or a list of them; true and false are words. Throws TypeError.
+// Adds a number, a word, or a list of them; true and false are words. Throws TypeError.
 void add_value(Argument& argument, const nb::handle value) {
   double number = 0;
   if (nb::isinstance<nb::bool_>(value)) {
@@ -68,7 +68,7 @@ void add_argument(std::vector<Argument>& arguments, const nb::handle value, std:
   Argument argument{.keyword = std::move(keyword), .none = value.is_none()};
   argument.list = !nb::isinstance<nb::str>(value) && nb::isinstance<nb::sequence>(value);
   if (argument.none) {
-    // stands in its place
+    // `none` already says so
   } else if (argument.list) {
     for (const nb::handle entry : value) add_value(argument, entry);
   } else {
@@ -104,7 +104,7 @@ std::string signature_of(const StepTable& table, const std::string& name) {
   return "def " + name + "(" + list + ") -> penstock._penstock.Chain";
 }
 
-// In lines of at most 110 bytes.
+// Wraps text to lines of at most 110 bytes.
 std::string wrapped(std::string text) {
   constexpr std::size_t kMost = 110;
   for (std::size_t begin = 0; text.size() - begin > kMost;) {
@@ -116,7 +116,7 @@ std::string wrapped(std::string text) {
   return text;
 }
 
-// What the step does, and a paragraph for each parameter: "max_ratio: highest ratio; 0 to 1."
+// Describes the step, with a paragraph for each parameter: "max_ratio: highest ratio; 0 to 1."
 std::string docstring_of(const StepTable& table) {
   std::string doc = wrapped(std::string(table.meaning));
   for (const auto& parameter : table.parameters()) {
@@ -137,7 +137,7 @@ nb::object joined(const nb::handle& self, const nb::handle& after) {
   return nb::cast(nb::cast<const Chain&>(self) | nb::cast<const Chain&>(after));
 }
 
-// A chain is asked only where what stands before it knows of none.
+// `before | self`: Python calls this only if `before` does not implement `|` with a chain.
 nb::object joined_behind(const nb::handle& self, const nb::handle& before) {
   return no_chain(self, before, true);
 }
@@ -165,7 +165,7 @@ void bind_steps(nb::module_& module) {
   }
 }
 
-// The traits of a step, for Python's part of a loader. Chains leave Python as text only in pickles.
+// Binds the traits of a step, for the Python part of a loader. Pickles are the only place where chains become text.
 void bind_chain_step(nb::module_& module) {
   constexpr std::array<const char*, 4> kDomains{"any", "image", "array", "points"};
   nb::class_<Step> step(module, "ChainStep", "A step of a chain, and its traits.");

@@ -26,7 +26,7 @@
 namespace penstock::python {
 namespace {
 
-// The options of the table that have a place in ConvertOptions.
+// The options of the table that are members of ConvertOptions.
 const std::vector<const PackOption*>& placed_options() {
   static const auto placed = [] {
     auto options = pack_options_of(kOfPack);
@@ -58,7 +58,7 @@ nb::list pack_help() {
   return help;
 }
 
-// For the page of options: heading, option, as Python's signatures declare it, APIs with commas between, meaning.
+// For the reference page: heading, option, Python declaration, APIs separated by commas, and meaning.
 nb::list pack_option_table() {
   nb::list table;
   for (const PackOption& option : pack_options()) {
@@ -79,7 +79,7 @@ void take_rank(ConvertOptions& options, const Rank& rank) {
   if (!rank) return;
   if (std::holds_alternative<std::uint32_t>(*rank) && options.world == 0)
     throw Error::invalid_argument("a rank needs world, the number of ranks");
-  LoaderOptions taken;  // whose rank and world are spelled alike
+  LoaderOptions taken;  // set_rank() sets LoaderOptions, which have the same rank and world
   set_rank(taken, *rank, options.world == 0 ? std::nullopt : std::optional(options.world));
   options.rank = taken.rank;
   options.world = taken.world_size;

@@ -12,7 +12,7 @@
 namespace penstock::python {
 namespace {
 
-// As a program compares it; name() is for people.
+// The kind as programs compare it; name() is for people.
 const char* kind_of(const Error& error) {
   static constexpr std::array kKinds{"invalid_argument", "io", "corrupt", "unsupported", "shape", "resource"};
   return kKinds[static_cast<std::size_t>(error.kind())];
@@ -46,7 +46,8 @@ void restore(const std::exception_ptr& raised) {
 void bind_error(nb::module_&) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
-      // What a handler raised is what ended the work, whatever was made of that on the way.
+      // A signal handler's exception is the cause of the end, so it replaces the exception that the interrupted work
+      // made.
       if (const std::exception_ptr raised = take_raised_meanwhile()) return restore(raised);
       std::rethrow_exception(thrown);
     } catch (const nb::python_error&) {

@@ -26,18 +26,18 @@
 namespace penstock::python {
 namespace {
 
-// More than in C++: a name left over from the last loop, or from a comprehension, still holds a batch, and programs
-// keep some in a list, or in zip(). Memory for the second number is taken as it comes to that.
+// More than in C++. In Python, a variable of the last loop or a comprehension still holds a batch, and programs keep
+// some in a list or in zip(). Memory for batches beyond kHeld is allocated on demand.
 constexpr unsigned kHeld = 4, kHeldMax = 16;
 
 struct LoaderIterator {
   nb::object owner;  // keeps the loader
   PythonLoader* loader;
   std::uint64_t iteration;
-  nb::object convert;  // a function of each batch, whose result the program gets; null: it gets the batch
+  nb::object convert;  // converts each batch for the program; null: the batch itself is returned
 };
 
-// What a loop gets: the batch, or what the program's own step made of it.
+// The value that a loop receives: the batch, or the result of the program's own step.
 nb::object delivered(const Batch& batch) {
   return batch.attached() != nullptr ? made_of(batch) : nb::object(batch_dict(batch));
 }
@@ -52,7 +52,7 @@ nb::object next_batch(LoaderIterator& self) {
     });
     if (given.is_valid()) return given;
   } catch (nb::python_error& raised) {
-    if (!raised.matches(PyExc_StopIteration)) throw;  // would pass for the end of the epoch
+    if (!raised.matches(PyExc_StopIteration)) throw;  // would look like the end of the epoch
     nb::raise_from(raised, PyExc_RuntimeError, "a function of a loader raised StopIteration");
   }
   throw nb::stop_iteration();
@@ -84,7 +84,7 @@ Workers workers_of(const nb::object& given, unsigned most) {
   return {0, most == 0 ? kAutoWorkers : most};
 }
 
-// "cuda:0", of a text or a torch.device.
+// "cuda:0", from a text or a torch.device.
 std::string device_of(const nb::object& given) {
   std::string name;
   if (given.is_none() || nb::try_cast(given, name)) return name;
@@ -99,7 +99,7 @@ std::string device_of(const nb::object& given) {
   return nb::str(given).c_str();
 }
 
-// Of what a program should know and would not look for in the stats.
+// Warns of conditions that programs should know but would not look up in the stats.
 void warn_of(const std::string& note) {
   if (!note.empty()) warn("penstock: " + note);
 }
@@ -140,7 +140,7 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
   new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(own.step));
   try {
     warn_of(self->use([](Loader& loader) { return loader.stats().notes; }));
-  } catch (...) {  // warnings that are errors: what is not made is not destroyed by Python
+  } catch (...) {  // the warning may be an error; Python does not destroy an object whose constructor failed
     self->~PythonLoader();
     throw;
   }
@@ -250,7 +250,7 @@ nb::dict output_dict(const OutputOrigin& origin) {
   return told;
 }
 
-// Of a window each step by itself, in "frames".
+// Adds an output. For a window, each step is a separate entry in "frames".
 void add_output(nb::dict& outputs, const OutputOrigin& origin) {
   const nb::str name = text(origin.account.output);
   if (origin.key.empty()) {
@@ -291,8 +291,8 @@ nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, s
   return told;
 }
 
-// A program's object often holds the loader, and the loader's functions the object: for Python's search for such
-// cycles.
+// Lets Python's garbage collector find cycles. A program's object often holds the loader, whose functions hold the
+// object.
 int traverse_loader(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
@@ -332,8 +332,8 @@ const char* init_doc() {
   return text.c_str();
 }
 
-// For the page of options: heading, where Python has it ("read_options.engine", or ""), as its signature declares it,
-// LoaderOptions' name (or ""), meaning, and when to change it.
+// For the page of options: heading, Python name ("read_options.engine", or ""), Python declaration, name in
+// LoaderOptions (or ""), meaning, and when to change it.
 nb::list option_table() {
   nb::list table;
   for (const LoaderOption& option : loader_options()) {

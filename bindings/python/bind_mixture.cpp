@@ -42,7 +42,7 @@ MixtureOptions options_of(const std::variant<std::uint64_t, std::string>& stop, 
   return options;
 }
 
-// A weight for each source, and no other; `option` is what errors call the weights.
+// Sets a weight for each source. Unknown sources are errors, which call the weights `option`.
 void set_weights(std::vector<MixtureSource>& sources, const nb::dict& weights, const std::string& option) {
   for (const auto& [name, weight] : weights) {
     const std::string word = nb::str(name).c_str();
@@ -81,7 +81,7 @@ std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::ha
   return schedule;
 }
 
-// A path in the place of datasets: all stands there.
+// Reads a mixture from a file, whose path is given instead of datasets. The file contains all options.
 Mixture mixture_of_file(const nb::object& path, bool alone) {
   if (!alone)
     throw Error::invalid_argument("the file of a mixture says weights, stop and the like itself: give it alone");
@@ -146,7 +146,7 @@ nb::dict weights_of(const Mixture& self) {
   return weights;
 }
 
-// What another process makes it of: (name, dataset, weight) of each source, and the options.
+// The pickled form: (name, dataset, weight) of each source, and the options.
 nb::tuple state_of(const Mixture& self) {
   nb::list sources, schedule;
   for (const MixtureSource& source : self.sources())

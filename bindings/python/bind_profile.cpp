@@ -1,4 +1,4 @@
-// Binds the clockwork of penstock.profile(): durations, steps, and the texts of both.
+// Binds the internals of penstock.profile(): durations, steps, and their texts.
 #include <array>
 
 #include <base/amounts.hpp>
@@ -18,7 +18,7 @@ Clock::time_point point(std::int64_t nanoseconds) {
   return Clock::time_point{std::chrono::nanoseconds{nanoseconds}};
 }
 
-// A failed next() waited too, and ends the epoch for the log.
+// Logs a failed next() as a wait that ends the epoch.
 void log_next(StepLog& log, std::int64_t asked, std::int64_t got, bool batch) {
   log.asks(point(asked));
   log.gets(point(got), {.deliver = point(got) - point(asked)}, batch);

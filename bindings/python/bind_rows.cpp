@@ -23,37 +23,38 @@
 namespace penstock::python {
 namespace {
 
-/// The steps of a chain behind a Python function, compiled for the arrays that the function returns.
-/// One dtype and shape goes in, one comes out. Any thread may run it; they take turns.
+/// The steps of a chain after a Python function, compiled for the arrays that the function returns. Input and output
+/// each have one dtype and shape. Thread-safe; concurrent calls take turns.
 class RowProgram {
  public:
-  /// What the arrays are, also where no step says so.
+  /// Kind of the arrays, even if no step determines it.
   enum class Kind : std::uint8_t {
     any,
     image,  ///< uint8 (H, W, C)
-    items,  ///< (n, ...), of another length in each row
+    items,  ///< (n, ...), with a different n in each row
   };
-  /// `place`: of the chain's first step in the whole chain, by which it draws. Throws Error: invalid_argument or shape,
-  /// naming `output`.
+  /// `place`: position of the chain's first step in the whole chain, which seeds its draws. Throws Error:
+  /// invalid_argument or shape, naming `output`.
   RowProgram(const std::string& output, const Chain& chain, std::size_t place, DType dtype, const Shape& shape,
              Kind kind);
   RowProgram(RowProgram&&) = delete;
 
   const Output& output() const { return program_.outputs()[0]; }
-  /// Of the row that comes out: of ragged ones with its items.
+  /// Shape of the resulting row; for ragged outputs including its items.
   Shape row_shape() const;
-  /// All of `row`, whose elements are `value`'s. Throws as SlotFiller::fill() does.
+  /// Fills `row` from the elements in `value`. Throws as SlotFiller::fill() does.
   void run(std::span<const std::byte> value, std::span<std::byte> row, const SampleContext& sample);
 
  private:
   const FieldSchema schema_;
   const Chain chain_;
   const Program program_;
-  std::mutex mutex_;  // guards filler_; never waited for with the interpreter held
+  std::mutex mutex_;  // guards filler_; never locked while holding the interpreter
   SlotFiller filler_;
 };
 
-// Begins with a step that draws nothing and stands in the function's own place, so that all others keep theirs.
+// Prepends a step that draws nothing and takes the function's place. The other steps then keep their positions, which
+// seed their draws.
 Chain begun_as(RowProgram::Kind kind, const Chain& chain) {
   const bool begun = !chain.steps.empty() && chain.steps.front().is<step::Elements>();
   if (kind == RowProgram::Kind::image) return image::decode() | chain;

@@ -38,7 +38,8 @@ dlpack::Device device_of(const Tensor& tensor) {
   return gpu ? dlpack::Device{dlpack::kCuda, *gpu} : dlpack::Device{dlpack::kCpu, 0};
 }
 
-// What a capsule's receiver keeps. Its deleter runs in any thread, with or without the interpreter: no Python in it.
+// The object that a capsule's receiver holds. Its deleter runs in any thread, with or without the interpreter, so it
+// must not use Python.
 template <typename ManagedArray>
 struct Export {
   explicit Export(const Tensor& tensor) : owner(tensor.owner()), shape(tensor.shape()), strides(shape.size()) {
@@ -64,7 +65,7 @@ struct Export {
 constexpr const char* kTensorCapsule = "dltensor";
 constexpr const char* kVersionedName = "dltensor_versioned";
 
-// A receiver renames the capsule it takes over; one that nobody took frees what it holds.
+// Frees the content of a capsule that no receiver took. A receiver renames the capsule that it takes over.
 template <typename ManagedArray, const char* const& name>
 void free_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, name) == 0) return;
@@ -87,11 +88,11 @@ nb::object capsule_of(Export<ManagedArray>* exported) {
   throw nb::python_error();
 }
 
-// The receiver's work comes behind what is still on its way. Numbers as DLPack gives them: none is the default stream,
-// -1 asks for no order.
+// Orders the receiver's work after pending writes to the tensor. `stream` is as in DLPack: None is the default stream,
+// -1 requests no order.
 void order_behind(const Tensor& tensor, const nb::object& stream) {
   if (tensor.use() == nullptr) return;
-  if (!tensor.gpu()) {  // read by processors, which have no streams
+  if (!tensor.gpu()) {  // read by CPUs, which have no streams
     const nb::gil_scoped_release released;
     tensor.use()->synchronize();
     return;
@@ -159,7 +160,7 @@ std::string described(const Tensor& tensor) {
   return "shape=" + to_string(tensor.shape()) + ", dtype=" + std::string(name(tensor.dtype()));
 }
 
-// In Python alone, of values of the host.
+// Implemented in Python, for values in host memory.
 nb::object listed(const nb::handle& self) {
   return nb::module_::import_("penstock._tensor").attr("tolist")(self);
 }
@@ -168,7 +169,7 @@ nb::object operators() {
   return nb::module_::import_("penstock._operators");
 }
 
-// The arithmetic is that of NumPy and torch.
+// NumPy or torch does the arithmetic.
 void define_operators(nb::class_<Tensor>& tensor) {
   const auto define = [&tensor](const std::string& name, const char* operand) {
     tensor.def(("__" + name + "__").c_str(),
@@ -211,13 +212,13 @@ nb::object slice_of(const Tensor& self, nb::handle slice) {
   return nb::cast(self.slice(begin, begin + length));
 }
 
-// Which arrays of one number may be too.
+// Arrays of one number may also be integers; those are indexes, not arrays.
 bool is_array(nb::handle index) {
   if (PyLong_Check(index.ptr()) != 0 || !nb::hasattr(index, "shape")) return false;
   return nb::len(nb::object(index.attr("shape"))) > 0;
 }
 
-// What lies at a place of the first dimension: a Tensor of one dimension less, or a number.
+// Item of the first dimension: a Tensor with one dimension less, or a number.
 nb::object item_of(const nb::handle& of, nb::handle index) {
   const auto& self = nb::cast<const Tensor&>(of);
   if (self.shape().empty()) throw nb::index_error("a penstock.Tensor without dimensions has no items");
@@ -240,7 +241,8 @@ nb::object item_of(const nb::handle& of, nb::handle index) {
   return self.shape().size() == 1 ? listed(item) : item;
 }
 
-// Arrays made from offsets and shapes may be written to.
+// Refuses changed offsets or shapes. Arrays that programs make of them are writable, so they may point outside the
+// values.
 [[noreturn]] void refuse_changed(std::int64_t row) {
   throw nb::value_error(("row " + std::to_string(row) +
                          " of a penstock.Ragged is not where its values are: its offsets or shapes were changed")
@@ -282,7 +284,7 @@ Tensor Tensor::first() const {
 }
 
 Tensor Tensor::copy() const {
-  // Aligned as a slab's columns are: some programs copy what is not.
+  // Aligned like the columns of a slab, because some programs copy unaligned arrays.
   constexpr std::align_val_t kAlignment{64};
   const auto length = static_cast<std::size_t>(bytes());
   const std::shared_ptr<void> memory(::operator new(std::max<std::size_t>(length, 1), kAlignment),

@@ -14,11 +14,12 @@
 namespace penstock::python {
 namespace {
 
-/// The fields of one sample; holds their buffers, so it is made and ends with the interpreter held.
+/// The fields of one sample. It holds their Python buffers, so create and destroy it with the interpreter held.
 class Fields {
  public:
-  explicit Fields(const nb::dict& fields) : Fields() {  // from here on the destructor runs, whatever is thrown
-    names_.reserve(fields.size());                      // values_ keep views of their elements
+  // the object is complete now, so its destructor runs even if the rest throws
+  explicit Fields(const nb::dict& fields) : Fields() {
+    names_.reserve(fields.size());  // values_ has views of its elements
     for (const auto& [name, value] : fields) {
       names_.push_back(bytes_of(nb::cast<nb::str>(name)));
       add(names_.back(), value);
@@ -42,7 +43,7 @@ class Fields {
       values_.push_back({.field = name, .file = std::move(path)});
       return;
     }
-    buffers_.emplace_back();  // of no object yet, which is nothing to release
+    buffers_.emplace_back();  // empty, so releasing it does nothing
     Py_buffer& buffer = buffers_.back();
     if (PyObject_GetBuffer(value.ptr(), &buffer, PyBUF_SIMPLE) != 0) throw nb::python_error();
     const std::span bytes(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
@@ -56,7 +57,7 @@ class Fields {
 
 void make(Writer* self, const std::filesystem::path& destination, ConvertOptions pack,
           std::vector<std::string> classes) {
-  std::filesystem::path spool = std::exchange(pack.spool, {});  // of samples, not of shards for a store
+  std::filesystem::path spool = std::exchange(pack.spool, {});  // for samples, not for shards on their way to a store
   const WithoutInterpreter released;
   new (self) Writer(destination, {.pack = std::move(pack), .classes = std::move(classes), .spool = std::move(spool)});
 }

@@ -9,8 +9,8 @@
 
 namespace penstock::python {
 
-/// Calls `progress`, unless it is None, with (samples, total, bytes); for use without the interpreter. Ctrl-C and what
-/// `progress` raises are thrown. `progress` must outlive it.
+/// Returns a function that calls `progress`, unless it is None, with (samples, total, bytes). Call it without the
+/// interpreter. Throws KeyboardInterrupt and exceptions of `progress`, which must outlive the function.
 std::function<bool(const ConvertProgress&)> teller(const nanobind::object& progress);
 
 /// {"samples", "bytes", "skipped", "resumed", "bad": [...], "kept": {reason: count}}

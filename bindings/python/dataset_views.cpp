@@ -52,7 +52,7 @@ bool given(nb::handle value) {
   return value.is_valid() && !value.is_none();
 }
 
-// One text, or several.
+// A text, or several.
 std::vector<std::string> texts_of(nb::handle value, const char* name, bool numbers = false) {
   std::vector<std::string> all;
   const auto add = [&](nb::handle each) {
@@ -74,7 +74,7 @@ std::vector<std::string> texts_of(nb::handle value, const char* name, bool numbe
   return all;
 }
 
-// (least, most); None in either place for no limit.
+// (least, most); None in either position means no limit.
 template <typename Number>
 std::pair<Number, Number> range_of(nb::handle value, const std::string& name) {
   constexpr Number kMost = std::numeric_limits<Number>::max();
@@ -95,7 +95,7 @@ std::pair<Number, Number> range_of(nb::handle value, const std::string& name) {
   return range;
 }
 
-// Calls take(name, value) for what a dict gives each field.
+// Calls take(name, value) for each entry of a dict of fields.
 template <typename Take>
 void for_each_named(nb::handle dict, const char* option, const Take& take) {
   if (!nb::isinstance<nb::dict>(dict))
@@ -106,13 +106,13 @@ void for_each_named(nb::handle dict, const char* option, const Take& take) {
   }
 }
 
-// Hands samples to a function of the user's, one by one. The first ones tell which fields it asks for; of the others
-// these are read ahead on all cores.
+// Passes samples to a user function, one by one. The first samples show which fields it reads. These fields of the
+// remaining samples are read ahead on all cores.
 class Visitor {
  public:
   explicit Visitor(const Dataset& dataset) : dataset_(dataset) {}
 
-  // visit(sample), with the interpreter.
+  // Calls visit(sample) with the interpreter held.
   template <typename Visit>
   void run(const Visit& visit) {
     constexpr std::uint64_t kToLearn = 64;
@@ -134,7 +134,7 @@ class Visitor {
   }
 
  private:
-  struct Forget {  // the values are there for the length of the call
+  struct Forget {  // the values are valid only during the call
     ReadAhead& ahead;
     ~Forget() { ahead.values = {}; }
   };
@@ -172,7 +172,7 @@ void take_keys(FilterOptions& options, nb::handle keys) {
   }
 }
 
-// The one field that holds images.
+// The only field that holds images.
 std::string image_field(const Dataset& dataset) {
   std::string found, all;
   int count = 0;
@@ -250,7 +250,7 @@ Dataset selected(const Dataset& self, nb::handle indices) {
   return choose(self, std::move(chosen).finish(), "select " + std::to_string(count) + " samples");
 }
 
-// The group of a key by a regular expression of Python's: its first group, or all of the match where it has none.
+// The part of a key that a Python regular expression selects: its first group, or the whole match if it has no group.
 std::string group_in(const Dataset& dataset, const nb::object& pattern, bool groups, std::string_view key) {
   const nb::object match = pattern.attr("search")(text(key));
   const nb::object group = match.is_none() ? nb::none() : match.attr("group")(groups ? 1 : 0);
@@ -263,7 +263,7 @@ std::string group_in(const Dataset& dataset, const nb::object& pattern, bool gro
   return bytes_of(nb::borrow<nb::str>(group));
 }
 
-// True is no seed.
+// Converts a seed. Refuses True, which Python counts as an integer.
 std::uint64_t seed_of(nb::handle given, const char* name) {
   std::uint64_t seed = 0;
   if (PyBool_Check(given.ptr()) == 0 && nb::try_cast(given, seed)) return seed;
@@ -271,7 +271,7 @@ std::uint64_t seed_of(nb::handle given, const char* name) {
                    shown(given));
 }
 
-// A text that is no field's name, nor looks like one, is a regular expression.
+// Converts `by` to a regular expression: a text that neither is a field's name nor looks like one.
 nb::object pattern_of(const Dataset& dataset, nb::handle by) {
   const nb::module_ re = nb::module_::import_("re");
   if (nb::isinstance(by, re.attr("Pattern"))) return nb::borrow(by);
@@ -354,13 +354,13 @@ Dataset joined_with(const Dataset& self, nb::handle other, nb::handle fields, co
   return joined(self, partner, options);
 }
 
-// A number that an option of token_blocks() takes.
+// A count option of token_blocks().
 std::uint64_t token_count(std::int64_t count, const char* name) {
   if (count >= 0) return static_cast<std::uint64_t>(count);
   throw Error::invalid_argument(std::string(name) + " must not be negative, and is " + std::to_string(count));
 }
 
-// The name of a dtype: a text, or what NumPy and torch have of that name ("torch.uint16", numpy.uint16).
+// The name of a dtype: a text, or the NumPy or torch object of that name ("torch.uint16", numpy.uint16).
 DType dtype_of(nb::handle value) {
   nb::object named = nb::borrow(value);
   if (!nb::isinstance<nb::str>(named)) named = nb::getattr(named, "__name__", nb::str(named));

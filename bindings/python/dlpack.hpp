@@ -1,6 +1,5 @@
-// Declares the structures by which arrays cross between libraries, laid out as DLPack defines them.
-// Source: dmlc/dlpack, include/dlpack/dlpack.h, version 1.1; names here follow this project's style, layouts are
-// DLPack's.
+// Declares the structures that pass arrays between libraries, with the layouts of DLPack.
+// Source: dmlc/dlpack, include/dlpack/dlpack.h, version 1.1. Names follow this project's style.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +30,14 @@ struct Array {
   std::uint64_t byte_offset;
 };
 
-/// In capsules named "dltensor".
+/// Held by capsules named "dltensor".
 struct Managed {
   Array array;
   void* context;
   void (*deleter)(Managed* self);
 };
 
-/// In capsules named "dltensor_versioned".
+/// Held by capsules named "dltensor_versioned".
 struct ManagedVersioned {
   std::uint32_t major, minor;
   void* context;

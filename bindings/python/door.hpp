@@ -1,4 +1,4 @@
-// The boundary between the library and Python: it turns what was thrown into an Error, or into Python's own exception.
+// The boundary between the library and Python: converts exceptions to an Error or to Python's own exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,7 @@
 
 namespace penstock::python {
 
-/// work(); what it throws that is neither an Error nor Python's own becomes an Error with the parts of `where`.
+/// Returns work(). Exceptions other than Error and Python's become an Error with the parts of `where`.
 template <typename Work>
 auto through_door(const ErrorContext& where, const Work& work) {
   try {

@@ -15,13 +15,13 @@ namespace {
 using namespace std::chrono_literals;
 namespace nb = nanobind;
 
-constexpr auto kPatience = 5s;  // with threads inside system calls that do not come back
+constexpr auto kPatience = 5s;  // wait this long for threads in system calls that do not return
 
-std::atomic<bool> ending{false};  // read by threads without the interpreter; orders nothing
+std::atomic<bool> ending{false};  // read by threads without the interpreter; imposes no memory order
 int threads_without = 0;          // changed with the interpreter held
 const pid_t process = ::getpid();
 
-// Of this thread: a signal handler has raised since the interpreter was released, and what it was, unless that was
+// Per thread: whether a signal handler has raised since the interpreter was released, and its exception until it is
 // thrown.
 thread_local bool signal_raised = false;
 thread_local std::exception_ptr raised_meanwhile;
@@ -56,7 +56,7 @@ void WithoutInterpreter::end() {
 
 WithoutInterpreter::~WithoutInterpreter() {
   end();
-  // Nobody passed the end of the wait on: the handler is run again.
+  // No exception reported the interrupted wait, so run the handler again.
   if (std::uncaught_exceptions() == 0 && take_raised_meanwhile() != nullptr) PyErr_SetInterrupt();
 }
 
@@ -74,7 +74,7 @@ void check_signals() {
 
 void end_threads() {
   ending.store(true, std::memory_order_relaxed);
-  if (::getpid() != process) return;  // a fork's child has none of its parent's threads
+  if (::getpid() != process) return;  // a forked child has none of its parent's threads
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   while (threads_without > 0 && std::chrono::steady_clock::now() < give_up) {
     const nb::gil_scoped_release released;

@@ -1,4 +1,4 @@
-// Releases the interpreter during long work and takes it back, also when the program is ending.
+// Releases the interpreter during long work and reacquires it, even while the program is ending.
 #pragma once
 
 #include <exception>
@@ -9,15 +9,15 @@
 
 namespace penstock::python {
 
-/// Other Python threads may run for as long as this lives. A thread that asks for the interpreter once Python has ended
-/// is killed by it, and takes the process along; so end_threads() waits for all of these, and there are no new ones.
-/// Waits for servers meanwhile end with Error: resource, "interrupted", where a signal handler of Python's raises, or
-/// the program is ending.
+/// Lets other Python threads run during its lifetime. A thread that requests the interpreter after Python has ended is
+/// killed, and the process with it. Therefore end_threads() waits for all instances, and refuses new ones. Waits for
+/// servers during its lifetime end with Error: resource, "interrupted", if a Python signal handler raises or the
+/// program is ending.
 class WithoutInterpreter {
  public:
   WithoutInterpreter();  ///< throws Error: resource, once the program is ending
   ~WithoutInterpreter();
-  void end();  ///< takes the interpreter back now; may be called again
+  void end();  ///< reacquires the interpreter now; may be called again
   bool ended() const { return thread_ == nullptr; }
   WithoutInterpreter(WithoutInterpreter&&) = delete;
 
@@ -26,21 +26,21 @@ class WithoutInterpreter {
   const Interruptible waits_;
 };
 
-/// What a signal handler raised while a wait was under way that ended for it; once. Null: nothing.
+/// Returns the exception of a signal handler that ended a wait, and clears it. Null: there is none.
 std::exception_ptr take_raised_meanwhile() noexcept;
 
-/// The result of work(), which runs without the interpreter.
+/// Returns work(), which runs without the interpreter.
 template <typename Work>
 auto without_interpreter(const Work& work) {
   const WithoutInterpreter released;
   return work();
 }
 
-/// For waits inside WithoutInterpreter, now and then: runs Python's signal handlers, and throws what they raise
-/// (KeyboardInterrupt); throws Error: resource, when the program is ending.
+/// Call it now and then during waits inside WithoutInterpreter. Runs Python's signal handlers, and throws what they
+/// raise (KeyboardInterrupt). Throws Error: resource, if the program is ending.
 void check_signals();
 
-/// Before Python ends: asks every WithoutInterpreter to end, and waits for it as long as a program may take to end.
+/// Call it before Python ends. Asks every WithoutInterpreter to end, and waits for them for a limited time.
 void end_threads();
 
 }  // namespace penstock::python

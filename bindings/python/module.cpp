@@ -44,9 +44,9 @@ void warn(const std::string& message, PyObject* category) {
 
 NB_MODULE(_penstock, module) {
   namespace python = penstock::python;
-  nanobind::set_leak_warnings(false);  // objects that a program still holds when it ends are no fault of its user
+  nanobind::set_leak_warnings(false);  // a program may still hold objects at exit, which is not an error
   module.doc() = "The compiled part of penstock; use the package penstock.";
-  module.attr("version") = PENSTOCK_VERSION;  // stubs leave out names with underscores
+  module.attr("version") = PENSTOCK_VERSION;  // the stubs omit names with underscores
   python::bind_error(module);
   python::bind_dataset(module);
   python::bind_encodings(module);

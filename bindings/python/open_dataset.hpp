@@ -1,4 +1,4 @@
-// Opens what Python gives where a dataset is wanted: a Dataset or a path.
+// Opens the argument of a function that expects a dataset: a Dataset or a path.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,11 @@
 
 namespace penstock::python {
 
-/// A Dataset, or the path of one (str or os.PathLike), which is opened with `options` and without
-/// holding the interpreter. `progress`,
-/// when not None, is called with (done, total) while an index is built. Throws what opening throws.
+/// Opens a Dataset, or the path of one (str or os.PathLike), with `options`. Releases the interpreter. If `progress` is
+/// not None, it is called with (done, total) while an index is built. Throws what opening throws.
 Dataset open_dataset(nanobind::handle path_or_dataset, const nanobind::object& progress = nanobind::none(),
                      const OpenOptions& options = {});
-/// What `opening` opens, without holding the interpreter; `progress` is told in the same way, and so are signals.
+/// Calls `opening` without the interpreter, with the same `progress`. Also runs signal handlers.
 Dataset open_telling(const std::function<Dataset(const OpenProgress&)>& opening,
                      const nanobind::object& progress = nanobind::none());
 

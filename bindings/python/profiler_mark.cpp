@@ -5,19 +5,19 @@ namespace {
 
 namespace nb = nanobind;
 
-// As torch/utils/data/dataloader.py names them; tools look for this beginning and this end.
+// The name format of torch/utils/data/dataloader.py; tools look for this prefix and this suffix.
 constexpr const char* kMark = "enumerate(DataLoader)#PenstockLoader.__next__";
 
 }  // namespace
 
 ProfilerMark::ProfilerMark() {
-  // A module of a name that torch already has in use: importing here would import torch for its users.
+  // Finds the module if torch has loaded it. An import here would import torch for all users.
   const nb::object profiler = nb::steal(PyImport_GetModule(nb::str("torch.autograd.profiler").ptr()));
   if (!profiler.is_valid()) {
     PyErr_Clear();
     return;
   }
-  if (!nb::hasattr(profiler, "record_function")) return;  // torch is being imported by another thread
+  if (!nb::hasattr(profiler, "record_function")) return;  // another thread is importing torch
   mark_ = profiler.attr("record_function")(kMark);
   mark_.attr("__enter__")();
 }

@@ -1,12 +1,12 @@
-// Makes PyTorch's profiler, and every tool that reads its traces, count a wait as time of the DataLoader.
+// Makes PyTorch's profiler, and all tools that read its traces, count a wait as DataLoader time.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 namespace penstock::python {
 
-/// A torch.profiler.record_function of the name that torch gives its own loader's waits, for as long as this lives.
-/// Nothing, where the program has not imported torch.
+/// A torch.profiler.record_function during its lifetime, named like the waits of torch's own loader. Does nothing if
+/// the program has not imported torch.
 class ProfilerMark {
  public:
   ProfilerMark();

@@ -12,13 +12,13 @@
 namespace penstock::python {
 namespace {
 
-// Touched with the interpreter held. Interpreter exit has no other way to find the loaders whose threads it must end.
+// Access requires the interpreter. Interpreter exit has no other way to find the loaders whose threads it must end.
 std::set<PythonLoader*>& open_loaders() {
   static std::set<PythonLoader*> loaders;
   return loaders;
 }
 
-// Loaders that ended in their own step, whose thread cannot wait for itself. Touched with the interpreter held.
+// Loaders that were closed inside their own step, whose thread cannot wait for itself. Access requires the interpreter.
 struct Buried {
   std::shared_ptr<Loader> loader;
   std::shared_ptr<PythonStep> step;
@@ -93,7 +93,7 @@ nb::object PythonLoader::next(std::uint64_t iteration, const HandOver& hand_over
     };
     ended_ = !loader.next(look_up, [&](const Batch& batch) {
       released.end();
-      check_signals();  // a Ctrl-C from the end of the wait: the program never gets this batch
+      check_signals();  // a Ctrl-C arrived at the end of the wait: the program never gets this batch
       given = hand_over(batch);
     });
     under_way_ = !ended_;

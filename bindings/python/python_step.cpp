@@ -9,8 +9,8 @@
 namespace penstock::python {
 namespace {
 
-// The interpreter's record of a thread that is not its own: kept until the thread ends, because what a program keeps by
-// thread (threading.local, contexts) hangs on it.
+// The interpreter's record of a thread that Python did not create. Kept until the thread ends, because thread-local
+// data of programs (threading.local, contexts) is attached to it.
 class ThreadRecord {
  public:
   ThreadRecord() : state_(PyGILState_Ensure()), saved_(PyEval_SaveThread()) {}
@@ -42,7 +42,7 @@ class Running {
   const PythonStep* before_;
 };
 
-// Of an exception that is on its way while a loader ends, which is when Python may run nothing.
+// Saves and restores an exception that propagates while a loader ends, because Python code must not run with one set.
 class PutAside {
  public:
   PutAside() { PyErr_Fetch(&type_, &value_, &trace_); }
@@ -53,7 +53,7 @@ class PutAside {
   PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
 };
 
-// The loader ends all the same.
+// Calls a method whose exceptions must not stop the end of the loader; reports them as unraisable.
 void unraised(const nb::object& function, const char* method) {
   const PutAside under_way;
   try {
@@ -78,7 +78,7 @@ void PythonStep::run(Batch& batch) {
   Stopwatch watch;
   const nb::gil_scoped_acquire interpreter;
   waited_for_lock(watch.lap());
-  const nb::object function = function_;  // close() may let go of it meanwhile
+  const nb::object function = function_;  // close() may clear function_ during the call
   if (!function.is_valid()) return;
   const Running here(this);
   nb::list draws;

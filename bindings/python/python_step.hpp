@@ -14,22 +14,22 @@ class PythonStep {
   /// `function`: penstock._own.step.OwnStep.
   explicit PythonStep(nanobind::object function) : function_(std::move(function)) {}
 
-  /// Attaches what the function makes of the batch. In any thread, without the interpreter. Throws what it
-  /// raises, as nanobind::python_error, which may end in any thread.
+  /// Attaches the function's result to the batch. Call it in any thread, without the interpreter. Throws the function's
+  /// exceptions as nanobind::python_error, which may be destroyed in any thread.
   void run(Batch& batch);
-  /// Whether the calling thread is inside run(): what the function calls must not wait for the loader.
+  /// Whether the calling thread is inside run(). Functions that run() calls must not wait for the loader.
   bool runs_here() const;
 
-  /// With the interpreter held.
+  /// Requires the interpreter.
   const nanobind::object& function() const { return function_; }
-  void stop();   ///< before the loader ends: run() in another thread returns as soon as it can
-  void clear();  ///< once the loader has ended: ends what the function has of its own, and lets go of it
+  void stop();   ///< call before the loader ends: run() in another thread returns as soon as it can
+  void clear();  ///< call after the loader has ended: ends the function's resources and releases the function
 
  private:
-  nanobind::object function_;  // touched with the interpreter held; empty once the loader is closed
+  nanobind::object function_;  // access requires the interpreter; empty once the loader is closed
 };
 
-/// Of what run() attached; with the interpreter held.
+/// The object that run() attached. Requires the interpreter.
 nanobind::object made_of(const Batch& batch);
 
 }  // namespace penstock::python

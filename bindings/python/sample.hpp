@@ -1,4 +1,4 @@
-// One sample of a dataset, as Python has it.
+// A sample of a dataset, for Python.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace penstock::python {
 
-/// What was read of a sample before its fields are asked for, while a function of the user's looks at one sample after
-/// the other; and which fields it asks for. Guarded by the interpreter.
+/// Values that were read before the program asks for them, while a user function processes one sample after another;
+/// and the fields that it reads. Guarded by the interpreter.
 struct ReadAhead {
   std::vector<std::uint32_t> asked = {};   ///< fields, in the order they were first asked for
-  std::vector<std::uint32_t> fields = {};  ///< those that `values` are of
+  std::vector<std::uint32_t> fields = {};  ///< fields of `values`
   std::span<const std::optional<std::span<const std::byte>>> values = {};
 
   std::optional<std::span<const std::byte>> value(std::uint32_t field) {
@@ -30,11 +30,11 @@ struct ReadAhead {
   }
 };
 
-/// Its fields are read when asked for.
+/// A sample whose fields are read on access.
 struct Sample {
   Dataset dataset;
   std::uint64_t number;
-  std::shared_ptr<ReadAhead> ahead;  ///< null, but where a function is given samples
+  std::shared_ptr<ReadAhead> ahead;  ///< set only while a function is called with samples
 
   bool has(std::uint32_t field) const {
     std::vector<Piece> pieces;

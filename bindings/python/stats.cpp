@@ -135,7 +135,7 @@ nb::bytes bytes_of(const Figures& figures) {
   return nb::bytes(reinterpret_cast<const char*>(&figures), sizeof figures);
 }
 
-// Another version's stats may have been pickled.
+// The version is checked, because stats of another version may have been pickled.
 Figures figures_in(const nb::bytes& bytes) {
   Figures figures;
   if (bytes.size() != sizeof figures) throw Error::unsupported("these stats are of another version of penstock");

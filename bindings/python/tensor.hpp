@@ -1,5 +1,4 @@
-// The values of a batch in Python: memory of a slab, on the host or on a device, described well enough for any
-// array library.
+// The values of a batch in Python: slab memory on the host or a device, described for any array library.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +12,11 @@
 
 namespace penstock::python {
 
-/// A dense array in C order. Copies, and whatever took it over by DLPack, share `owner`: the slab goes back to its pool
-/// when the last of them is gone, in whatever thread that is, and whether or not the loader is still there.
+/// A dense array in C order. Copies, and arrays made of it by DLPack, share `owner`. The slab returns to its pool when
+/// the last of them is gone, in any thread, even if the loader no longer exists.
 class Tensor {
  public:
-  /// `use`: of memory on a device, when it may be read; `owner` keeps it. Null for memory of the host.
+  /// `use`: for device memory: when it may be read; owned by `owner`. Null for host memory.
   Tensor(std::shared_ptr<const void> owner, const void* data, DType dtype, Shape shape, DeviceUse* use = nullptr)
       : owner_(std::move(owner)), data_(data), dtype_(dtype), shape_(std::move(shape)), use_(use) {}
 
@@ -30,12 +29,12 @@ class Tensor {
   Tensor slice(std::int64_t begin, std::int64_t end) const;
   /// The same elements in another shape.
   Tensor reshaped(Shape shape) const { return {owner_, data_, dtype_, std::move(shape), use_}; }
-  /// Item 0 of the first dimension, which goes.
+  /// Item 0 of the first dimension. The result lacks that dimension.
   Tensor first() const;
-  /// In memory of the host, of its own. Waits for what is on its way.
+  /// A copy in host memory. Waits for pending transfers.
   Tensor copy() const;
   DeviceUse* use() const { return use_; }
-  /// The number of the GPU that it lies on; nothing for memory that processors read.
+  /// Number of the GPU with the memory; nothing for memory that CPUs read.
   std::optional<int> gpu() const;
 
  private:
@@ -46,11 +45,11 @@ class Tensor {
   DeviceUse* use_;
 };
 
-/// Rows of different length: row i is values[offsets[i]:offsets[i + 1]].
+/// Rows of different lengths: row i is values[offsets[i]:offsets[i + 1]].
 struct Ragged {
   Tensor values;   ///< (items of all rows, ...)
   Tensor offsets;  ///< (rows + 1,) int64, on the host
-  /// Of rows with sizes of their own: (rows, dimensions) int64, on the host. `values` are then elements, (of all
+  /// Set if rows have different shapes: (rows, dimensions) int64, on the host. `values` then has shape (elements of all
   /// rows,), and row i is an array of shapes[i] that begins at offsets[i].
   std::optional<Tensor> shapes = std::nullopt;
 };

@@ -36,7 +36,7 @@ void require_names(const nb::dict& fields) {
   }
 }
 
-// None stands for what the field's codec gives.
+// None selects the default of the field's codec.
 std::vector<FieldChain> chains_of(const nb::dict& fields) {
   std::vector<FieldChain> chains;
   for (const auto& [key, value] : fields) {
@@ -63,7 +63,7 @@ std::map<std::string, double> numbers_by_value(nb::handle dict) {
   return numbers;
 }
 
-// A text names a field. Where it is none, but looks like the name of a file, that is told.
+// Checks a text that names a field. If it looks like a file name instead, the error says so.
 void require_no_file(const Dataset& dataset, const char* option, const std::string& column) {
   const std::filesystem::path path(column);
   std::error_code failure;
@@ -85,7 +85,7 @@ Draws drawn(Draws::Kind kind, const Dataset& dataset, nb::handle given, std::uin
     const WithoutInterpreter released;
     return drawn_by(kind, dataset, column, samples, tick);
   }
-  if (nb::isinstance<nb::tuple>(given)) {  // a field, and numbers by its values
+  if (nb::isinstance<nb::tuple>(given)) {  // a field, and a number for each of its values
     const std::string column = bytes_of(nb::borrow<nb::str>(given[0]));
     const std::map<std::string, double> numbers = numbers_by_value(given[1]);
     const WithoutInterpreter released;
@@ -123,7 +123,7 @@ Keywords::Keywords(const nb::kwargs& given) {
         given_.emplace_back(option_of_python(keyword, nb::cast<std::string>(own)), nb::borrow(each));
       continue;
     }
-    // What an object has first may stand alone: cache="decoded".
+    // The first option of an object can be given without the object: cache="decoded".
     if (const auto of_object = options_of_python(keyword); !of_object.empty() && !value.is_none()) {
       if (!python_value(*option).type.starts_with("str")) misfit();
       option = of_object.front();

@@ -12,11 +12,11 @@
 namespace penstock::python {
 namespace {
 
-// One of Python's classes, by the keyword of Loader() that takes it.
+// A Python class of options, and the keyword of Loader() that takes it.
 struct Class {
   const char* name;
   const char* keyword;
-  bool by_place;  // its first option is given by place
+  bool by_place;  // its first option is positional
   const char* text;
 };
 
@@ -74,7 +74,7 @@ nb::dict checked(const Class& of, nb::handle type, const nb::args& places, const
 std::string signature_of(const Class& of) {
   const std::string keywords = keywords_for_python(options_of_python(of.keyword));
   if (!of.by_place) return "def __init__(self, *, " + keywords + ") -> None";
-  // The first one has no default.
+  // The positional option has no default.
   const std::size_t end = keywords.find(" = ");
   std::string first = keywords.substr(0, end);
   if (first.ends_with(" | None")) first.resize(first.size() - std::string_view(" | None").size());
@@ -97,7 +97,7 @@ std::string shown_object(const Class& of, const OptionObject& object) {
 template <int N>
 void bind_class(nb::module_& module) {
   static constexpr const Class& kOf = kClasses[N];
-  static std::deque<std::string> texts;  // which nanobind points to
+  static std::deque<std::string> texts;  // nanobind keeps pointers to these texts
   const auto kept = [](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
   nb::class_<Object<N>> made(module, kOf.name, kOf.text);
   made.def(

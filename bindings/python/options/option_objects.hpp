@@ -1,4 +1,4 @@
-// Options of a loader that a program gives in an object: ReadOptions(engine="pread").
+// Loader options that a program gives in an object: ReadOptions(engine="pread").
 #pragma once
 
 #include <string_view>
@@ -7,16 +7,16 @@
 
 namespace penstock::python {
 
-/// What the program gave, by keyword; each value fits its option.
+/// The options that the program gave, by keyword. Each value fits its option.
 struct OptionObject {
   std::string_view keyword;  ///< of Loader: "read_options"
   nanobind::dict given;
 };
 
-/// The object that a value of Python's is; null: it is another value.
+/// Converts a Python value to its option object; null if it is not one.
 const OptionObject* option_object(nanobind::handle value);
 
-/// CacheOptions, DiskCacheOptions, ReadOptions, MemoryOptions and DeviceOptions, by the table of options.
+/// Binds CacheOptions, DiskCacheOptions, ReadOptions, MemoryOptions and DeviceOptions from the table of options.
 void bind_option_objects(nanobind::module_& module);
 
 }  // namespace penstock::python

@@ -1,4 +1,4 @@
-// Sets an option to a value of Python's, by its entry in a table of options.
+// Sets an option to a Python value, by its entry in a table of options.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace penstock::python {
 
-/// Throws TypeError, which penstock._words replaces by a sentence.
+/// Throws TypeError; penstock._words replaces its text by a sentence.
 [[noreturn]] void misfit();
-/// Throws Error: invalid_argument, for a word that an option does not know; `known` lists those that it does.
+/// Throws Error: invalid_argument, for an unknown word of an option; `known` lists the valid words.
 [[noreturn]] void refuse_word(const std::string& option, const std::string& given, const std::string& known);
 
 template <typename Options>
@@ -61,7 +61,7 @@ struct OptionSetter {
 };
 
 /// Sets an option to a value that is not None. Throws TypeError for a value of another type; Error: invalid_argument,
-/// for an unknown word or size. Options that are read by hand are left alone.
+/// for an unknown word or size. Does nothing for options that need custom code.
 template <typename Options>
 void set_option(Options& options, const OptionEntry<Options>& option, nanobind::handle given) {
   std::visit(OptionSetter<Options>{options, option, given}, option.member);
