@@ -28,7 +28,7 @@ struct StoredField {
 struct StoredSample {
   std::uint64_t number;
   std::string key;
-  std::vector<StoredField> values;           // each field once, though several outputs may read it
+  std::vector<StoredField> values;           // each field once, even if several outputs read it
   std::vector<std::size_t> value_of_output;  // position in `values`
 };
 
@@ -66,7 +66,7 @@ struct Ceiling::State {
   std::vector<StoredSample> samples;
   std::uint64_t stored_bytes = 0;
   std::vector<std::vector<std::byte>> slabs;
-  std::vector<std::uint64_t> offsets;  // of each output's rows in a slab of one row; ragged ones have none
+  std::vector<std::uint64_t> offsets;  // offset of each output's rows in a slab of one row; ragged outputs have none
   std::uint64_t row_bytes = 0;
 
   State(const Dataset& data, std::span<const FieldChain> chains, std::uint64_t random_seed)
@@ -84,11 +84,11 @@ struct Ceiling::State {
       if (auto sample = store(dataset, program, order(i))) add(std::move(*sample));
     }
   }
-  // Each answer of a store takes its time, so they come side by side, and as many as come soon must do.
+  // Reads from a store in parallel, because each request takes time. Holds the samples that arrive within kStoreTime.
   void hold_of_store(std::uint64_t budget_bytes, const std::function<bool()>& keep_going) {
     const Permutation order(dataset.size(), seed, 0);
     const auto begin = std::chrono::steady_clock::now();
-    std::mutex mutex;  // guards the samples
+    std::mutex mutex;  // guards samples and stored_bytes
     parallel_for(
         dataset.size(), kStoreThreads,
         [&](unsigned, std::uint64_t i, const std::stop_token& stop) {
@@ -113,7 +113,8 @@ struct Ceiling::State {
     return {.dataset = dataset.path().string(), .key = sample.key, .field = program.outputs()[output].name};
   }
 
-  /// Of all slabs, as many for each thread: a thread takes every so-manyth turn, and so has rows of its own.
+  /// Number of rows in all slabs, rounded so that each thread has equally many. Threads take turns
+  /// in a fixed order, so no two threads write the same row.
   static std::uint64_t rows(const LoopOptions& options) {
     return std::max<std::uint64_t>(1, std::uint64_t{options.slabs} * options.batch_size / options.threads) *
            options.threads;
@@ -166,7 +167,7 @@ double Ceiling::run(const LoopOptions& options, std::chrono::nanoseconds duratio
   for (std::vector<std::byte>& slab : state.slabs)
     slab.resize(std::max<std::size_t>(slab.size(), options.batch_size * state.row_bytes));
 
-  std::mutex mutex;  // guards what the threads leave at their end
+  std::mutex mutex;  // guards the results of the threads
   double rate = 0;
   std::exception_ptr failure;
   const auto run_thread = [&](std::uint64_t thread) {

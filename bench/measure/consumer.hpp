@@ -1,4 +1,4 @@
-// Stands in for a training loop: it spends time between two calls of next().
+// Simulates a training loop: spends time between two calls of next().
 #pragma once
 
 #include <chrono>
@@ -9,18 +9,18 @@
 
 namespace penstock {
 
-/// Takes a fixed time for each batch: not at all, computing on this core (busy), or waiting as for a GPU (sleep).
+/// Takes a fixed time for each batch: none, computing on this core (busy), or waiting as for a GPU (sleep).
 struct Consumer {
   enum class Kind { none, busy, sleep };
   Kind kind = Kind::none;
-  std::chrono::nanoseconds step{};                   ///< time for a batch
-  const EmulatedAccelerator* accelerator = nullptr;  ///< that it stands for; null for a time of one's own
+  std::chrono::nanoseconds step{};                   ///< time per batch
+  const EmulatedAccelerator* accelerator = nullptr;  ///< the accelerator that it simulates; null for a custom time
 
-  /// "none", "busy:MS" or "sleep:MS" with milliseconds, fractions allowed; "mlperf:NAME" sleeps as
-  /// emulated_accelerator(NAME) computes. Throws Error: invalid_argument.
+  /// Parses "none", "busy:MS" or "sleep:MS" with milliseconds, fractions allowed. "mlperf:NAME" sleeps for the step of
+  /// emulated_accelerator(NAME). Throws Error: invalid_argument.
   static Consumer parse(std::string_view text);
   void take() const;
-  std::string name() const;  ///< as parse() reads it
+  std::string name() const;  ///< in the form that parse() accepts
 };
 
 }  // namespace penstock

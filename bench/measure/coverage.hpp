@@ -1,4 +1,4 @@
-// Measures how well a few points stand for a cloud.
+// Measures how well a few points represent a cloud.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace penstock {
 
-/// From every point of a cloud to the nearest one that was chosen, in the cloud's unit.
+/// Distances from every point of a cloud to the nearest chosen point, in the cloud's unit.
 struct Coverage {
   double mean = 0;  ///< the one-sided Chamfer distance, not squared
   double most = 0;  ///< the one-sided Hausdorff distance: the radius of the largest hole
 };
 
-/// Exact, in float64; `chosen` may be any points. Throws Error: invalid_argument, where nothing was chosen of a cloud
-/// that has points.
+/// Exact, in float64. `chosen` may be any points. Throws Error: invalid_argument, if `chosen` is empty and the cloud is
+/// not.
 Coverage coverage(const PointColumns& cloud, const PointColumns& chosen);
 
 /// Finds the nearest of some points: a k-d tree, split at the median of the widest axis.
 class NearestPoint {
  public:
-  explicit NearestPoint(const PointColumns& points);  ///< copies them; at least one
+  explicit NearestPoint(const PointColumns& points);  ///< copies the points; at least one
   double square_distance(double x, double y, double z) const;
 
  private:
@@ -29,7 +29,7 @@ class NearestPoint {
     double at[3];
   };
   struct Split {
-    double place;       // points before the middle are not above it, the others not below
+    double place;       // coordinates before the middle are at most this, those after it at least
     std::uint8_t axis;  // 3: a leaf
   };
   void build(std::size_t node, std::size_t begin, std::size_t end);

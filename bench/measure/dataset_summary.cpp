@@ -82,7 +82,7 @@ double mean_bytes(const FieldSummary& field) {
   return field.samples == 0 ? 0.0 : static_cast<double>(field.bytes) / static_cast<double>(field.samples);
 }
 
-// Of other values each says its own.
+// Whether the dataset determines the dtype. Other values state their own.
 bool tells_dtype(const FieldSchema& schema) {
   return schema.fixed || codec_traits(schema.codec).tokens;
 }

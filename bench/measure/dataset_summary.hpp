@@ -12,10 +12,11 @@ namespace penstock {
 
 struct FieldSummary {
   FieldSchema schema;         ///< an empty codec is replaced by that of the first value
-  std::uint64_t samples = 0;  ///< that have the field
-  std::uint64_t checked = 0;  ///< of them, with a stored CRC32C
+  std::uint64_t samples = 0;  ///< samples with the field
+  std::uint64_t checked = 0;  ///< those of them that have a stored CRC32C
   std::uint64_t bytes = 0, min_bytes = 0, max_bytes = 0;
-  /// Heights and widths of images: of `probed` samples spread over the dataset; 0 probed where the field holds none.
+  /// Heights and widths of images in `probed` samples spread over the dataset. `probed` is 0 if the field holds no
+  /// images.
   std::uint64_t probed = 0, unreadable = 0;
   std::int64_t min_height = 0, median_height = 0, max_height = 0;
   std::int64_t min_width = 0, median_width = 0, max_width = 0;
@@ -26,22 +27,22 @@ struct DatasetSummary {
   std::string layout;  ///< layout_line()
   bool packed = false;
   std::uint64_t samples = 0, files = 0, shards = 0;
-  std::uint64_t bytes = 0;  ///< of all files
+  std::uint64_t bytes = 0;  ///< sum over all files
   std::uint64_t fingerprint = 0;
   std::vector<FieldSummary> fields;
   std::vector<std::string> classes;
   /// left_out()
   std::map<std::string, std::string> left_out;
-  /// What took the labels of nearly all samples away, which lie in class folders; else empty.
+  /// Reason why nearly all samples lost their labels, although they are in class folders; else empty.
   std::string no_classes;
-  std::map<std::string, std::string> costs;  ///< what makes a field slow to read, and the cure
+  std::map<std::string, std::string> costs;  ///< reasons why a field is slow to read, with the remedy
   std::string checksums() const;             ///< "every value", "none", "12 of 2,000 values"
 };
 
-/// As DatasetSummary::no_classes: "loose.jpg" lies in no class folder.
+/// The text of DatasetSummary::no_classes: "loose.jpg" is not in a class folder.
 std::string no_classes(const Dataset& dataset);
 
-/// That a report names: of the first shard; "store" where that lies in one. Throws Error: io.
+/// File system of the first shard, for a report; "store" if the shard is in one. Throws Error: io.
 std::string file_system_of(const Dataset& dataset);
 
 /// Reads the index, and the heads of at most `probes` values of each field.

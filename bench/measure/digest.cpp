@@ -30,7 +30,7 @@ void add_text(Hash64& hash, std::string_view text) {
   add_values(hash, std::span(text));
 }
 
-// The values of a field that lie on a device.
+// Copies the values of a field from a device.
 void fetch(const Batch& batch, const Field& field, Device& device, std::span<std::byte> to) {
   batch.synchronize();
   const auto fetched = device.make_event();

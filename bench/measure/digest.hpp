@@ -16,7 +16,7 @@ class Hash64 {
  public:
   explicit Hash64(std::uint64_t seed = 0);
   void add(std::span<const std::byte> bytes);
-  std::uint64_t value() const;  ///< of what was added so far
+  std::uint64_t value() const;  ///< hash of all bytes added so far
 
  private:
   void consume(const std::byte* stripe);
@@ -26,8 +26,8 @@ class Hash64 {
   std::array<std::byte, 32> pending_{};  ///< total_ % 32 bytes that do not fill a stripe yet
 };
 
-/// Adds, in order, the batch's keys, which of its rows count, and for every output its name, dtype, shape, offsets and
-/// values. `device` is where those lie, if not in memory of the host; then this waits until they are there.
+/// Adds the batch in order: its keys, the validity of its rows, and for every output its name, dtype, shape, offsets
+/// and values. `device` holds the values if they are not in host memory; the call then waits for them.
 void add_batch(Hash64& hash, const Batch& batch, Device* device = nullptr);
 
 }  // namespace penstock

@@ -21,7 +21,7 @@ constexpr std::array<EmulatedAccelerator, 6> kAccelerators{{{"resnet50-h100", 40
 
 std::uint64_t EmulatedAccelerator::fed_by(double samples_per_s) const {
   const double count = samples_per_s / least_samples_per_s();
-  constexpr double kMost = 1e15, kRounding = 1e-9;  // exactly enough for N is enough
+  constexpr double kMost = 1e15, kRounding = 1e-9;  // tolerates rounding: exactly the rate for N counts as enough for N
   return count > 0 ? static_cast<std::uint64_t>(std::floor(std::min(count, kMost) * (1 + kRounding))) : 0;
 }
 

@@ -67,7 +67,7 @@ double drop_pages(const Dataset& dataset) {
     if (dataset.stored_object(number) != nullptr) continue;
     const ProbedFile file(dataset.file(number).path);
     if (file.descriptor() < 0) continue;
-    ::fdatasync(file.descriptor());  // dirty pages are not dropped
+    ::fdatasync(file.descriptor());  // the kernel does not drop dirty pages
     ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
   }
   return resident_share(dataset);

@@ -18,7 +18,7 @@ std::vector<Number> converted(const TensorView& row, DType dtype) {
   return values;
 }
 
-// Where channel c of pixel (y, x) lies among a row's elements.
+// Location of channel c of pixel (y, x) among a row's elements.
 struct PixelLayout {
   std::int64_t height, width, channels, channel_stride, pixel_stride;
 };
@@ -34,7 +34,7 @@ bool pixel_sized(std::int64_t side) {
   return side >= 1 && side <= 1 << 16;
 }
 
-// What image.normalize() did to channel c, undone.
+// Inverts image.normalize() for channel c.
 double pixel_level(double value, const step::Normalize* normalize, std::size_t c) {
   return normalize == nullptr ? value : (value * normalize->stddev[c] + normalize->mean[c]) * 255.0;
 }

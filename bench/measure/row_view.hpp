@@ -13,7 +13,7 @@ namespace penstock {
 
 /// The numbers of one row.
 struct ValueRange {
-  double low = 0, mean = 0, high = 0;  ///< of the finite ones
+  double low = 0, mean = 0, high = 0;  ///< of the finite values
   std::uint64_t count = 0, nans = 0, infinities = 0;
 };
 
@@ -28,8 +28,8 @@ struct Picture {
   std::vector<std::uint8_t> pixels;
 };
 
-/// The pixels of an image output's row, with its chain's normalization undone; what is no number is magenta, what lies
-/// outside 0..255 is clipped. Nothing where the row is not 1 or 3 channels of pixels in the chain's layout.
+/// The pixels of an image output's row, with its chain's normalization inverted. NaN is magenta, values outside 0..255
+/// are clipped. Nothing if the row is not 1 or 3 channels of pixels in the chain's layout.
 std::optional<Picture> picture_of(const TensorView& row, const Chain& chain);
 
 /// The picture in `columns` characters of a terminal with 24-bit colour: an upper half block for two pixels.

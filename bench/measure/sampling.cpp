@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-/// A cloud, or what was taken of it, in the frame of `origin`.
+/// A cloud, or a sample of it, relative to `origin`.
 struct Points {
   std::vector<float> x, y, z;
   std::array<double, 3> origin{};
@@ -79,7 +79,7 @@ class Study {
     if (options_.progress && !options_.progress(what, done, total)) throw Error::resource("interrupted");
   }
 
-  /// What `chain` gives of one sample.
+  /// The points that `chain` makes of one sample.
   Points load(const Dataset& dataset, std::uint64_t sample, const Chain& chain) const {
     LoaderOptions options;
     options.batch_size = 1;
@@ -155,7 +155,7 @@ class Study {
     ways_.push_back({"all points", "presampled", &packed_[2], points::sample(wanted)});
   }
 
-  /// The largest, to a fiftieth, with which the first cloud has enough points.
+  /// The largest size, to a precision of 1/50, with which the first cloud yields enough points.
   double size_that_finds(SampleMethod method) const {
     const PointColumns cloud = compared_.front().columns();
     const std::size_t wanted = std::min(static_cast<std::size_t>(options_.points), cloud.count / 2);

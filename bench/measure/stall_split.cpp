@@ -11,9 +11,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kReadAgain = std::uint64_t{2} << 30;  // bytes that may be read for each cached run
-constexpr double kDropped = 0.1;                              // of the pages may stay, and the run still counts as cold
-constexpr double kHeld = 0.9;  // of the pages must be there, as for a row that is called warm
+// limit for the bytes read to warm the pages of each cached run
+constexpr std::uint64_t kReadAgain = std::uint64_t{2} << 30;
+// a run counts as cold if at most this share of the pages stayed
+constexpr double kDropped = 0.1;
+constexpr double kHeld = 0.9;  // share of the pages that must be in memory, as for a row that is called warm
 
 double step_of(const Trial& trial) {
   return trial.seconds / static_cast<double>(std::max<std::uint64_t>(1, trial.stats.batches));
@@ -45,7 +47,7 @@ StallSplit stall_split(const Dataset& dataset, const Task& task, const Setting& 
     throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
   TrialOptions cached = options, cold = options;
   cached.cold = cached.loader.read_options.direct_io =
-      false;  // direct reads ask the storage even where the pages are in memory
+      false;  // direct reads go to storage even if the pages are in memory
   cold.cold = true;
 
   StallSplit split;

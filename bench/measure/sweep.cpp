@@ -16,7 +16,7 @@ constexpr unsigned kSplitRounds = 3, kSplitRuns = 3;
 using Seconds = std::chrono::duration<double>;
 
 std::chrono::nanoseconds nanoseconds_of(double seconds) {
-  constexpr double kLongest = 1e9;  // 31 years: any time of the clock and it add up
+  constexpr double kLongest = 1e9;  // 31 years, so that adding it to any clock time cannot overflow
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(std::min(seconds, kLongest)));
 }
 
@@ -36,7 +36,7 @@ std::vector<Setting> settings_of(const SweepOptions& options) {
   return settings;
 }
 
-// The slabs that a loader has: ready ones, those in the consumer's hands, one being filled.
+// The slabs of a loader: `prefetch` ready batches, those that the consumer holds, and one being filled.
 LoopOptions loop_of(const Setting& setting) {
   return {.threads = setting.workers, .batch_size = setting.batch_size, .slabs = setting.prefetch + 3};
 }
@@ -49,7 +49,7 @@ Limits limits_of(const Subject& subject, const Setting& setting, const SweepOpti
           run_trial(subject.dataset, subject.task, setting, alone, time).samples_per_s()};
 }
 
-// The plain loops, one for each subject; they share the memory that a report allows for.
+// The plain loops, one for each subject. They share the memory budget of a report.
 class Loops {
  public:
   Loops(std::span<const Subject> subjects, const SweepOptions& options) {
@@ -91,7 +91,7 @@ std::uint64_t tasks_of(std::span<const Subject> subjects) {
 }
 
 void sort_rows(std::span<const Subject> subjects, std::vector<BenchRow>& rows) {
-  const auto place = [&](const BenchRow& row) {  // of the first subject with the same task
+  const auto place = [&](const BenchRow& row) {  // position of the first subject with the same task
     return std::ranges::find(subjects, subjects[row.subject].task.name, [](const Subject& s) { return s.task.name; }) -
            subjects.begin();
   };
@@ -115,7 +115,7 @@ SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options
     throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
   if (options.mock_loader && !options.trace.empty())
     throw Error::invalid_argument("a trace is of a loader, and a mock loader is none");
-  if (!options.trace.empty()) TraceFile{options.trace};  // refused before anything is measured
+  if (!options.trace.empty()) TraceFile{options.trace};  // throws before anything is measured
   const unsigned half_seconds = static_cast<unsigned>(std::min(1e6, options.seconds * 2));
   const unsigned rounds = options.digest ? 1 : options.rounds > 0 ? options.rounds : std::max(3U, half_seconds);
   const double window = options.seconds / rounds;
@@ -129,7 +129,7 @@ SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options
       records.emplace_back(subject, setting);
     }
   Loops loops(paired ? subjects : std::span<const Subject>{}, options);
-  if (paired)  // page faults and cold code are nobody's efficiency
+  if (paired)  // warm-up: page faults and cold code must not count in the efficiency
     for (const auto& [subject, setting] : runs) loops.run(subject, setting, std::min(window, 0.1));
 
   const unsigned split_rounds = options.rounds > 0 ? options.rounds : kSplitRounds;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kNames{"image-train", "image-eval", "image-small", "points", "array", "raw"};
 
-// Of ImageNet's training images. Source: torchvision's reference training.
+// Statistics of ImageNet's training images. Source: torchvision's reference training.
 const std::vector<float> kMean{0.485F, 0.456F, 0.406F}, kDeviation{0.229F, 0.224F, 0.225F};
 
 constexpr std::int64_t kCloudPoints = 4096;
@@ -26,7 +26,7 @@ struct FirstImage {
   std::int64_t height, width;
 };
 
-// As `pack --decode` stores images.
+// The form in which `pack --decode` stores images.
 bool is_decoded_image(const Layout& layout) {
   return layout.dtype == DType::u8 && layout.shape.size() == 3 && layout.shape[2] == 3;
 }
@@ -43,7 +43,7 @@ std::optional<FirstImage> image_in(const Dataset& dataset, std::uint32_t field) 
       if (!layout.image && !is_decoded_image(layout)) return {};
       return FirstImage{schema.name, layout.shape.at(0), layout.shape.at(1)};
     } catch (const Error& error) {
-      if (!error.is_data_fault()) throw;  // a broken first image does not make it another task
+      if (!error.is_data_fault()) throw;  // an invalid first image does not change the task
     }
   }
   return {};
@@ -83,7 +83,7 @@ Task image_task(std::string_view name, const Dataset& dataset, const FirstImage&
   return task;
 }
 
-// PointNet's input.
+// The input of PointNet.
 Task points_task(const Dataset& dataset, const std::string& field) {
   Task task{.name = "points", .reason = {}, .fields = {}};
   task.fields.emplace_back(
@@ -124,7 +124,7 @@ Task task_named(std::string_view name, const Dataset& dataset) {
 }
 
 void keep_common_fields(Task& task, const Mixture& mixture) {
-  const bool about_one = task.name != "raw" && task.name != "array";  // its first field
+  const bool about_one = task.name != "raw" && task.name != "array";  // these tasks are about their first field
   std::vector<FieldChain> kept;
   std::string left_out;
   for (FieldChain& chain : task.fields) {

@@ -17,12 +17,13 @@ namespace penstock {
 
 struct Task {
   std::string name;
-  std::string reason;  ///< why it was chosen: "asked for", "field jpg holds images of 500 x 375"
+  std::string reason;  ///< reason for the choice: "asked for", "field jpg holds images of 500 x 375"
   std::vector<FieldChain> fields;
   bool shuffle = true;
-  std::shared_ptr<const Draws> draws = {};            ///< null: each sample once an epoch
-  std::shared_ptr<const Mixture> mixture = {};        ///< whose samples the dataset holds; null: it is one by itself
-  std::filesystem::path mixture_file = {};            ///< that it was read from
+  std::shared_ptr<const Draws> draws = {};  ///< null: each sample once an epoch
+  /// the mixture whose samples the dataset holds; null: it is a single dataset
+  std::shared_ptr<const Mixture> mixture = {};
+  std::filesystem::path mixture_file = {};            ///< file from which the mixture was read
   std::shared_ptr<const LengthBuckets> buckets = {};  ///< LoaderOptions::batching
 };
 
@@ -36,11 +37,11 @@ std::span<const std::string_view> task_names();
 
 /// Throws Error: invalid_argument, for an unknown name, or a dataset without the fields that the task needs.
 Task task_named(std::string_view name, const Dataset& dataset);
-/// image-small where the first image has at most 64 pixels a side, image-train where it has more, points where a
-/// field holds clouds, array where one has a fixed shape, else raw.
+/// Guesses a task: image-small if the first image has at most 64 pixels a side, else image-train; points if a field
+/// holds clouds; array if a field has a fixed shape; else raw.
 Task guess_task(const Dataset& dataset);
-/// Of a mixture: leaves out the fields that some source lacks, and says so in `reason`. Throws Error: invalid_argument,
-/// naming source and field, where none is left, or one that the task is about.
+/// For a mixture: removes the fields that some source lacks, and says so in `reason`. Throws Error: invalid_argument,
+/// naming source and field, if no field is left, or if a removed one is essential for the task.
 void keep_common_fields(Task& task, const Mixture& mixture);
 
 }  // namespace penstock

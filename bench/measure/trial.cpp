@@ -18,10 +18,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kTogether = 4;  // copies between two looks at the clock, each of its own pages
+constexpr std::uint64_t kTogether = 4;  // copies between two reads of the clock, each from separate pages
 
-// Bytes a second of a plain loop of copies, each of `bytes` (at least 1) from page-locked memory, where the device
-// locks pages, for that long. Throws what the device throws.
+// Bytes per second of a plain loop of copies, run for `duration`. Each copies `bytes` (at least 1) from memory that is
+// page-locked if the device locks pages. Throws errors of the device.
 double copy_rate(const std::shared_ptr<Device>& device, std::uint64_t bytes, std::chrono::nanoseconds duration) {
   Memory pages;
   pages.reserve(kTogether * bytes);
@@ -39,15 +39,15 @@ double copy_rate(const std::shared_ptr<Device>& device, std::uint64_t bytes, std
       device->copy_in(memory.data() + at, pages.data() + at, bytes, stream->handle());
     ended->record(stream->handle());
     ended->wait();
-    if (first) continue;  // pages that nobody has read yet
+    if (first) continue;  // these pages were never read before
     copying += device->between(*begun, *ended);
     copied += kTogether * bytes;
   }
   return static_cast<double>(copied) / std::max(1e-9, std::chrono::duration<double>(copying).count());
 }
 
-// Peak resident memory of this process since the last forget_peak_memory(), or since its start where the kernel has no
-// way to forget; 0 when it does not tell.
+// Peak resident memory of this process since the last forget_peak_memory(), or since its start if the kernel cannot
+// reset the peak. 0 if the kernel does not report it.
 std::uint64_t peak_memory_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -88,7 +88,8 @@ Loader loader_for(const Dataset& dataset, LoaderOptions options, const TrialOpti
   return Loader(dataset, std::move(options));
 }
 
-// The next batch of whatever epoch it is in. A dataset too small for one batch (last = drop) would never give one.
+// The next batch, if necessary of a later epoch. A dataset too small for one batch (last = drop) would never return
+// one.
 Batch next_of(Loader& loader) {
   for (int tries = 0; tries < 3; ++tries)
     if (auto batch = loader.next()) return std::move(*batch);
@@ -118,15 +119,15 @@ LoaderOptions loader_options(const Task& task, const Setting& setting, const Tri
 
 namespace {
 
-// Batches that fill the pipeline and write its slabs, before those that are measured; of a cache, the epoch that fills
-// it too. Where a cold epoch has too few for both, all are measured.
+// Number of batches before those that are measured. They fill the pipeline and touch its slabs; with a cache, the epoch
+// that fills it comes first. If a cold epoch is too short for both, all batches are measured.
 std::uint64_t batches_before(const Loader& loader, const Setting& setting, const TrialOptions& options) {
   const std::uint64_t epoch = loader.batches(), fill = setting.prefetch + std::uint64_t{2};
   if (options.loader.cache.kind != CacheKind::none) return options.cold && epoch <= 2 * fill ? epoch : epoch + fill;
   return options.cold && epoch <= 2 * fill ? 0 : fill;
 }
 
-// Batches, and with a device their copies, until `duration` is over.
+// Measures batches, and with a device their copies, until `duration` has passed.
 void measure(Loader& loader, const TrialOptions& options, std::chrono::nanoseconds duration, Clock::time_point start,
              Trial& trial) {
   bool epoch_over = false;
@@ -144,7 +145,7 @@ void measure(Loader& loader, const TrialOptions& options, std::chrono::nanosecon
   const std::chrono::nanoseconds took = Clock::now() - start;
   trial.seconds = std::chrono::duration<double>(took).count();
   trial.stats = loader.stats();
-  // The last step has no next() behind it, from which the loader would know that it is over.
+  // No next() follows the last step, so the loader does not see its end.
   trial.stats.step_time = std::max(trial.stats.step_time, took - std::min(took, trial.stats.data_wait));
   trial.stats.wall = std::max(trial.stats.wall, took);
   if (!options.trace.empty()) trial.trace = loader.end_trace();
@@ -170,13 +171,13 @@ Trial run_trial(const Dataset& dataset, const Task& task, const Setting& setting
       check(options);
     }
     if (options.cold && options.loader.cache.kind != CacheKind::none)
-      drop_pages(dataset);  // the epoch that filled it read them
+      drop_pages(dataset);  // the epoch that filled the cache read the pages
     if (before != 0) loader.reset_stats();
     if (!options.trace.empty()) loader.trace(options.trace);
     measure(loader, options, duration, before != 0 ? Clock::now() : made, trial);
     trial.peak_memory_bytes = peak_memory_bytes();
   }
-  // What a batch copies is what the whole loop copies at a time.
+  // The plain loop copies as many bytes at a time as a batch.
   if (const std::uint64_t batches = trial.stats.batches;
       options.loader.device_options.opened != nullptr && trial.stats.copied_bytes > 0) {
     const std::uint64_t of_batch =

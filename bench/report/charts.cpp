@@ -31,7 +31,7 @@ std::string svg(double width, double height, const std::string& label, const std
          html_escaped(label) + "\">" + content + "</svg>";
 }
 
-// The next larger of 1, 2 and 5 times a power of ten.
+// Rounds up to 1, 2 or 5 times a power of ten.
 double round_up(double value) {
   const double power = std::pow(10, std::floor(std::log10(value)));
   for (const double step : {1.0, 2.0, 5.0})
@@ -50,11 +50,11 @@ std::string short_number(double value) {
 // ---- Timeline ------------------------------------------------------------------------------------------------------
 
 struct Axis {
-  std::vector<double> at;         // of each moment, without the jumps
+  std::vector<double> at;         // position of each moment, without the jumps
   std::vector<std::size_t> cuts;  // moments that follow a jump
 };
 
-// A jump is far longer than the usual distance of two looks.
+// Removes jumps, which are far longer than the usual time between two looks.
 Axis without_jumps(const std::vector<double>& seconds) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < seconds.size(); ++i) steps.push_back(seconds[i] - seconds[i - 1]);
@@ -100,7 +100,7 @@ std::string quantity_text(double value, Quantity quantity) {
   return quantity == Quantity::time ? duration_text(value) : short_number(value);
 }
 
-// Of a tick, which is a round number.
+// Label of a tick, which is a round number.
 std::string tick_text(double value, Quantity quantity) {
   std::string text = quantity_text(value, quantity);
   if (const std::size_t zero = text.find(".0 "); zero != std::string::npos) text.erase(zero, 2);
@@ -180,7 +180,7 @@ std::string html_histogram(const std::string& name, const Distribution& values, 
     content += line_at(at, kTop, at, kBottom, "cut");
   }
   content += line_at(kLeft, kBottom, kRight, kBottom, "axis");
-  // Powers of ten, and between them 2 and 5 where there is room; labels keep a distance from each other.
+  // Ticks at powers of ten, and at 2 and 5 between them if there is room. Labels keep a minimum distance.
   const double low = std::pow(2, bins.first / kBinsToDoubling);
   const double high = low * std::pow(2, static_cast<double>(bins.counts.size()) / kBinsToDoubling);
   double free_from = 0;

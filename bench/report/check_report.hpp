@@ -1,4 +1,4 @@
-// Writes predictions beside what was measured: a table for the terminal, JSON for tools.
+// Writes predictions beside measurements: a table for the terminal, JSON for tools.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace penstock {
 
-/// One dataset's.
+/// The check of one dataset.
 struct ReportedCheck {
   std::string dataset, task;
   CheckResult result;
 };
 
-/// A table of settings, predicted and measured samples/s and the difference, then the gains.
+/// A table of settings, predicted and measured samples/s and the difference, then the predicted gains.
 std::string to_text(const std::vector<ReportedCheck>& checks);
 
 /// {"penstock": version, "checks": [{"dataset", "task", "base": {"workers", "prefetch", "batch_size", "samples_per_s",

@@ -41,7 +41,7 @@ g[class^=c] { stroke: currentColor; fill: currentColor; } .key span[class^=c] { 
 </style></head><body><main>
 )html";
 
-// To what fits before a bar. Of a name in UTF-8 no letter is cut in two.
+// Shortens a name to the space before a bar. Does not cut inside a UTF-8 character.
 std::string shortened(const std::string& text) {
   constexpr std::size_t kFits = 32;
   if (text.size() <= kFits) return text;

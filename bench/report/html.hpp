@@ -1,4 +1,4 @@
-// Makes the parts of a report's HTML page, which is one file without any outside reference.
+// Makes the parts of a report's HTML page, which is one file without external references.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ std::string html_end();
 std::string html_machine(const Machine& machine, const std::string& file_system);  ///< a section
 
 std::string html_escaped(std::string_view text);
-std::string html_cell(const std::string& text);  ///< of a table
+std::string html_cell(const std::string& text);  ///< for a table
 
-/// Part of a bar: of its full width, in the colour of a CSS class (busy, in, out).
+/// Part of a bar: its share of the full width, and a CSS class for its colour (busy, in, out).
 struct HtmlPart {
   double share;
   const char* kind;
 };
 
-/// A line of a bar chart: a name, a bar of parts that share the width, a value.
+/// A line of a bar chart: a name, a bar whose parts share the width, and a value.
 std::string html_bar(std::size_t line, const std::string& label, const std::vector<HtmlPart>& parts,
                      const std::string& value);
 std::string html_chart(const std::string& bars, std::size_t lines);

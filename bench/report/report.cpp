@@ -32,7 +32,7 @@ std::string time_text(double seconds) {
   return fixed(seconds, seconds < 1 ? 3 : seconds < 100 ? 1 : 0);
 }
 
-// Of one dataset, its name, packing and task stand above the table.
+// The rows as a table. For a single dataset, its name, format and task are above the table.
 std::string rows_text(const BenchReport& report) {
   const auto& rows = report.result.rows;
   const bool several = report.subjects.size() > 1;
@@ -69,7 +69,7 @@ std::string rows_text(const BenchReport& report) {
   return table.text();
 }
 
-// What the stage `read` asks: times of requests, and of threads, summed.
+// Work behind the stage `read`: summed times of requests and threads.
 void add_behind_read(const BenchRow& row, Table& table) {
   const auto add = [&](const char* name, std::chrono::nanoseconds busy) {
     table.add({name, "-", fixed(seconds(busy), 2), "-", "-", "-",

@@ -57,7 +57,7 @@ std::string tile(const std::string& value, const std::string& what) {
   return "<div><b>" + html_escaped(value) + "</b><span>" + html_escaped(what) + "</span></div>";
 }
 
-// ---- Of a task's fastest row ---------------------------------------------------------------------------------------
+// ---- The fastest row of a task --------------------------------------------------------------------------------------
 
 std::string verdict_section(const BenchReport& report, const BenchRow& row) {
   const bool fed = row.verdict.binds == Binds::nothing || row.verdict.binds == Binds::consumer;
@@ -78,7 +78,7 @@ std::string verdict_section(const BenchReport& report, const BenchRow& row) {
          "</h2>" + said + paragraph(sentence(waits_text(row))) + "<div class=\"tiles\">" + tiles + "</div></section>\n";
 }
 
-// What a model of the pipeline predicts of other settings.
+// Predictions of the pipeline model for other settings.
 std::string gains_section(const BenchReport& report, const BenchRow& row) {
   const std::vector<const BenchRow*> fastest = report.fastest();
   const auto number = static_cast<std::size_t>(std::ranges::find(fastest, &row) - fastest.begin());
@@ -239,9 +239,9 @@ std::string memory_section(const BenchReport& report, const BenchRow& row) {
                  html_chart(bars, line) + "<p>The peak was measured; the others are what the loader reserves.</p>");
 }
 
-// ---- Of the sweep --------------------------------------------------------------------------------------------------
+// ---- The sweep ------------------------------------------------------------------------------------------------------
 
-// One chart for each task: rates of different tasks have no common scale.
+// One chart per task, because rates of different tasks have no common scale.
 std::string rates_section(const BenchReport& report) {
   std::string html;
   for (const BenchRow* fastest : report.fastest()) {
@@ -258,7 +258,7 @@ std::string rates_section(const BenchReport& report) {
   return html;
 }
 
-// Rates over workers, where there are several numbers of them: a line for all else that rows differ in.
+// Rates over workers, if there are several numbers of them. Each combination of the other values is a line.
 std::string workers_section(const BenchReport& report) {
   std::string html;
   for (const BenchRow* fastest : report.fastest()) {
@@ -296,7 +296,7 @@ std::string workers_section(const BenchReport& report) {
   return html;
 }
 
-// Columns that would say the same in every row, or nothing, are left out.
+// Omits columns that are empty, or equal in every row.
 std::string rows_section(const BenchReport& report) {
   const auto any = [&](auto has) { return std::ranges::any_of(report.result.rows, has); };
   const bool several = report.subjects.size() > 1;
@@ -337,7 +337,7 @@ std::string rows_section(const BenchReport& report) {
   return section("All settings, the shortest loading time of an epoch first", html + "</table>");
 }
 
-// ---- What was measured ---------------------------------------------------------------------------------------------
+// ---- Context of the measurement -------------------------------------------------------------------------------------
 
 std::string fact(const std::string& name, const std::string& value) {
   return value.empty() ? "" : "<tr>" + html_cell(name) + html_cell(value) + "</tr>\n";
@@ -383,7 +383,7 @@ std::string limits_section(const BenchReport& report) {
   return section("Limits", text);
 }
 
-// A section of a row; empty where there is nothing to show.
+// A section of a row; empty if there is nothing to show.
 using RowSection = std::string (*)(const BenchReport&, const BenchRow&);
 
 std::string of_fastest(const BenchReport& report, std::span<const RowSection> sections) {

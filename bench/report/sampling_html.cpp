@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// CSS classes and what they stand for.
+// CSS class of a row's colour.
 const char* colour(const SamplingRow& row) {
   if (row.stored == "as stored") return "busy";
   return row.stored == "presampled" ? "ready" : "in";
@@ -27,7 +27,7 @@ std::string number(double value) {
   return fixed(value, 1);
 }
 
-/// Milliseconds on a logarithmic axis against the mean distance.
+/// Plots milliseconds on a logarithmic axis against the mean distance.
 class Plot {
  public:
   explicit Plot(const std::vector<SamplingRow>& rows) {
@@ -80,7 +80,7 @@ class Plot {
     return text;
   }
 
-  /// A dot, and its name to the right or left of it, as far down as names that are there make it go.
+  /// A dot with its name to the right or left, moved down to avoid names that are already there.
   std::string mark(const SamplingRow& row) {
     const double at_x = x(std::log10(std::max(row.ms_per_cloud.median, 1e-4))), at_y = y(row.coverage.mean);
     const std::string words = label(row);
@@ -101,7 +101,7 @@ class Plot {
     }
   };
 
-  double fastest_ = 1e9, slowest_ = 0, farthest_ = 0;  // powers of ten; distance
+  double fastest_ = 1e9, slowest_ = 0, farthest_ = 0;  // log10 of milliseconds; distance
   std::vector<Box> names_;
 };
 
@@ -135,7 +135,7 @@ std::string read_section(const SamplingReport& report) {
   return "<section><h2>Read for each cloud</h2>" + html_chart(bars, line) + std::string(kKey) + "</section>\n";
 }
 
-/// The points of one cloud from the side, all ways to one scale.
+/// Side views of the points of one cloud, all methods at the same scale.
 std::string views_section(const SamplingReport& report) {
   std::array<double, 2> low = {1e300, 1e300}, high = {-1e300, -1e300};
   for (const SamplingRow& row : report.rows)

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// Rows of cells under a line of headings; numbers to the right, words to the left.
+/// Rows of cells under a line of headings. Numbers are aligned right, words left.
 class Table {
  public:
   explicit Table(std::vector<std::string> headings) : lines_{std::move(headings)} {}

@@ -1,8 +1,8 @@
 // Usage: auto_workers [--seconds S] [--rounds R] [--ranks N] [--warm S] DATASET|nap:COMPUTES_US:SLEEPS_US...
 //
-// What workers="auto" gives beside fixed numbers of workers, in turns: of N ranks at once, each a process, the sum of
-// samples/s. A loader with a fixed number is measured after two seconds, one with auto after --warm (30). A nap is a
-// codec that computes and sleeps for as long. Prints each, and auto beside the best.
+// Compares workers="auto" with fixed numbers of workers, in turns. The result is the sum of samples/s over N concurrent
+// ranks, each a process. Loaders with a fixed number are measured after two seconds, those with auto after --warm (30).
+// A nap is a codec that computes and sleeps for the given times. Prints each setting, and auto beside the best.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -61,7 +61,7 @@ LoaderOptions options_of(const std::string& subject, const Dataset& dataset) {
   });
 }
 
-// In a process of its own. 0 workers: auto.
+// Measures in a new process. 0 workers: auto.
 Rate run(const std::string& subject, const std::string& path, unsigned workers, const Arguments& arguments) {
   const Dataset dataset = open(path);
   LoaderOptions options = options_of(subject, dataset);
@@ -80,7 +80,7 @@ Rate run(const std::string& subject, const std::string& path, unsigned workers, 
   return {take(arguments.seconds), static_cast<unsigned>(loader.stats().workers_now)};
 }
 
-// All ranks at once.
+// Measures all ranks concurrently.
 Rate run_ranks(const std::string& subject, const std::string& path, unsigned workers, const Arguments& arguments) {
   std::vector<int> answers;
   for (unsigned rank = 0; rank < arguments.ranks; ++rank) {

@@ -1,4 +1,4 @@
-// Shared by the programs that measure a loader beside plain loops: threads, windows, and rows of figures.
+// Shared by the programs that compare a loader with plain loops: threads, windows, and rows of results.
 #pragma once
 
 #include <algorithm>
@@ -61,12 +61,12 @@ inline Options parse(std::span<char*> arguments, const char* program) {
   return options;
 }
 
-/// Samples per second of a loop in as many threads as the loader has workers: fill(turn, row) writes row after row of
-/// `slabs` slabs, which are written again and again as the loader's are.
+/// Samples per second of a loop with as many threads as the loader has workers. fill(turn, row) writes the rows of
+/// `slabs` slabs, which are reused like the loader's.
 template <class Fill>
 double run_loop(const Options& options, const Memory& memory, std::size_t slabs, std::size_t row_bytes, Fill fill) {
   std::atomic<std::uint64_t> next{0};
-  constexpr std::uint64_t kAtOnce = 16;  // rows for each look at the clock and at the counter
+  constexpr std::uint64_t kAtOnce = 16;  // rows between two reads of the clock and the counter
   const auto begin = Clock::now();
   const auto end = begin + std::chrono::duration<double>(options.seconds);
   const auto work = [&] {
@@ -83,7 +83,7 @@ double run_loop(const Options& options, const Memory& memory, std::size_t slabs,
   return static_cast<double>(next.load()) / std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Samples per second of a loader, once as many batches as there are slabs have gone by.
+/// Samples per second of a loader, after as many batches as there are slabs.
 inline double run_loader(Loader& loader, const Options& options) {
   const std::uint64_t warm = loader.stats().slabs;
   std::uint64_t batches = 0;
@@ -106,7 +106,7 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// A line of the report: samples per second of each round, and their ratio to the loop beside them, if any.
+/// A line of the report: samples per second of each round, and their ratio to the paired loop, if any.
 struct Line {
   const char* name;
   std::vector<double> rates = {}, ratios = {};
@@ -125,7 +125,7 @@ inline void print(const Line& line) {
   std::printf("\n");
 }
 
-/// main(): runs `run` with the options that are given; 1 after an error, which goes to stderr.
+/// Body of main(): calls `run` with the parsed options. Returns 1 after an error, which goes to stderr.
 template <class Run>
 int run_program(const char* program, std::span<char*> arguments, Run run) {
   try {

@@ -1,5 +1,5 @@
-// Usage: bucket_speed [SAMPLES] [WINDOW]: what batches by length cost where they are composed, without a loader.
-// Lengths are drawn from a log-normal distribution, as those of texts are.
+// Usage: bucket_speed [SAMPLES] [WINDOW]: measures the cost of composing batches by length, without a loader. Lengths
+// are drawn from a log-normal distribution, like those of texts.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -29,7 +29,7 @@ long peak_mib() {
   return used.ru_maxrss >> 10;
 }
 
-/// Seconds that an epoch of batches takes of one thread, and the longest that one batch took.
+/// Measures the seconds that one thread needs for an epoch of batches, and the longest time of one batch.
 void deliver(const char* what, const penstock::PlanOptions& options) {
   const auto began = Clock::now();
   const penstock::Plan plan(options, 0);

@@ -1,9 +1,10 @@
-// Measures later epochs from the cache of decoded images, beside memcpy of the same rows in an order as random.
+// Compares later epochs from the cache of decoded images with memcpy of the same rows in an equally random order.
 //
 //   penstock_cache_speed DATASET [FIELD] [--workers 2] [--rounds 5] [--seconds 1] [--batch-size 64]
 //
-// FIELD holds images of one size; labels come along where there are any. The plain loop has all rows in one block of
-// memory, knows no index, keys, queue or order, and copies row after row into slabs of the loader's number and size.
+// FIELD holds images of one size; labels are included if there are any. The plain loop has all rows in one block of
+// memory. It has no index, keys, queue or order, and copies row after row into as many slabs of the same size as the
+// loader has.
 #include <cstring>
 #include <utility>
 
@@ -34,7 +35,7 @@ std::string image_field(const Dataset& dataset) {
   throw Error::invalid_argument("name the FIELD of the images", {.dataset = dataset.path().string()});
 }
 
-/// So many copies of a batch's first image, one behind the other.
+/// `count` copies of a batch's first image, one after another.
 Memory copies_of(const Batch& batch, std::uint64_t count) {
   const auto& images = batch["image"].values;
   const std::size_t row_bytes = images.bytes() / batch.size();

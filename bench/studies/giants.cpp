@@ -1,8 +1,8 @@
 // Usage: giants_bench DATASET FIELD CHAIN [THREADS] [ROUNDS]
-// Fills one row from each sample of DATASET by CHAIN ("" for the codec alone), in one thread and with THREADS (2) that
-// share it, in turns, ROUNDS (5) of each: medians in ms, their ratio, and whether the bytes are the same. The value is
-// in the page cache, and what a worker keeps from row to row is there. "Busy" is processor time, which other programs
-// on the machine change less: of one thread all of it; of several what the caller does alone, and an equal share of the
+// Fills one row from each sample of DATASET by CHAIN ("" for only the codec), in one thread and with THREADS (2) that
+// share the row. Both take turns, ROUNDS (5) of each. Prints medians in ms, their ratio, and whether the bytes are the
+// same. The value is in the page cache, and the worker keeps its memory from row to row. "Busy" is CPU time, which
+// other programs affect less: for one thread all of it; for several the caller's own work, and an equal share of the
 // rest.
 #include <algorithm>
 #include <atomic>
@@ -29,7 +29,8 @@ namespace {
 
 using namespace penstock;
 
-/// On a busy machine the system would leave a thread of some milliseconds on the core that it was begun on.
+/// Pins the thread. On a busy machine, the system would leave a thread of some milliseconds on the core where it
+/// started.
 void stay_on_core(unsigned number) {
   cpu_set_t core;
   CPU_ZERO(&core);
@@ -43,7 +44,7 @@ double busy_ms() {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
-/// The caller and threads - 1 others, begun for each value, each on a core of its own.
+/// The caller and threads - 1 others, which are started for each value. Each runs on its own core.
 class Threads final : public Parallel {
  public:
   explicit Threads(unsigned threads) : threads_(threads) {}
@@ -67,7 +68,7 @@ class Threads final : public Parallel {
     others.clear();
     saved_ms_ += busy_ms() - begin - busy / threads_;
   }
-  /// Of the caller's processor time, what it would be less if all threads had done as much; since the last call.
+  /// Reduction of the caller's CPU time if all threads had done equally much, since the last call.
   double saved_ms() { return std::exchange(saved_ms_, 0); }
 
  private:
@@ -80,8 +81,8 @@ struct Filled {
   std::vector<std::vector<std::byte>> rows;  ///< by output
 };
 
-/// What a worker has: decoders, scratch memory, an engine that reads in the calling thread. Blocks are undone each
-/// time.
+/// The state of a worker: decoders, scratch memory, an engine that reads in the calling thread. Blocks are decompressed
+/// each time.
 class Worker {
  public:
   Worker(const Dataset& dataset, const Program& program, Parallel* parallel)
@@ -140,7 +141,7 @@ void measure(const Dataset& dataset, std::uint64_t sample, std::uint32_t field, 
     alone.fill(sample, a);
     helped.fill(sample, b);
     const double saved = shared.saved_ms();
-    if (round < 0) continue;  // the first takes memory
+    if (round < 0) continue;  // the first round allocates memory
     one.push_back(a.ms);
     several.push_back(b.ms);
     busy_one.push_back(a.busy_ms);

@@ -1,9 +1,9 @@
 // Usage: photograph_speed FOLDER [--rounds N] [--every N] [--tiles PIXELS,...] [--streams]
 //
-// Photographs as JPEG files, decoded by libjpeg-turbo and by the codec, and as `jpt` fields, by one thread: the same
-// crops of RandomResizedCrop (area 0.08 to 1, sides 3:4 to 4:3) and whole images, round by round in turn, how the time
-// of the fields' decoder divides, and what resampling to 224 x 224 takes beside it. Medians of the thread's own CPU
-// time, so that neighbours on the machine count little.
+// Compares photographs as JPEG files, decoded by libjpeg-turbo and by the codec, with `jpt` fields, in one thread. All
+// decode the same crops of RandomResizedCrop (area 0.08 to 1, sides 3:4 to 4:3) and whole images, in turns. Also
+// measures the parts of the fields' decoder, and resampling to 224 x 224. Prints medians of the thread's own CPU time,
+// which other programs on the machine affect little.
 // --tiles makes the fields with tiles of other sizes. --streams compresses the symbols of each tile by zstd instead.
 #include <algorithm>
 #include <charconv>
@@ -89,7 +89,7 @@ std::size_t total(const std::vector<Bytes>& values) {
   return bytes;
 }
 
-/// The files that can be recoded, and their fields; says how long it took and what stayed.
+/// Re-encodes the files that can be re-encoded. Prints the time, and the files that were left.
 Photographs recode(std::vector<Bytes> files, unsigned tile_pixels) {
   Photographs made;
   jpt::Encoder encoder(tile_pixels);
@@ -130,7 +130,7 @@ Region random_resized_crop(std::int64_t width, std::int64_t height, std::mt19937
   return {(width - side) / 2, (height - side) / 2, side, side};
 }
 
-/// Seconds a photograph.
+/// Seconds per photograph.
 double decode_all(const Codec& codec, const std::vector<Bytes>& values, bool whole) {
   const auto decoder = codec.decoder(kSchema);
   std::mt19937 random(7);
@@ -148,8 +148,8 @@ double decode_all(const Codec& codec, const std::vector<Bytes>& values, bool who
   return (now() - begin) / static_cast<double>(values.size());
 }
 
-/// Seconds a photograph by libjpeg-turbo itself, as a loop of one's own would ask it: for a crop, only its lines and
-/// the columns around it.
+/// Seconds per photograph with libjpeg-turbo, called as a hand-written loop would: for a crop, only its lines and the
+/// columns around it.
 double libjpeg_turbo_all(const std::vector<Bytes>& files, bool whole) {
   JpegDecompressor decompressor;
   jpeg_decompress_struct& jpeg = decompressor.jpeg();
@@ -186,17 +186,17 @@ double libjpeg_turbo_all(const std::vector<Bytes>& files, bool whole) {
   return (now() - begin) / static_cast<double>(files.size());
 }
 
-/// Seconds a photograph in each part of decoding. Each part repeats those before it: differences count.
+/// Seconds per photograph in each part of decoding. Each part repeats those before it, so differences count.
 struct Split {
   double tables, symbols, blocks, samples;
 };
 
-/// Decodes as jpt::Picture does, up to the samples.
+/// Decodes like jpt::Picture, up to the samples.
 class Parts {
  public:
   Parts() { steps_.fill(3); }
 
-  /// 0: tables; 1: and symbols; 2: and coefficients; 3: and samples.
+  /// `parts`: 0 tables; 1 and symbols; 2 and coefficients; 3 and samples.
   void run(const Bytes& field, bool whole, std::mt19937& random, int parts) {
     jpt::parse_head(field, head_);
     tables_.build(head_);
@@ -260,7 +260,7 @@ Split split_of(const std::vector<Bytes>& fields, bool whole) {
   return {tables, with_symbols - tables, with_blocks - with_symbols, with_samples - with_blocks};
 }
 
-/// Seconds a photograph for what comes after decoding: 224 x 224 pixels of it, antialiased, normalized, as float32.
+/// Seconds per photograph for the work after decoding: 224 x 224 pixels of it, antialiased, normalized, as float32.
 double resample_all(const std::vector<Bytes>& fields, bool whole) {
   const auto decoder = jpt_codec().decoder(kSchema);
   std::mt19937 random(7);
@@ -326,7 +326,7 @@ void compare(const Photographs& photographs, unsigned rounds) {
 }
 
 #ifdef PENSTOCK_ZSTD
-/// The symbols of each tile, each run for itself, compressed by zstd: bytes and the time to have them back.
+/// Compresses the symbols of each tile separately by zstd. Prints the bytes and the decompression time.
 void compare_level(const std::vector<Bytes>& fields, int level) {
   std::size_t plain = 0, stored = 0;
   double seconds = 0;

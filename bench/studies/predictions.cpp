@@ -1,10 +1,10 @@
 // Usage: predictions [--seconds S] [--rounds R] DATASET...|naps|machines
 //
-// What the model of the pipeline predicts for other settings beside what they give, from a run of one setting: for each
-// dataset as it lies there, for the first one also behind storage that gives so many bytes a second or answers after a
-// while, and for codecs that sleep on 4 to 64 workers. Then what it predicts for other machines, where codecs that
-// sleep stand for cores: as many as there are workers. Prints each setting, then the median and the worst error of each
-// part, beyond the quartiles of what was measured. Datasets named "naps" and "machines" stand for the parts that sleep.
+// Compares the pipeline model's predictions for other settings with measurements. Each prediction uses a run of one
+// setting. Covers each dataset as stored; the first one also behind storage with a limited rate or a delay; and codecs
+// that sleep, on 4 to 64 workers. Then predicts other machines, on which sleeping codecs simulate cores: as many as
+// there are workers. Prints each setting, then the median and the worst error of each part, beyond the quartiles of the
+// measurements. Datasets named "naps" and "machines" select the parts that sleep.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -47,7 +47,7 @@ void report(const std::vector<CheckRow>& rows) {
   std::fflush(stdout);
 }
 
-// Of one part: how far predictions were off, beyond how much the measured rates vary.
+// Errors of the predictions in one part, beyond the variation of the measured rates.
 void report(const std::string& part, const CheckResult& result) {
   std::printf(
       "%s: %u workers, prefetch %u, batch size %u: %.1f samples/s (%.1f..%.1f); a core's speed, all at work: %.2f\n",
@@ -87,7 +87,7 @@ void throttled(const Arguments& arguments, const std::string& what, const test::
   report(arguments.datasets.front() + ", " + what, check(subject, options));
 }
 
-// Samples of so many bytes, of which one in a hundred may be a giant; each sleeps in its codec.
+// Samples of `bytes` bytes, each of which sleeps in its codec. One in a hundred may be a very large sample.
 class Naps {
  public:
   Naps(std::size_t bytes, bool giants) {
@@ -124,7 +124,8 @@ TrialOptions trial_on(const OtherMachine& machine) {
   return trial;
 }
 
-// From runs with four workers, on storage of 40 MB/s and without a consumer. That a row sleeps is taken for computing.
+// Predicts from runs with four workers, on storage of 40 MB/s and without a consumer. The model takes the sleep of a
+// row for computing.
 void machines(const Arguments& arguments, bool giants) {
   const Naps naps(10'000, giants);
   const Subject subject = naps.subject();

@@ -1,10 +1,11 @@
-// Measures rows of decoded pixels beside plain loops that do the same work: the loader's cost where nothing is decoded.
+// Compares rows of decoded pixels with plain loops that do the same work: the loader's cost if nothing is decoded.
 //
 //   penstock_raw_speed DATASET [FIELD] [--workers 2] [--rounds 5] [--seconds 1] [--batch-size 64]
 //
-// FIELD holds uint8 (H, W, 3) of one size, each value in one piece (HDF5 rows, .npy, `pack --decode`). The plain loops
-// draw rows at random, pread each into a slab of the loader's size (or into a buffer of the thread's, then normalize it
-// into the slab), and know no index, queue or order. Windows of all rows take turns; ratios are of neighbours in time.
+// FIELD holds uint8 (H, W, 3) of one size, each value contiguous (HDF5 rows, .npy, `pack --decode`). The plain loops
+// draw rows at random and pread each into a slab of the loader's size. Or they read it into a buffer of the thread,
+// then normalize it into the slab. They have no index, queue or order. Windows of all rows take turns; ratios are
+// between neighbours in time.
 #include <array>
 
 #include <fcntl.h>

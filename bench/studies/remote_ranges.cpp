@@ -1,7 +1,6 @@
 // Usage: remote_ranges ADDRESS [--size BYTES] [--count N] [--flight N] [--json]
-// Reads N ranges of an object, so many of them in flight, at places drawn from a fixed seed, or one behind the other
-// where they make up the whole of it; prints how fast they came, and this process's own processor time for 1,000 of
-// them.
+// Reads N ranges of an object, with --flight of them in flight, at places drawn from a fixed seed. If the ranges make
+// up the whole object, they are read in sequence. Prints their rate, and this process's CPU time for 1,000 of them.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -36,7 +35,7 @@ struct Asked {
   bool json = false;
 };
 
-// Keeps `flight` ranges on their way, each with memory of its own.
+// Keeps `flight` ranges in flight, each with its own memory.
 class Ranges {
  public:
   Ranges(const Asked& asked, const penstock::StoredObject& object)
@@ -65,7 +64,7 @@ class Ranges {
     for (std::uint64_t sent = 0;;) {
       {
         std::unique_lock lock(mutex_);
-        // Some at a time: this thread need not wake for each.
+        // Waits for several idle slots at once, so that this thread does not wake for each.
         wake_at_ = sent < count ? std::max<std::uint64_t>(asked_.flight / 4, 1) : asked_.flight;
         changed_.wait(lock, [&] { return failure_ != nullptr || idle_.size() >= wake_at_; });
         if (failure_ != nullptr) std::rethrow_exception(failure_);
@@ -93,7 +92,7 @@ class Ranges {
   std::vector<std::vector<std::byte>> memory_;
   std::mutex mutex_;  // guards wake_at_, idle_ and failure_
   std::condition_variable changed_;
-  std::uint64_t wake_at_ = 1;  // idle ones
+  std::uint64_t wake_at_ = 1;  // number of idle slots that ends a wait
   std::vector<std::uint64_t> idle_;
   std::exception_ptr failure_;
   std::unique_ptr<penstock::RangeReader> reader_;
@@ -119,7 +118,7 @@ void measure(const Asked& asked) {
   const auto info = penstock::object_store().find(asked.address);
   if (!info || info->size < asked.size) throw penstock::Error::invalid_argument("there is no object of that size");
   Ranges ranges(asked, {asked.address, *info});
-  ranges.run(2 * asked.flight);  // connections
+  ranges.run(2 * asked.flight);  // warm-up that opens the connections
   const double worked = processor_seconds();
   const auto began = std::chrono::steady_clock::now();
   ranges.run(asked.count);

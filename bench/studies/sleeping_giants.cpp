@@ -1,8 +1,9 @@
 // Usage: sleeping_giants FOLDER [WORKERS] [ROUNDS]
-// How much of its workers a loader uses where one sample in a hundred takes 200 ms and the others 5 ms: samples per
-// second as a share of what WORKERS (16) threads could do at best. Decoding sleeps here, so that a few cores do for
-// many workers; a giant sleeps in 40 pieces, which idle workers may take over where the loader lets them. Batches of
-// 32, prefetch 2; ROUNDS (5) epochs of 1,600 files, which are made in FOLDER. Prints the median and the quartiles.
+// Measures how much of its workers a loader uses if one sample in a hundred takes 200 ms and the others 5 ms. The
+// result is samples per second as a share of the best possible with WORKERS (16) threads. Decoding sleeps, so a few
+// cores suffice for many workers. A very large sample sleeps in 40 pieces, which idle workers may take over if the
+// loader lets them. Batches of 32, prefetch 2; ROUNDS (5) epochs of 1,600 files, which are made in FOLDER. Prints the
+// median and the quartiles.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

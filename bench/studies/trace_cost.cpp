@@ -1,5 +1,5 @@
-// What recording a trace costs: trace_cost DATASET [ROUNDS] compares epochs with and without one, in turns, by the
-// processor time of the whole process. trace_cost DATASET plain|traced EPOCHS runs one kind alone, for callgrind.
+// Measures the cost of recording a trace. trace_cost DATASET [ROUNDS] compares epochs with and without one, in turns,
+// by the CPU time of the whole process. trace_cost DATASET plain|traced EPOCHS runs only one kind, for callgrind.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -28,7 +28,7 @@ struct Run {
       std::filesystem::temp_directory_path() / ("trace_cost." + std::to_string(::getpid()) + ".json");
   penstock::TraceSummary last = {};
 
-  /// Processor seconds of an epoch; of a traced one without those in which its file is written, which come in
+  /// CPU seconds of an epoch. For a traced epoch, the time of writing its file is not included, but stored in
   /// `writing`.
   double epoch(bool traced, double* writing = nullptr) {
     if (traced) loader.trace(file, {.max_events = 10'000'000});
@@ -69,7 +69,7 @@ int main(int count, char** words) {
   if (mode == "plain" || mode == "traced") {
     if (mode == "traced") run.loader.trace(run.file, {.max_events = 10'000'000});
     for (int i = 0; i < std::atoi(words[3]); ++i) run.epoch(false);
-    std::_Exit(0);  // what was recorded is not written
+    std::_Exit(0);  // skips writing the recorded trace
   }
   run.epoch(false);
   std::vector<double> plain, ratios, writing;

@@ -9,10 +9,10 @@ namespace {
 
 constexpr double kTurn = 2 * std::numbers::pi;
 constexpr double kSpacing = 5.0;           // metres between neighbouring trees of a stand, before jitter
-constexpr double kOwnSpecies = 0.75;       // share of a stand's trees that are of its species
+constexpr double kOwnSpecies = 0.75;       // share of a stand's trees that have its species
 constexpr double kShrubsPerSquare = 0.02;  // per square metre
 
-// Radius as a share of the widest, at share t of the crown's height.
+// Crown radius as a share of the widest, at share t of the crown's height.
 double profile(CrownShape shape, double t) {
   const double t2 = t * t, t6 = t2 * t2 * t2;
   switch (shape) {
@@ -86,8 +86,10 @@ double Tree::crown_share(double above, double dx, double dy) const {
   const double squared = dx * dx + dy * dy;
   if (squared >= 1.69 * radius * radius) return 1;
   const double distance = std::sqrt(squared) + 1e-9, cosine = dx / distance, sine = dy / distance;
-  const double cosine2 = cosine * cosine - sine * sine, sine2 = 2 * cosine * sine;                  // of twice
-  const double cosine3 = cosine2 * cosine - sine2 * sine, sine3 = sine2 * cosine + cosine2 * sine;  // of thrice
+  // of the double angle
+  const double cosine2 = cosine * cosine - sine * sine, sine2 = 2 * cosine * sine;
+  // of the triple angle
+  const double cosine3 = cosine2 * cosine - sine2 * sine, sine3 = sine2 * cosine + cosine2 * sine;
   return distance / (radius * (1 + lobes[0] * cosine2 + lobes[1] * sine2 + lobes[2] * cosine3 + lobes[3] * sine3));
 }
 

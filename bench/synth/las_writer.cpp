@@ -15,7 +15,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "LAS is little-endian and written as memory is");
 
 constexpr std::size_t kRecordHeader = 54;  // of a variable length record
-// Names alone and no parameters of the ellipsoid: enough for a reader to say which system it is.
+// Contains only names, without the ellipsoid's parameters: enough for a reader to identify the system.
 constexpr std::string_view kCoordinateSystem =
     R"(PROJCS["ETRS89 / UTM zone 32N",GEOGCS["ETRS89",DATUM["European_Terrestrial_Reference_System_1989",)"
     R"(SPHEROID["GRS 1980",6378137,298.257222101]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],)"
@@ -23,7 +23,7 @@ constexpr std::string_view kCoordinateSystem =
     R"(PARAMETER["scale_factor",0.9996],PARAMETER["false_easting",500000],PARAMETER["false_northing",0],)"
     R"(UNIT["metre",1],AUTHORITY["EPSG","25832"]])";
 
-/// Where the attributes of a point format stand in its record; 0: nowhere.
+/// Offsets of a point format's attributes in its record; 0: the format lacks it.
 struct Record {
   std::size_t bytes, gps_time, colour;
 };
@@ -31,7 +31,7 @@ struct Record {
 constexpr std::array<Record, 8> kRecords{
     {{20, 0, 0}, {28, 20, 0}, {26, 0, 20}, {34, 20, 28}, {0, 0, 0}, {0, 0, 0}, {30, 22, 0}, {36, 22, 30}}};
 
-/// Stored coordinates of all points, and how far they reach.
+/// Stored coordinates of all points, and their bounds.
 struct Scales {
   std::vector<std::array<std::int32_t, 3>> points;
   std::array<std::int32_t, 3> low{}, high{};

@@ -22,7 +22,8 @@ void leave(j_common_ptr codec) {
   std::longjmp(reinterpret_cast<JpegErrors*>(codec->err)->escape, 1);
 }
 
-// No object with a destructor may live here: libjpeg reports errors by a jump. `rows` holds `height` row pointers.
+// This function must not contain objects with destructors, because libjpeg reports errors by longjmp. `rows` holds
+// `height` row pointers.
 bool compress(JSAMPARRAY rows, std::uint32_t width, std::uint32_t height, const JpegStyle& style, unsigned char** bytes,
               unsigned long* size) {
   jpeg_compress_struct codec;

@@ -35,7 +35,7 @@ void transform(std::span<Complex> line, std::span<const Complex> roots) {
     for (std::size_t start = 0; start < size; start += 2 * half) {
       for (std::size_t k = 0; k < half; ++k) {
         const Complex w = roots[k * stride], b = line[start + half + k];
-        // Written out: std::complex's product checks for NaN and is several times slower.
+        // Written out, because std::complex's product checks for NaN and is several times slower.
         const Complex product{w.real() * b.real() - w.imag() * b.imag(), w.real() * b.imag() + w.imag() * b.real()};
         line[start + half + k] = line[start + k] - product;
         line[start + k] += product;
@@ -83,7 +83,7 @@ float real(double value) {
   return static_cast<float>(value);
 }
 
-// Hue in [0, 1), saturation and value as usual; Foley and van Dam's hexcone.
+// Hue in [0, 1), saturation and value in the usual ranges; Foley and van Dam's hexcone.
 Colour from_hsv(double hue, double saturation, double value) {
   auto channel = [&](double n) {
     const double k = std::fmod(n + hue * 6.0, 6.0);
@@ -92,7 +92,7 @@ Colour from_hsv(double hue, double saturation, double value) {
   return {channel(5), channel(3), channel(1)};
 }
 
-// Pixels inside the outline are positive; near the edge the value is the distance to it.
+// Positive inside the outline. Near the edge, the value approximates the distance to it in pixels.
 float inside(const Surface& surface, float x, float y) {
   const float dx = std::abs(x - surface.centre_x) / surface.radius_x,
               dy = std::abs(y - surface.centre_y) / surface.radius_y;

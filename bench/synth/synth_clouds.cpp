@@ -17,10 +17,10 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostReturns = 5;
-constexpr double kStep = 0.3;         // metres between two looks for leaves along a beam
-constexpr double kNextReturn = 0.6;   // metres between two returns that the receiver tells apart
-constexpr double kNoiseShare = 3e-4;  // of the pulses
-constexpr double kCell = 5.0;         // edge of the grid that finds trees
+constexpr double kStep = 0.3;         // metres between two tests for leaves along a beam
+constexpr double kNextReturn = 0.6;   // metres between two returns that the receiver can separate
+constexpr double kNoiseShare = 3e-4;  // share of the pulses
+constexpr double kCell = 5.0;         // cell size, in metres, of the grid that finds trees
 constexpr double kPulseRate = 300e3;  // per second
 constexpr double kLineTurn = 0.5e-3;  // seconds from a scan line to the next
 constexpr double kStripTurn = 20;     // seconds from a strip to the next
@@ -28,7 +28,7 @@ constexpr std::uint32_t kStrips = 4;
 
 enum class Matter : std::uint8_t { ground, leaf, trunk, noise };
 
-/// A pulse's straight way down: at height z it is at (x + kx * (from - z), y + ky * (from - z)).
+/// The straight path of a pulse: at height z it is at (x + kx * (from - z), y + ky * (from - z)).
 struct Beam {
   double x, y, from, kx, ky;
   double x_at(double z) const { return x + kx * (from - z); }
@@ -38,16 +38,16 @@ struct Beam {
 struct Hit {
   double z;
   Matter matter;
-  const Tree* tree;  // of leaves and trunks
+  const Tree* tree;  // for leaves and trunks
 };
 
 struct Strip {
   bool across;         // flown along x instead of y
   bool back;           // against the axis
-  double side, above;  // metres of the flight path from the middle, and over the ground
+  double side, above;  // metres of the flight path from the middle, and above the ground
 };
 
-/// Trees by the cell of a square grid that their crowns touch.
+/// Trees by the cells of a square grid that their crowns touch.
 class TreeGrid {
  public:
   explicit TreeGrid(const Forest& forest)
@@ -91,11 +91,11 @@ class TreeGrid {
   double low_;
   std::size_t side_;
   std::vector<std::vector<std::uint32_t>> cells_;
-  std::vector<std::uint64_t> seen_;  // round in which a tree was visited last
+  std::vector<std::uint64_t> seen_;  // round in which each tree was last visited
   std::uint64_t round_ = 0;
 };
 
-/// Where the beam is nearer than `radius` to the tree's axis: [low, high] of z.
+/// Interval [low, high] of z in which the beam is closer than `radius` to the tree's axis.
 struct Heights {
   double low, high;
 };
@@ -111,7 +111,7 @@ std::optional<Heights> within(const Beam& beam, const Tree& tree, double radius)
   return Heights{middle - width, middle + width};
 }
 
-// Leaves stand in clumps: some cells of half a metre hold most of them.
+// Leaves form clumps: some cells of half a metre hold most of them.
 double clump(double x, double y, double z) {
   const auto cell = [](double value) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(value * 2 + 1e6)); };
   std::uint64_t mixed =
@@ -121,7 +121,7 @@ double clump(double x, double y, double z) {
   return (mixed >> 40) % 8 < 5 ? 1.4 : 0.25;
 }
 
-/// Shoots pulses at a forest and keeps what comes back.
+/// Shoots pulses at a forest and keeps the returns.
 class Scanner {
  public:
   Scanner(const Forest& forest, Random& random) : forest_(forest), random_(random), grid_(forest) {
@@ -133,7 +133,7 @@ class Scanner {
     top_ = std::max(top_, middle_) + 1;
   }
 
-  /// Strips in which each pulse has 1 / `density` square metres of the site to itself.
+  /// Flies strips in which each pulse covers 1 / `density` square metres of the site.
   void fly(double density) {
     points_.clear();
     pulses_.clear();
@@ -147,8 +147,7 @@ class Scanner {
     }
   }
 
-  /// Takes pulses away, then last returns of pulses, until `wanted` points are left, which must not be more than are
-  /// there.
+  /// Removes pulses, then last returns of pulses, until `wanted` points are left. At least `wanted` points must exist.
   std::vector<LaserReturn> thinned(std::uint64_t wanted) {
     std::uint64_t excess = points_.size() - wanted;
     std::vector<std::uint8_t> kept(pulses_.size());
@@ -173,7 +172,7 @@ class Scanner {
   std::uint64_t points() const { return points_.size(); }
 
  private:
-  // Of a line, the two ends turn about from line to line: the mirror swings.
+  // The direction alternates from line to line, because the mirror swings.
   void fly_strip(const Strip& strip, double spacing, std::uint16_t number) {
     const auto steps = static_cast<std::uint64_t>(std::ceil(2 * forest_.half / spacing));
     for (std::uint64_t line = 0; line < steps; ++line) {
@@ -216,7 +215,7 @@ class Scanner {
     return z;
   }
 
-  // All the pulse could meet, from the top; then what of it it does.
+  // Collects everything on the pulse's path from the top, then chooses the returns.
   void meet(const Beam& beam) {
     const double ground = ground_of(beam);
     grid_.near(beam.x_at(top_), beam.y_at(top_), beam.x_at(ground), beam.y_at(ground), [&](std::uint32_t number) {
@@ -245,7 +244,8 @@ class Scanner {
       const double x = beam.x_at(z), y = beam.y_at(z);
       const double share = tree.crown_share(z - tree.ground, x - tree.x, y - tree.y);
       if (share >= 1) continue;
-      const double density = tree.species.density * (0.5 + share) * clump(x, y, z);  // most leaves are in the light
+      // most leaves are in the light, near the crown's surface
+      const double density = tree.species.density * (0.5 + share) * clump(x, y, z);
       if (random_.uniform() < density * kStep) hits_.push_back({z, Matter::leaf, &tree});
     }
   }
@@ -289,7 +289,7 @@ class Scanner {
       reflectance = 0.05;
       colour = {0.7, 0.7, 0.75};
     }
-    const double rough = 0.02;  // of the measurement
+    const double rough = 0.02;  // measurement noise
     LaserReturn point{};
     point.position = {beam.x_at(hit.z) + rough * random_.uniform(-1, 1),
                       beam.y_at(hit.z) + rough * random_.uniform(-1, 1), hit.z + rough * random_.uniform(-1, 1)};
@@ -304,22 +304,22 @@ class Scanner {
   const Forest& forest_;
   Random& random_;
   TreeGrid grid_;
-  double top_ = -1e9, middle_ = 0;  // heights: over which nothing stands; through which pulses are aimed
+  double top_ = -1e9, middle_ = 0;  // heights: nothing is above top_; pulses are aimed at middle_
   double clock_ = 0;                // seconds
-  std::vector<Hit> hits_;           // of the pulse under way
+  std::vector<Hit> hits_;           // hits of the current pulse
   std::vector<LaserReturn> points_;
-  std::vector<std::size_t> pulses_;  // where each one's returns begin
+  std::vector<std::size_t> pulses_;  // index of each pulse's first return
 };
 
-// Exactly `points` returns of pulses that are shot in flight strips to and fro and across, line by line: neighbours in
-// the order of the result are neighbours on the ground, and pulse times rise. A pulse goes straight down its slant,
-// loses light at each leaf it meets and ends at a trunk or the ground; its returns are numbered from the top, highest
-// first. A few pulses meet dust or birds, which are classified as noise. Positions are relative to the middle of the
-// forest in x and y, and to height 0.
+// Exactly `points` returns of pulses, shot in parallel and crossing flight strips, line by line. Therefore neighbours
+// in the result are neighbours on the ground, and pulse times increase. A pulse follows a slanted line, loses light at
+// each leaf that it meets, and ends at a trunk or the ground. Its returns are numbered from the top. A few pulses meet
+// dust or birds, which are classified as noise. Positions are relative to the middle of the forest in x and y, and to
+// height 0.
 std::vector<LaserReturn> scan(const Forest& forest, std::uint64_t points, Random& random) {
   Scanner scanner(forest, random);
   const double area = 4 * forest.half * forest.half;
-  // A thin scan tells how many points a pulse brings; the full one takes a few more pulses than that says.
+  // A sparse scan measures the points per pulse; the full scan shoots a few more pulses than that suggests.
   double density = 3000 / area;
   scanner.fly(density);
   while (scanner.points() < points) {
@@ -330,11 +330,11 @@ std::vector<LaserReturn> scan(const Forest& forest, std::uint64_t points, Random
   return scanner.thinned(points);
 }
 
-constexpr std::uint32_t kCloudStream = 18;       // of Random
+constexpr std::uint32_t kCloudStream = 18;       // stream number of Random
 constexpr std::uint64_t kMostPoints = 50000000;  // about 2 GB while a file is made
-constexpr double kPointsPerSquare = 120;         // of a stand, per square metre
+constexpr double kPointsPerSquare = 120;         // density of a stand, per square metre
 
-// The edge of a stand's square that gives it the usual density; within limits, beyond which density gives way.
+// Edge of a stand's square for the usual density. The edge is clamped; beyond the limits, the density changes.
 double edge_of(std::uint64_t points) {
   return std::clamp(std::sqrt(static_cast<double>(points) / kPointsPerSquare), 30.0, 250.0);
 }
@@ -355,7 +355,7 @@ void synth_clouds(const std::filesystem::path& destination, const SynthCloudOpti
     const Forest forest = options.layout == CloudLayout::trees
                               ? Forest::single_tree(label, options.files.classes, random)
                               : Forest::stand(label, options.files.classes, edge_of(points), random);
-    // Somewhere in UTM zone 32: northings of seven digits, whose float32 neighbours are half a metre apart.
+    // A place in UTM zone 32. Northings have seven digits, where neighbouring float32 values are half a metre apart.
     const double easting = 380000.0 + static_cast<double>(random.below(200000));
     const double northing = 5300000.0 + static_cast<double>(random.below(700000));
     const double start = 3e8 + 1e5 * static_cast<double>(number % 1000) + random.uniform(0, 5e4);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMarker = ".penstock-synth";  // in a folder that is not complete
+constexpr std::string_view kMarker = ".penstock-synth";  // marks an incomplete folder
 
 std::string padded(std::uint64_t number, std::size_t digits) {
   std::string text = std::to_string(number);
@@ -55,7 +55,7 @@ void refuse_unless_free(const fs::path& destination) {
   if (!empty) throw Error::invalid_argument(destination.string() + " exists and is not empty");
 }
 
-// Only what an earlier run left here is removed.
+// Removes only files that an earlier run left here.
 void clear(const fs::path& growing) {
   require_own_folder(growing);
   std::error_code failure;

@@ -1,4 +1,4 @@
-// Writes generated files in parallel into class folders, for every workload generator.
+// Writes generated files in parallel into class folders, for all workload generators.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace penstock {
 
-/// The bytes of file `number`, which belongs to class `label`. Called from several threads at once.
+/// Returns the bytes of file `number`, which belongs to class `label`. Called concurrently from several threads.
 using SynthFile = std::function<std::vector<std::byte>(std::uint64_t number, std::uint32_t label)>;
 
-/// See workload.hpp for what is promised and thrown.
+/// workload.hpp states the guarantees and errors.
 void synth_files(const std::filesystem::path& destination, std::string_view extension, const SynthOptions& options,
                  const SynthFile& make, const SynthProgress& progress);
 

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kIconStream = 17;  // of Random
+constexpr std::uint32_t kIconStream = 17;  // stream number of Random
 
 }  // namespace
 

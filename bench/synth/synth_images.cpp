@@ -11,10 +11,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kImageStream = 16;  // of Random; lower ones belong to the planes
+constexpr std::uint32_t kImageStream = 16;  // stream number of Random; the planes use lower ones
 
-// Long side by short side in landscape, and how many in 100 have it: most photographs of ImageNet came from cameras of
-// 4:3 and 3:2 and were scaled to 500 pixels, a few kept their size.
+// Long side by short side in landscape, and the percentage that has it. Most photographs of ImageNet came from cameras
+// of 4:3 and 3:2 and were scaled to 500 pixels; a few kept their size.
 Size draw_size(Random& random) {
   struct Kind {
     unsigned percent;

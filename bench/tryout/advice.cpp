@@ -20,9 +20,9 @@ constexpr std::uint64_t kLoopBytes = std::uint64_t{256} << 20;
 constexpr auto kLoop = std::chrono::milliseconds(150);
 constexpr unsigned kLoops = 3;
 constexpr std::size_t kShown = 5;
-constexpr double kWorth = 0.03;       // of the rate, from which on a gain is one
-constexpr double kWorthTrying = 0.1;  // likewise, were decoding and transforming to take no time
-constexpr double kInMemory = 0.9;     // of the dataset's pages
+constexpr double kWorth = 0.03;       // share of the rate from which a gain is reported
+constexpr double kWorthTrying = 0.1;  // share of the rate that must be gained if decoding and transforming took no time
+constexpr double kInMemory = 0.9;     // share of the dataset's pages
 
 [[noreturn]] void refuse(std::string_view part) {
   throw Error::invalid_argument(
@@ -50,13 +50,14 @@ unsigned cores_of(std::string_view text, std::string_view part) {
 
 double rate_of(std::string_view text, std::string_view part) {
   if (text.ends_with("/s")) text.remove_suffix(2);
-  if (text.find_first_not_of("0123456789.") == text.npos) refuse(part);  // bytes a second are nobody's storage
+  if (text.find_first_not_of("0123456789.") == text.npos)
+    refuse(part);  // no storage gives so few bytes: the unit is missing
   const auto bytes = static_cast<double>(parse_size(std::string(text)));
   if (bytes <= 0) refuse(part);
   return bytes;
 }
 
-// The same samples on another machine.
+// The demands of the same samples on another machine.
 Demands on(const OtherMachine& other, Demands demands) {
   if (other.step) demands.step = *other.step, demands.step_computes = false;
   if (!other.bytes_per_s) return demands;
@@ -120,7 +121,8 @@ bool is_worth(const Forecast& forecast, const Demands& demands, double share) {
 
 namespace {
 
-// Why nothing is predicted of a block shuffle of what lies in a store; empty: something is, or there is nothing to it.
+// Reason why nothing is predicted for a block shuffle of a dataset in a store. Empty if there is a prediction, or no
+// block shuffle to predict.
 std::string untold_blocks(const Demands& demands) {
   if (demands.blocks.small_batch)
     return "neighbours are read together within a batch, which mixes " + std::to_string(kShuffleWindowBlocks) +

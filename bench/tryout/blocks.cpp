@@ -17,9 +17,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kNeighbours = 4096;  // looked at, so that most blocks are seen whole
-constexpr double kOften = 1.5;               // times that a block is undone, from which on it is worth a look
-constexpr double kLeast = 0.02;              // of a row's time that is left whatever is spared
+constexpr std::uint64_t kNeighbours = 4096;  // samples to examine, so that most blocks are complete
+// a block shuffle is examined if blocks are decompressed at least this often
+constexpr double kOften = 1.5;
+constexpr double kLeast = 0.02;  // share of a row's time that remains, however much is saved
 
 std::set<std::uint32_t> fields_of(const Program& program) {
   std::set<std::uint32_t> fields;
@@ -28,7 +29,7 @@ std::set<std::uint32_t> fields_of(const Program& program) {
   return fields;
 }
 
-// The blocks of a sample's fields.
+// The blocks that contain the sample's fields.
 void blocks_of(const Dataset& dataset, std::uint64_t sample, const std::set<std::uint32_t>& fields,
                std::vector<std::uint32_t>& blocks) {
   std::vector<Piece> pieces;
@@ -42,7 +43,7 @@ void blocks_of(const Dataset& dataset, std::uint64_t sample, const std::set<std:
 }  // namespace
 
 Demands BlockTryout::of(Demands demands) const {
-  // What was timed in quiet memory, or the same share of what the loader itself took to bring rows, if that is more.
+  // The time measured in quiet memory, or the same share of the loader's own time to bring rows, whichever is more.
   const double timed = (undone - wanted) * seconds, share = 1 - wanted / undone;
   for (RowDemand& row : demands.rows) {
     const double spared = std::max(timed, row.computes * row.bringing * share);

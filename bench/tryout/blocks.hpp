@@ -1,4 +1,4 @@
-// Measures on some samples what a block shuffle would spare: filtered blocks (HDF5 chunks) that neighbours share.
+// Measures on some samples how much a block shuffle would save if neighbours share compressed blocks (HDF5 chunks).
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 namespace penstock {
 
 struct BlockTryout {
-  std::uint64_t shuffle_block = 0;  ///< samples that share a block
-  double undone = 0, wanted = 0;    ///< blocks for each sample: as it was recorded, and with the block shuffle
-  double seconds = 0;               ///< to bring and undo one, on a core
-  /// What samples would take of it.
+  std::uint64_t shuffle_block = 0;  ///< number of samples that share a block
+  double undone = 0, wanted = 0;    ///< blocks per sample: as recorded, and with the block shuffle
+  double seconds = 0;               ///< to read and decompress a block on one core
+  /// The demands of samples with this block shuffle.
   Demands of(Demands demands) const;
 };
 
-/// Nothing where blocks are hardly undone more often than once. Reads neighbouring samples, `limits.seconds` at most.
-/// Throws Error: io, corrupt, as reading does; resource, "interrupted".
+/// Returns nothing if blocks are rarely decompressed more than once. Reads neighbouring samples, for at most
+/// `limits.seconds`. Throws Error: io, corrupt, as reading does; resource, "interrupted".
 std::optional<BlockTryout> tried_blocks(const Dataset& dataset, const Program& program, const Stats& stats,
                                         std::uint64_t seed, const HeldLimits& limits);
 

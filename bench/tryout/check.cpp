@@ -13,14 +13,14 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kAdvised = 3;
-constexpr unsigned kFirstLoops = 3;  // pairs of the calibration, before anything is advised
-constexpr double kLongest = 20;      // times the time of a setting, that the epoch may take which fills a cache
+constexpr unsigned kFirstLoops = 3;  // pairs of the calibration before the first advice
+constexpr double kLongest = 20;      // maximum time of the epoch that fills a cache, as a multiple of a setting's time
 
 std::chrono::nanoseconds time_of(double seconds) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
-/// A setting, and how it is asked for.
+/// A setting, and the changes that lead to it.
 struct Wanted {
   std::string name;
   Setting setting;
@@ -29,7 +29,7 @@ struct Wanted {
   std::optional<PackingTryout> packing = {};
 };
 
-// What differs from the base.
+// The differences from the base.
 std::string name_of(const Setting& setting, const Setting& base) {
   std::string name;
   const auto knob = [&](const char* what, unsigned value, unsigned before) {
@@ -41,7 +41,7 @@ std::string name_of(const Setting& setting, const Setting& base) {
   return name.empty() ? "as measured" : name;
 }
 
-/// Some samples, packed as they are and in another way.
+/// Some samples, packed in the current and in another format.
 struct PackedBoth {
   PackedBoth(const Subject& subject, const PackingTryout& packing, const TrialOptions& trial)
       : as_stored(packed_subset(subject.dataset, trial.loader.seed, {.keep_going = trial.keep_going}, {},
@@ -52,7 +52,7 @@ struct PackedBoth {
   Dataset as_stored, made;
 };
 
-/// One check: what it runs, round by round.
+/// One check, and its runs round by round.
 class Checking {
  public:
   Checking(const Subject& subject, const CheckOptions& options)
@@ -77,14 +77,14 @@ class Checking {
     const Forecast forecast = forecast_from(recorded_);
     result_.measured = spread_of(of_base_);
     result_.gains = gains_of(forecast, tryouts_);
-    const double steady = result_.measured.median / forecast.demands().samples_per_s;  // of its median round
+    const double steady = result_.measured.median / forecast.demands().samples_per_s;  // ratio to its median round
     for (std::size_t i = 0; i < wanted_.size(); ++i) result_.rows.push_back(row_of(i, forecast, steady));
     return std::move(result_);
   }
 
  private:
   Trial run(const Dataset& dataset, const Setting& setting, TrialOptions trial) {
-    trial.loader.seed += round_;  // other samples first, else every window has the same ones
+    trial.loader.seed += round_;  // begin with other samples, else all windows would measure the same ones
     Trial measured = run_trial(dataset, subject_.task, setting, trial, window_);
     ++done_;
     if (options_.progress) options_.progress(done_, std::max(total_, done_));
@@ -99,7 +99,7 @@ class Checking {
     return forecast;
   }
 
-  // What gains most by a first run.
+  // Chooses the settings that gain most according to a first run.
   void take_advice() {
     for (unsigned i = 0; i < kFirstLoops; ++i) calibration_.run();
     result_.machine = calibration_.machine();
@@ -129,7 +129,7 @@ class Checking {
     }
   }
 
-  // The best one alone.
+  // Runs only the best format.
   void want_packing(const Gain& gain) {
     if (packed_) return;
     const auto tryout = std::ranges::find(tryouts_.packings, gain.value, &PackingTryout::options);
@@ -142,7 +142,7 @@ class Checking {
   }
 
   void run_round() {
-    calibration_.run();  // in turns with all else, so that a slow moment of the machine falls on it too
+    calibration_.run();  // calibrates in turns with the runs, so that a slow moment of the machine affects it equally
     const Trial base = run(subject_.dataset, options_.base, options_.trial);
     add(recorded_, base.stats);
     of_base_.push_back(base.samples_per_s());

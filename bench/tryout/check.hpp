@@ -1,4 +1,4 @@
-// Predicts what other settings would give from a run of one, runs them, and puts both side by side.
+// Predicts the rates of other settings from a run of one setting, runs them, and compares both.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,12 @@ namespace penstock {
 
 struct CheckOptions {
   Setting base = {};
-  std::vector<Setting> settings = {};  ///< to predict and measure; empty: what gains_of() advises, three at most
-  double seconds = 5;                  ///< measured for each setting, over all rounds
+  /// settings to predict and measure; empty: those that gains_of() advises, at most three
+  std::vector<Setting> settings = {};
+  double seconds = 5;  ///< measured for each setting, over all rounds
   unsigned rounds = 5;
   TrialOptions trial = {};
-  std::function<void(std::uint64_t, std::uint64_t)> progress = {};  ///< after every window: (done, in all)
+  std::function<void(std::uint64_t, std::uint64_t)> progress = {};  ///< called after every window with (done, in all)
 };
 
 struct CheckRow {
@@ -25,8 +26,8 @@ struct CheckRow {
   Setting setting;
   double predicted = 0;    ///< samples/s
   Spread measured = {};    ///< samples/s
-  std::string limit = {};  ///< what was predicted to bind
-  std::string note = {};   ///< of a packing: on which samples both are
+  std::string limit = {};  ///< predicted bottleneck
+  std::string note = {};   ///< for a format: the samples of both measurements
   double error() const { return measured.median > 0 ? predicted / measured.median - 1 : 0; }
 };
 
@@ -34,15 +35,16 @@ struct CheckResult {
   Setting base;
   Spread measured;  ///< samples/s, of `base`
   MachineModel machine;
-  std::vector<Gain> gains;              ///< of `base`, all of them
-  std::vector<CheckRow> rows;           ///< in the order asked for, or advised
-  std::vector<std::string> notes = {};  ///< what cannot be told, and what was advised and not run, with the reason
+  std::vector<Gain> gains;     ///< all gains over `base`
+  std::vector<CheckRow> rows;  ///< in the requested or advised order
+  /// unpredictable settings, and those that were advised and not run, with the reason
+  std::vector<std::string> notes = {};
 };
 
-/// Every round runs the base and all settings once; predictions follow from the rounds of the base alone. Of packings
-/// that are advised, the best is run too: some samples are packed as they are and so, into a temporary folder, and both
-/// are loaded in each round; what is predicted is their ratio.
-/// Throws Error: invalid_argument, where a run is too short to tell anything; what loaders throw.
+/// Every round runs the base and all settings once. Predictions use only the rounds of the base. The best advised
+/// format is run too: some samples are packed in the current and in that format into a temporary folder, and both are
+/// loaded in each round. The prediction is their ratio.
+/// Throws Error: invalid_argument, if a run is too short for a prediction; errors of loaders.
 CheckResult check(const Subject& subject, const CheckOptions& options);
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// Packs some samples of a dataset into a temporary folder, so that a packing can be measured before all are packed.
+// Packs some samples of a dataset into a temporary folder, so that a format can be measured before all samples are
+// packed.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,10 @@
 
 namespace penstock {
 
-/// A folder below the system's temporary one, with all that is in it; both are gone with this.
+/// A folder in the system's temporary folder. The destructor removes it with its content.
 class TemporaryPlace {
  public:
-  TemporaryPlace();  ///< Throws Error: io.
+  TemporaryPlace();  ///< throws Error: io
   ~TemporaryPlace();
   TemporaryPlace(TemporaryPlace&&) = delete;
   const std::filesystem::path& path() const { return path_; }
@@ -25,12 +26,13 @@ class TemporaryPlace {
 
 struct SubsetLimits {
   std::size_t samples = 256;
-  std::uint64_t bytes = std::uint64_t{256} << 20;  ///< stored
-  std::function<bool()> keep_going = {};           ///< false ends with Error: resource, "interrupted"
+  std::uint64_t bytes = std::uint64_t{256} << 20;  ///< stored bytes
+  /// if it returns false, the call ends with Error: resource, "interrupted"
+  std::function<bool()> keep_going = {};
 };
 
-/// Samples drawn from the dataset by `seed`, with all their fields, as a tar dataset at `destination`: the same ones
-/// for the same seed and limits, whatever the recoding. Throws what reading and packing throw.
+/// Packs samples drawn from the dataset by `seed`, with all their fields, as a tar dataset at `destination`. The same
+/// seed and limits give the same samples, with any recoding. Throws errors of reading and packing.
 Dataset packed_subset(const Dataset& dataset, std::uint64_t seed, const SubsetLimits& limits, const Recoding& recoding,
                       const std::filesystem::path& destination);
 

@@ -24,12 +24,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kRandomCrop = 1.5;  // times its size, on each side, that an image keeps
-constexpr double kKept = 0.9;        // of the images, which keep enough pixels
-constexpr double kHardly = 0.9;      // of the middle image's longest side: more is not worth shrinking
+constexpr double kRandomCrop = 1.5;  // for a random crop, an image keeps this multiple of the crop's size on each side
+constexpr double kKept = 0.9;        // share of the images that must keep enough pixels
+constexpr double kHardly = 0.9;      // above this share of the median image's longest side, shrinking is not worthwhile
 constexpr std::int64_t kMultiple = 32;
 
-// The size of the image, as a share of what it has, that the chain's first crop or resize leaves something to do with.
+// Share of the image's size that the chain's first crop or resize needs.
 std::optional<double> share_needed(const Chain& chain, const Size& image) {
   const auto share = [&](const Size& size) {
     return std::max(static_cast<double>(size.height) / static_cast<double>(image.height),
@@ -51,7 +51,7 @@ std::int64_t longest(const Size& image) {
   return std::max(image.height, image.width);
 }
 
-// Of each value its image's size; values that are no JPEG files are taken out.
+// Image size of each value. Removes values that are not JPEG files.
 std::vector<Size> sizes_of(std::vector<HeldValue>& values) {
   Decoders decoders;
   std::vector<Size> sizes;
@@ -68,10 +68,10 @@ std::vector<Size> sizes_of(std::vector<HeldValue>& values) {
   return sizes;
 }
 
-/// Values made over: as many of the first ones as there was time for.
+/// Re-encoded values: the first ones, as many as time allowed.
 struct Made {
   std::vector<std::vector<std::byte>> bytes;
-  std::deque<FieldSchema> schemas;  // fields point to them
+  std::deque<FieldSchema> schemas;  // field references point to the elements of the deque, which stay in place
   std::vector<FieldBytes> fields;
 };
 
@@ -89,7 +89,7 @@ Made made_over(const std::vector<HeldValue>& values, const Recoding& recoding, c
       const auto bytes = recoders[worker]->recode(*value.schema, value.key, value.bytes);
       made.bytes[item].assign(bytes.begin(), bytes.end());
     } catch (const Error&) {
-      made.bytes[item] = value.bytes;  // pack would say so
+      made.bytes[item] = value.bytes;  // stays as it is; `penstock pack` would report it
     }
   };
   parallel_for(values.size(), workers, make, [&] { return !limits.keep_going || limits.keep_going(); });
@@ -124,10 +124,10 @@ double bytes_beside(const std::vector<HeldValue>& values, const Made& made) {
   return before > 0 ? after / before : 1;
 }
 
-/// Sums over outputs of what one packing does.
+/// Sums over the outputs for one format.
 struct Sum {
   PackingTryout tryout;
-  double filling = 0, bytes = 0;  // more than 1 (weighed), and than a sample has
+  double filling = 0, bytes = 0;  // changes: sum of weight * (time ratio - 1), and bytes per sample
 };
 
 }  // namespace
@@ -165,7 +165,7 @@ std::vector<PackingTryout> tried_packings(const Dataset& dataset, const Task& ta
     return sums.emplace_back(Sum{.tryout = {.options = text, .recoding = {.jpeg = jpeg}}});
   };
   double all_bytes = 0;
-  std::set<std::uint32_t> seen;  // fields, for their bytes
+  std::set<std::uint32_t> seen;  // fields whose bytes were counted
   for (std::uint32_t i = 0; i < weights.size(); ++i) {
     const Output& output = program.outputs()[i];
     const Chain* chain = chain_of(task, output);
@@ -186,7 +186,7 @@ std::vector<PackingTryout> tried_packings(const Dataset& dataset, const Task& ta
       wanted.emplace_back(text, jpeg_recoding("keep", *side));
       wanted.emplace_back("--jpeg recode " + text, jpeg_recoding("recode", *side));
     }
-    std::deque<Made> made;  // stay where they are, because fields point into them
+    std::deque<Made> made;  // a deque, because fields point to its elements
     std::vector<std::vector<FieldBytes>> ways;
     for (const auto& [text, jpeg] : wanted) {
       made.push_back(made_over(values, {.jpeg = jpeg}, limits));

@@ -1,4 +1,4 @@
-// Tries in memory what `penstock pack` could make of a dataset's JPEG files, on some of its samples.
+// Tries in memory the formats that `penstock pack` could give a dataset's JPEG files, on some of its samples.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@
 namespace penstock {
 
 struct PackingTryout {
-  std::string options;  ///< as `penstock pack` takes them: "--jpeg recode", "--max-side 448"
+  std::string options;  ///< options of `penstock pack`: "--jpeg recode", "--max-side 448"
   Recoding recoding = {};
-  Keeping keeping = {};     ///< of the samples so, beside them as they are
-  std::size_t samples = 0;  ///< that were tried
+  Keeping keeping = {};     ///< for the samples in this format, beside the current one
+  std::size_t samples = 0;  ///< number of samples tried
 };
 
-/// The longest side that the images may be shrunk to, so that nine of ten keep as many pixels as the chain's first crop
-/// or resize leaves: a resize() its size, a random_resized_crop() one and a half times its size, because it looks at a
-/// part of the image. A multiple of 32. Nothing where the images have hardly more, and for chains that begin otherwise:
-/// their rows would not be the same.
+/// Returns the longest side to which the images may be shrunk, so that nine of ten keep the pixels that the chain's
+/// first crop or resize needs. A resize() needs its size. A random_resized_crop() needs one and a half times its size,
+/// because it takes a part of the image. The result is a multiple of 32. Nothing if the images are hardly larger, and
+/// for chains that begin with another step, because their rows would change.
 std::optional<std::int64_t> smallest_side(const Chain& chain, std::span<const Size> images);
 
-/// --jpeg recode, --max-side with the smallest side, and both, of each output's JPEG files: made by what `penstock
-/// pack` makes them with, and run by the output's chain. Of no JPEG files, none; --max-side is left out where an output
-/// follows another one, whose boxes or masks count the pixels of the image as it was. `outputs`: as a loader recorded
-/// them. `limits.seconds` are for each of reading, making and running. Throws what chains throw; Error: resource,
-/// "interrupted".
+/// Tries --jpeg recode, --max-side with the smallest side, and both, on each output's JPEG files. They are encoded by
+/// the code of `penstock pack`, and processed by the output's chain. Returns nothing if there are no JPEG files.
+/// --max-side is skipped if an output follows another one, because its boxes or masks refer to pixels of the original
+/// image. `outputs`: as a loader recorded them. `limits.seconds` applies separately to reading, encoding and
+/// processing. Throws errors of chains; Error: resource, "interrupted".
 std::vector<PackingTryout> tried_packings(const Dataset& dataset, const Task& task,
                                           std::span<const OutputStats> outputs, std::uint64_t seed,
                                           const HeldLimits& limits);

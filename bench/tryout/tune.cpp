@@ -22,7 +22,7 @@ std::vector<unsigned> default_workers() {
   std::vector<unsigned> counts;
   for (unsigned count = 1; count < cores; count *= 2) counts.push_back(count);
   counts.push_back(cores);
-  counts.push_back(cores + (cores + 1) / 2);  // reads that wait leave a core idle
+  counts.push_back(cores + (cores + 1) / 2);  // a worker that waits for a read leaves its core idle
   return counts;
 }
 
@@ -79,7 +79,7 @@ class Search {
     return settings;
   }
 
-  // Of the first batch size: as many workers as cores and prefetch 2, or what comes nearest from below.
+  // The setting with the first batch size, as many workers as cores and prefetch 2, or the nearest one below.
   std::size_t base_number() const {
     std::size_t best = 0;
     for (std::size_t i = 0; i < settings_.size(); ++i) {
@@ -101,8 +101,8 @@ class Search {
     return trial;
   }
 
-  // Those that are to be run beside the base: the cheapest that the model has within the tolerance of the fastest, the
-  // fastest, and others in the order of what the model says of them.
+  // Settings to run beside the base: the cheapest that the model predicts within the tolerance of the fastest, the
+  // fastest, and others in the order of their predicted rates.
   std::vector<Setting> promising(const Forecast& forecast, const Setting& base) const {
     std::vector<std::pair<double, Setting>> predicted;
     for (const Setting& setting : settings_)

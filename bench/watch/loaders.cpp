@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFolder = "penstock-";
-constexpr std::size_t kMostPages = 10'000;  // that a folder may have before the rest is left out
+constexpr std::size_t kMostPages = 10'000;  // pages of a folder that are read; the rest are left out
 
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
@@ -33,7 +33,7 @@ std::string printable_ascii(std::string text) {
   return text.empty() ? "?" : text;
 }
 
-// Of this process's own namespace.
+// For a process in this process's own namespace.
 void describe(WatchedLoader& loader) {
   const fs::path process = "/proc/" + std::to_string(loader.view.page.process.pid);
   loader.program = printable_ascii(first_line(process / "comm"));

@@ -61,7 +61,7 @@ void MetricsServer::serve_for(std::chrono::milliseconds time) {
       waited.push_back({client.socket.get(), static_cast<short>(client.answer.empty() ? POLLIN : POLLOUT), 0});
       wake = std::min(wake, client.until);
     }
-    // Where there are as many as there may be, others wait in the system's queue.
+    // At the limit of clients, further connections wait in the system's queue.
     if (clients_.size() < kMostClients) waited.push_back({listening_.get(), POLLIN, 0});
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(wake - Clock::now());
     const int happened =
@@ -120,7 +120,7 @@ void MetricsServer::write_to(Client& client) {
   ::shutdown(client.socket.get(), SHUT_WR);
 }
 
-// Of the first line, METHOD TARGET HTTP/1.x; a query behind the path changes nothing.
+// Parses the first line, METHOD TARGET HTTP/1.x. A query after the path has no effect.
 std::string MetricsServer::answer_to(const std::string& request) const {
   std::string_view line(request);
   line = line.substr(0, line.find_first_of("\r\n"));

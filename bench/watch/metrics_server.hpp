@@ -1,4 +1,4 @@
-// Serves one page of text by HTTP, on this machine's loopback address alone.
+// Serves one page of text by HTTP, only on this machine's loopback address.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,20 @@
 
 namespace penstock {
 
-/// Answers GET /metrics; whatever else is asked gets 404, 405 or 400. One answer to a connection. Requests have at most
-/// kMostRequest bytes and, with their answer, kPatience of time; so a client that is slow, or never asks, holds up
-/// nobody else. From one thread.
+/// Answers GET /metrics; other requests get 404, 405 or 400. Each connection gets one answer. A request has at most
+/// kMostRequest bytes, and at most kPatience until its answer is sent, so a slow or silent client does not delay
+/// others. Not thread-safe: use it from one thread.
 class MetricsServer {
  public:
   static constexpr std::size_t kMostRequest = 8192, kMostClients = 64;
   static constexpr std::chrono::seconds kPatience{5};
 
-  /// port 0: any that is free. text() is called for each answer; what it throws is answer 500. Throws Error: io, where
-  /// the port cannot be had.
+  /// port 0: any free port. text() is called for each answer; if it throws, the answer is 500. Throws Error: io, if the
+  /// port is not available.
   MetricsServer(std::uint16_t port, std::function<std::string()> text);
 
   std::uint16_t port() const { return port_; }
-  /// Serves for so long, or until a signal comes.
+  /// Serves for `time`, or until a signal arrives.
   void serve_for(std::chrono::milliseconds time);
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kSector = 512;  // bytes, whatever the device's own are
+constexpr std::uint64_t kSector = 512;  // bytes; the kernel's unit for all devices
 
 void count_cores(const fs::path& root, NodeCount& node) {
   std::ifstream file(root / "proc/stat");
@@ -33,7 +33,8 @@ void count_cores(const fs::path& root, NodeCount& node) {
   }
 }
 
-// Version 2, else 1; the group's own path, else (in a container) the mount's root.
+// Uses cgroup version 2 if mounted, else version 1. Uses the group's own path, else (in a container) the root of the
+// mount.
 std::optional<double> group_used(const fs::path& root) {
   const fs::path mounts = root / "sys/fs/cgroup";
   std::ifstream groups(root / "proc/self/cgroup");
@@ -72,7 +73,7 @@ void count_disks(const fs::path& root, NodeCount& node) {
         merged_writes >> written_sectors >> writing >> now >> busy_ms;
     if (!fields || disk.name.starts_with("loop") || disk.name.starts_with("ram") || disk.name.starts_with("zram"))
       continue;
-    std::error_code absent;  // partitions are part of their disk
+    std::error_code absent;  // partitions are skipped, because their disk includes them
     std::string in_sys = disk.name;
     std::ranges::replace(in_sys, '/', '!');
     if (!fs::exists(root / "sys/block" / in_sys, absent) || disk.reads + writes == 0) continue;

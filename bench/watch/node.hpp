@@ -1,4 +1,4 @@
-// Counts what the machine's cores, disks and networks did, so that two looks tell how busy they are.
+// Counts the work of the machine's cores, disks and networks. The difference between two looks shows how busy they are.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace penstock {
 struct DiskCount {
   std::string name;
   std::uint64_t read_bytes = 0, written_bytes = 0, reads = 0;
-  double busy = 0;  ///< seconds in which it had something to do
+  double busy = 0;  ///< seconds with at least one request
 };
 
 struct NetworkCount {
@@ -21,14 +21,14 @@ struct NetworkCount {
   std::uint64_t received = 0, sent = 0;  ///< bytes
 };
 
-/// Since the machine started. What cannot be read stays empty.
+/// Counts since the machine started. Unreadable values stay empty.
 struct NodeCount {
   std::chrono::steady_clock::time_point at{};
   unsigned cores = 0;                 ///< of the machine
-  std::uint64_t ticks = 0, busy = 0;  ///< of all cores together, and of these the ones in which they worked
+  std::uint64_t ticks = 0, busy = 0;  ///< of all cores together, and the part in which they worked
   std::optional<double> quota;        ///< of this process's control groups, in cores
-  std::optional<double> group_used;   ///< seconds of cores that its control group used
-  std::vector<DiskCount> disks;       ///< whole ones
+  std::optional<double> group_used;   ///< core seconds used by its control group
+  std::vector<DiskCount> disks;       ///< whole disks, not partitions
   std::vector<NetworkCount> networks;
 };
 
@@ -42,7 +42,7 @@ struct NodeUse {
   std::optional<double> quota, group_busy;  ///< cores
   struct Disk {
     std::string name;
-    double read_per_s = 0, written_per_s = 0, reads_per_s = 0;  ///< bytes, and how many
+    double read_per_s = 0, written_per_s = 0, reads_per_s = 0;  ///< bytes; reads_per_s: number
     double busy = 0;                                            ///< share, 0 to 1
   };
   struct Network {
@@ -53,7 +53,7 @@ struct NodeUse {
   std::vector<Network> networks;
 };
 
-/// Between two looks. Zeros where no time has passed, or a count went back.
+/// The use between two looks. All zero if no time has passed or a counter decreased.
 NodeUse use_between(const NodeCount& before, const NodeCount& after);
 
 }  // namespace penstock

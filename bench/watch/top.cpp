@@ -14,19 +14,19 @@
 namespace penstock {
 namespace {
 
-constexpr double kSilent = 2;  // seconds beyond the time of the next update, after which a loader is not running
+constexpr double kSilent = 2;  // seconds after the expected update, after which a loader counts as not running
 constexpr std::size_t kBar = 10;
 
 double share(std::uint64_t part, std::chrono::nanoseconds whole) {
   return whole.count() == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole.count());
 }
 
-// Figures may have been reset meanwhile: then what they are now.
+// Difference of two counts. If they were reset in between, the current count.
 std::uint64_t since(std::uint64_t before, std::uint64_t after) {
   return after >= before ? after - before : after;
 }
 
-// What was done between two figures of a loader.
+// The work of a loader between two snapshots.
 Figures done_between(const Figures& before, const Figures& after) {
   Figures done = after;
   for (const Counter& counter : counters())
@@ -117,7 +117,7 @@ std::string loaders_text(const std::vector<LoaderUse>& uses, bool users) {
   return table.text();
 }
 
-// Two lines for each loader: how busy each stage is, and what the consumer waited for.
+// Two lines for each loader: how busy each stage is, and the consumer's waits by stage.
 std::string stages_text(const std::vector<LoaderUse>& uses) {
   std::string text;
   for (const LoaderUse& use : uses) {
@@ -135,8 +135,8 @@ std::string stages_text(const std::vector<LoaderUse>& uses) {
   return text;
 }
 
-// Of trainings whose ranks, or several of them, are on this machine: which one is slow, and what binds it. Loaders that
-// are as old as each other in their processes belong together.
+// For trainings with several ranks on this machine: the slow rank and its bottleneck. Loaders with the same age within
+// their processes belong together.
 std::string ranks_text(const std::vector<LoaderUse>& uses) {
   std::map<std::tuple<uid_t, std::uint64_t, std::uint64_t>, std::vector<const LoaderUse*>> trainings;
   for (const LoaderUse& use : uses) {
@@ -151,7 +151,8 @@ std::string ranks_text(const std::vector<LoaderUse>& uses) {
       waits.push_back({.rank = use->loader->view.figures.rank, .data_wait = use->data_wait});
       numbers.insert(waits.back().rank);
     }
-    if (ranks.size() < 2 || numbers.size() != ranks.size()) continue;  // several trainings with as many ranks
+    // several trainings with the same number of ranks
+    if (ranks.size() < 2 || numbers.size() != ranks.size()) continue;
     const SlowRank slow = slow_rank(waits);
     text += "ranks of " + std::to_string(std::get<1>(training)) + ": " + slow.text;
     if (slow.which) text += "; " + binds_text(ranks[*slow.which]->loader->view.figures);

@@ -1,4 +1,4 @@
-// What `penstock top` shows: the loaders of a machine and how busy the machine is, as text and as JSON.
+// The content of `penstock top`: the loaders of a machine and how busy the machine is, as text and as JSON.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-/// One look at everything.
+/// A snapshot of the loaders and the machine.
 struct Look {
   std::chrono::steady_clock::time_point at{};
   Watched watched;
@@ -27,11 +27,10 @@ struct LoaderUse {
   std::string_view
       state;         ///< "starting", "running", "waiting" (inside next()), "idle" (outside), "stopped" (the process)
   double for_s = 0;  ///< how long it has waited, or been idle
-  /// Since the look before; where nothing was shown since, as of the whole run; 0 where it is idle, waits or is
-  /// stopped.
+  /// Rates since the previous look. If nothing was published since, those of the whole run. 0 if the loader is idle,
+  /// waits or is stopped.
   double samples_per_s = 0, stored_per_s = 0;
-  double data_wait =
-      0;  ///< share, 0 to 1, of its time in which the training loop waited; of the same time as the rates
+  double data_wait = 0;  ///< share, 0 to 1, of time in which the training loop waited, over the same time as the rates
   struct Stage {
     StageKind kind{};
     double busy = 0;       ///< share of its threads' time
@@ -41,7 +40,7 @@ struct LoaderUse {
 };
 std::vector<LoaderUse> uses_between(const Look& before, const Look& after);
 
-/// Lines of at most `width` characters; 0: as long as they are.
+/// Lines of at most `width` characters; 0: no limit.
 std::string top_text(const Look& before, const Look& after, std::size_t width = 0);
 std::string top_json(const Look& before, const Look& after);
 

@@ -13,7 +13,7 @@ double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e9;
 }
 
-// The figures under the names that loader.stats() has for them.
+// The metrics, under their names in loader.stats().
 Json json_of(const LoaderUse& use) {
   const WatchedLoader& loader = *use.loader;
   const LivePageName& page = loader.view.page;

@@ -17,7 +17,7 @@ namespace {
 /// The fields of one sample. It holds their Python buffers, so create and destroy it with the interpreter held.
 class Fields {
  public:
-  // the object is complete now, so its destructor runs even if the rest throws
+  // Delegates to the default constructor, so that the destructor runs even if the rest throws.
   explicit Fields(const nb::dict& fields) : Fields() {
     names_.reserve(fields.size());  // values_ has views of its elements
     for (const auto& [name, value] : fields) {
