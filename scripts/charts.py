@@ -1,9 +1,10 @@
 """Usage: python scripts/charts.py [--check]
 
 Draws the bar charts of the pages from tables of bench/RESULTS.md, as SVG that follows the reader's light or dark theme.
---check draws nothing, and fails if a chart is not as it would be drawn.
+--check draws nothing, and fails if a chart differs from its table.
 
-A chart is a comment in front of a table: <!-- chart: FILE; COLUMN; TITLE --> with the column of the values."""
+A comment in front of a table requests a chart: <!-- chart: FILE; COLUMN; TITLE --> with the column of the values.
+"""
 
 import html
 import pathlib
@@ -20,7 +21,7 @@ LABEL, BAR, ROW, WIDTH = 240, 420, 30, 760
 
 
 def charts(text):
-    """File, title, rows (label, value) and the paragraph after the table, of each marked table."""
+    """File, title, rows (label, value) and the paragraph after the table, for each marked table."""
     marked = r"<!-- chart: (\S+); ([^;]+); ([^\n]+?) -->\n((?:\|[^\n]*\n)+)\n?([^\n|#<][^\n]*(?:\n[^\n|#<][^\n]*)*)?"
     for file, column, title, table, note in re.findall(marked, text):
         head, _, *rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines()]

@@ -1,4 +1,4 @@
-"""Makes docs/reference/cpp.md from the public headers: what each header declares, with the first sentence about it."""
+"""Makes docs/reference/cpp.md from the public headers: the declarations of each header, with their first sentences."""
 
 import pathlib
 import re
@@ -37,7 +37,7 @@ def first_sentence(comment: str) -> str:
 
 
 def declarations(source: str) -> list[tuple[str, str, str]]:
-    """(name, kind, first sentence) of what a header declares outside of namespace step."""
+    """(name, kind, first sentence) of each declaration outside of namespace step."""
     rows: dict[str, tuple[str, str, str]] = {}
     spaces = re.findall(r"^namespace penstock(?:::(\w+))? \{\n(.*?)^\}  // namespace penstock", source, re.MULTILINE | re.DOTALL)
     for outer, body in spaces:
@@ -62,7 +62,7 @@ def headers() -> list[str]:
 
 
 def about(header: str) -> tuple[str, str]:
-    """What the comment at the top of a header says, and the example in it."""
+    """The text of the comment at the top of a header, and the example in it."""
     comment = re.match(r"((?://[^\n]*\n)+)", (ROOT / header).read_text())
     assert comment, header
     lines = [line.removeprefix("//").removeprefix(" ") for line in comment[1].splitlines()]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Usage: scripts/reference.py [BUILD]
 
-Writes docs/reference/ from the sources: command.md from `penstock COMMAND --help`, python.md from the package's
-signatures and docstrings, options.md from the tables of options (loader/options/, pack/) and the declarations of C++ and Python,
-stats.md from record/time/counters.cpp, cpp.md from the public headers (scripts/cpp_reference.py). BUILD is a build folder with the command and the Python package, by default
-build/dev. A test compares the pages.
+Writes docs/reference/ from the sources. command.md comes from `penstock COMMAND --help`, python.md from the package's
+signatures and docstrings. options.md comes from the tables of options (loader/options/, pack/) and the declarations of
+C++ and Python, stats.md from record/time/counters.cpp, and cpp.md from the public headers (scripts/cpp_reference.py).
+BUILD is a build folder with the command and the Python package, by default build/dev. A test compares the pages.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def command_page(command: pathlib.Path) -> str:
 
 # ---- Python ---------------------------------------------------------------------------------------------------------
 
-# Headings of the page, and what stands under each. What the package exports and no group has ends the page.
+# Headings of the page, and the names in each group. Exported names without a group end the page.
 GROUPS: list[tuple[str, list[str]]] = [
     ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
     ("Orders and batches", ["shuffle.*", "sampler.*", "batching.*"]),
@@ -149,7 +149,7 @@ def definitions(path: pathlib.Path) -> dict[str, ast.stmt]:
 
 
 def imported(path: pathlib.Path) -> dict[str, str]:
-    """Name -> the neighbouring module that the file takes it from."""
+    """Name -> the neighbouring module from which the file imports it."""
     return {
         alias.asname or alias.name: node.module or ""
         for node in tree_of(path).body
@@ -159,7 +159,7 @@ def imported(path: pathlib.Path) -> dict[str, str]:
 
 
 def found(build: pathlib.Path) -> dict[str, ast.stmt]:
-    """Everything public, by the name that follows `ps.`."""
+    """All public names, without `ps.`."""
     compiled = build / "python/penstock/_penstock"
     stubs = definitions(compiled / "__init__.pyi")
     names: dict[str, ast.stmt] = {}
@@ -172,7 +172,7 @@ def found(build: pathlib.Path) -> dict[str, ast.stmt]:
             inner = definitions(PACKAGE / f"{name}.py")
             names.update({f"{name}.{each}": inner[each] for each in exported(PACKAGE / f"{name}.py")})
         elif name not in ("sources", "__version__"):
-            own = PACKAGE / f"{modules[name].replace('.', '/')}.py"  # not there for what the compiled module has
+            own = PACKAGE / f"{modules[name].replace('.', '/')}.py"  # missing for names of the compiled module
             names[name] = (definitions(own) if own.exists() else {}).get(name) or stubs[name]
     for inner in ("torch", "dask", "ray"):
         own = definitions(PACKAGE / f"{inner}.py")
@@ -188,7 +188,7 @@ def found(build: pathlib.Path) -> dict[str, ast.stmt]:
 
 
 def fill_docstring(node: Any, options: dict[str, str]) -> None:
-    """Puts the help of options where the decorator with_options() puts it."""
+    """Inserts the help of options at the same place as the decorator with_options()."""
     for decorator in getattr(node, "decorator_list", []):
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "with_options":
             help_text = options[ast.literal_eval(decorator.args[0])].rstrip()
@@ -204,7 +204,7 @@ def short(annotation: str) -> str:
 
 
 def signature(name: str, node: ast.FunctionDef) -> str:
-    """`ps.pack(source: ..., *, format: str)`, in several lines where it is long."""
+    """`ps.pack(source: ..., *, format: str)`, in several lines if it is long."""
     given = node.args
     places = given.posonlyargs + given.args
     defaults = [None] * (len(places) - len(given.defaults)) + list(given.defaults)
@@ -231,7 +231,7 @@ def signature(name: str, node: ast.FunctionDef) -> str:
 
 
 def prose(text: str | None) -> str:
-    """A docstring as Markdown: paragraphs, and what is indented as code."""
+    """Converts a docstring to Markdown: paragraphs, parameters as lists, and indented text as code."""
     if not text:
         return ""
     parts = []
@@ -242,7 +242,7 @@ def prose(text: str | None) -> str:
         lines: list[str] = []
         for line in paragraph.splitlines():
             told = re.match(r"([a-z_]+(?:, [a-z_]+)*): ", line)
-            if told:  # "size: one number": an entry for a parameter
+            if told:  # "size: one number" describes a parameter
                 if lines and not lines[0].startswith("- "):
                     lines.append("")
                 line = f"- `{told[1]}`: {line[told.end() :]}"
@@ -361,7 +361,7 @@ def members_of(source: str, struct: str) -> dict[str, tuple[str, str]]:
 
 
 def cpp_options() -> dict[str, str]:
-    """Name -> declaration, of the members of LoaderOptions: "read_options.engine" for those of a struct in it."""
+    """Name -> declaration, for the members of LoaderOptions: "read_options.engine" for members of a nested struct."""
     source = (ROOT / "penstock/options.hpp").read_text()
     options: dict[str, str] = {}
     for name, (kind, declaration) in members_of(source, "LoaderOptions").items():
@@ -373,7 +373,7 @@ def cpp_options() -> dict[str, str]:
 
 
 def command_options(build: pathlib.Path, command: pathlib.Path) -> dict[str, dict[str, str]]:
-    """Of the commands that make a loader: option -> {command: its flag}."""
+    """For commands that make a loader: option -> {command: its flag}."""
     option_of = {flag: option for flag, option in table_of(build, "option_flags")}
     options: dict[str, dict[str, str]] = {}
     for name in ("bench", "inspect", "tune"):
@@ -384,7 +384,7 @@ def command_options(build: pathlib.Path, command: pathlib.Path) -> dict[str, dic
 
 
 def told_default(default: str) -> str:
-    """With the unit, where it is a number of bytes."""
+    """The default, with its unit if it is a number of bytes."""
     if re.fullmatch(r"\d{7,}", default):
         return f"`{default}` ({int(default) >> 20} MiB)"
     return f"`{default}`"

@@ -1,4 +1,4 @@
-"""For mkdocs: what pages link to outside of docs/ comes along under repository/, and such links lead there."""
+"""Hooks for mkdocs. Files outside of docs/ that pages link to are copied to repository/, and the links lead there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def in_repository(page: str) -> str:
-    """Where a page of the site comes from."""
+    """The source file of a page of the site."""
     return page[len(OUTSIDE) + 1 :] if page.startswith(f"{OUTSIDE}/") else f"docs/{page}"
 
 
@@ -38,13 +38,13 @@ def rewritten(page: str, text: str) -> str:
         link = posixpath.relpath(in_site(target), posixpath.dirname(page) or ".")
         return f"]({link}{match[2] or ''})"
 
-    # A link to a folder is its words: the site has no page for it.
+    # A link to a folder becomes plain text, because the site has no page for the folder.
     def words(match: re.Match[str]) -> str:
         target = target_of(page, match[2])
         return match[1] if target is not None and (ROOT / target).is_dir() else match[0]
 
     text = re.sub(r"\[([^\]\n]+)\]\(([^)\s#]+)\)", words, text)
-    # In a table GitHub wants a bar inside of code escaped, and mkdocs shows the escape.
+    # In a table, GitHub requires an escaped bar inside code, but mkdocs shows the backslash.
     text = re.sub(
         r"^\|.*\|$",
         lambda row: re.sub(r"`[^`]+`", lambda code: code[0].replace("\\|", "|"), row[0]),

@@ -1,10 +1,10 @@
-"""Measures what each augmentation costs: microseconds of one worker for each 224 x 224 x 3 image, beside Pillow doing the same.
+"""Measures the cost of each augmentation: microseconds of one worker per 224 x 224 x 3 image, beside Pillow.
 
     python bench/studies/augmentations.py [--rounds 5] [--images 500]
 
-The images are stored as uint8 arrays, so that nothing is decoded; each figure is the `transform` stage's time for an epoch
-of one worker, less that of the chain without the step. Median of rounds that go through all steps in turn. Needs the package
-penstock and, for the second column, Pillow.
+The images are stored as uint8 arrays, so nothing is decoded. Each result is the time of the `transform` stage in an
+epoch of one worker, minus that of the chain without the transform. Results are medians of rounds that go through all
+transforms in turn. Needs the package penstock and, for the second column, Pillow.
 """
 
 import argparse

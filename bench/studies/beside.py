@@ -1,7 +1,8 @@
-"""Shared by the scripts that run penstock beside other loaders: runs in processes of their own, windows, figures.
+"""Shared by the scripts that compare penstock with other loaders: runs in separate processes, windows, result lines.
 
-A run is this script again with `--run NAME`, in a scheduling group of its own whose weight is raised where root may, so
-that other work on the machine takes little of its time; it prints one line of JSON."""
+A run is the same script again with `--run NAME`. It has its own scheduling group, whose weight is raised if root
+permits. Other work on the machine then takes little of its time. A run prints one line of JSON.
+"""
 
 import json
 import math
@@ -15,7 +16,7 @@ import time
 
 
 def run_apart(arguments, name):
-    """What the calling script prints as JSON when it is run with `arguments` and `--run NAME`."""
+    """Runs the calling script with `arguments` and `--run NAME`. Returns the JSON that it prints."""
     command = [sys.executable, sys.argv[0], *arguments, "--run", name]
     done = subprocess.run(command, check=False, capture_output=True, text=True, start_new_session=True)
     if done.returncode:
@@ -24,15 +25,15 @@ def run_apart(arguments, name):
 
 
 def begin_run():
-    """First thing in a run: raises the weight of its scheduling group."""
+    """Call first in a run: raises the weight of its scheduling group."""
     try:
         pathlib.Path("/proc/self/autogroup").write_text("-15")
     except OSError:
-        pass  # not root, or a kernel without groups: the figures say how far they spread
+        pass  # not root, or a kernel without groups: the spread of the results shows the effect
 
 
 def end_run(told):
-    """Last thing in a run. No loader is asked to end its workers in an orderly way."""
+    """Call last in a run. Kills workers instead of asking loaders to end them."""
     print(json.dumps(told), flush=True)
     for pid in list(process_tree())[1:]:
         os.kill(pid, 9)
@@ -40,8 +41,9 @@ def end_run(told):
 
 
 def window(batches, seconds, most=math.inf, whole=1):
-    """Takes batches for so long, or so many: how many there were, wall seconds, CPU seconds of all processes. A multiple of
-    `whole`, the workers, is fair to workers that finish their batches at the same time."""
+    """Takes batches for `seconds`, or at most `most` of them. Returns their number, wall seconds, and CPU seconds of
+    all processes. The number is a multiple of `whole`, the number of workers, because workers may finish their batches
+    at the same time."""
     steps, cpu, began = 0, cpu_seconds(), time.perf_counter()
     while steps < most and (steps % whole or time.perf_counter() - began < seconds):
         next(batches)
@@ -75,7 +77,8 @@ def files_of(path):
 
 
 def drop_page_cache(paths):
-    """Makes these files cold. The rest of the machine's page cache stays: programs would have to be read again too."""
+    """Drops these files from the page cache. The rest of the cache stays, because programs would have to be read again
+    too."""
     for path in paths:
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -88,12 +91,12 @@ def middle(values, digits=0):
 
 
 def machine():
-    """One line about the state that figures were taken in."""
+    """One line about the state of the machine during the measurement."""
     return f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; {build()}"
 
 
 def build():
-    """How the penstock that is imported was built."""
+    """The build configuration of the imported penstock."""
     import penstock
 
     cache = pathlib.Path(penstock.__file__).parents[2] / "CMakeCache.txt"
@@ -103,7 +106,7 @@ def build():
 
 
 def crop_box(width, height):
-    """torchvision's RandomResizedCrop: the box that becomes the image."""
+    """The box that torchvision's RandomResizedCrop cuts from an image."""
     for _ in range(10):
         area = width * height * random.uniform(0.08, 1)
         aspect = (3 / 4) * (16 / 9) ** random.random()
@@ -115,7 +118,7 @@ def crop_box(width, height):
 
 
 def crop_with_pillow(file, side):
-    """A photograph as torchvision's RandomResizedCrop and RandomHorizontalFlip make it of a file: a Pillow image."""
+    """The Pillow image that torchvision's RandomResizedCrop and RandomHorizontalFlip make of a photograph."""
     from PIL import Image
 
     image = Image.open(file).convert("RGB")

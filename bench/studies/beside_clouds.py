@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Usage: PYTHONPATH=build/release/python python bench/studies/beside_clouds.py --penstock build/release/bindings/cli/penstock [options]
+"""Usage: PYTHONPATH=build/release/python python bench/studies/beside_clouds.py
+    --penstock build/release/bindings/cli/penstock [options]
 
-penstock beside PyTorch's DataLoader on point clouds: laspy (with lazrs for LAZ), a NumPy memory map of the records of LAS,
-and h5py on points that were chosen once. Every loader takes 4,096 random points of each cloud, centred, in the unit sphere, as
-float32 (3, 4096), in random order, with the same number of workers, threads here and processes there. Every run is a process
-of its own; the loaders of a case take turns. A run reads one epoch from a cold page cache, making the loader included; then,
-with a loader made anew, warm, for --seconds in the middle of an endless stream.
+Compares penstock with PyTorch's DataLoader on point clouds: laspy (with lazrs for LAZ), a NumPy memory map of the
+records of LAS, and h5py on points that were chosen once. Every loader takes 4,096 random points of each cloud, centred,
+in the unit sphere, as float32 (3, 4096), in random order. Both sides have the same number of workers: threads in
+penstock, processes in DataLoader. Every run is a separate process, and the loaders of a case take turns. A run reads
+one epoch from a cold page cache, including the construction of the loader. Then a new loader runs warm for --seconds in
+the middle of an endless stream.
 
-Bytes read: what penstock asks for in the warm window, for a cloud; what comes from the disk in the cold epoch, of every loader
-(/proc/PID/io), read-ahead of the kernel included; for a cloud and for an epoch.
+Bytes read, per cloud: penstock's requests in the warm window. Bytes from disk, per cloud and per epoch: reads of the
+cold epoch for every loader (/proc/PID/io), including the kernel's read-ahead.
 
-The clouds are made once, in --folder, by `penstock synth clouds` and `penstock pack`. Needs h5py, laspy, lazrs, numpy, torch
-and penstock."""
+The clouds are made once, in --folder, by `penstock synth clouds` and `penstock pack`. Needs h5py, laspy, lazrs, numpy,
+torch and penstock.
+"""
 
 import argparse
 import itertools
@@ -52,7 +55,7 @@ def compress(options, path):
 
 
 def choose_once(options, path):
-    """What the study did: 4,096 points of each cloud, kept as an array in HDF5."""
+    """The input of the study: 4,096 points of each cloud, stored as an array in HDF5."""
     import h5py
 
     rng = np.random.default_rng(0)
@@ -87,7 +90,7 @@ def las_files(folder, ending):
     return sorted(folder.rglob(f"*.{ending}"))
 
 
-# --- how the others read them ---
+# --- the other readers ---
 
 
 def mapped(file, rng):
@@ -101,7 +104,7 @@ def mapped(file, rng):
 
 
 def with_laspy(file, rng, **selection):
-    """As most people write it."""
+    """The usual code."""
     import laspy
 
     cloud = laspy.read(file, **selection)
@@ -110,7 +113,7 @@ def with_laspy(file, rng, **selection):
 
 
 def chosen_first(file, rng, **selection):
-    """laspy, but only the chosen points are scaled."""
+    """laspy, but scales only the chosen points."""
     import laspy
 
     cloud = laspy.read(file, **selection)
@@ -144,7 +147,7 @@ class Clouds:
 
 
 class Rows(Clouds):
-    """The file is opened where it is read, in the worker process."""
+    """Opens the file at the first read, in the worker process."""
 
     def __init__(self, path):
         self.path, self.rows = path, None
@@ -178,7 +181,7 @@ def data_loader(clouds, options):
     return iter(batches), lambda: None
 
 
-# --- how penstock reads them ---
+# --- penstock ---
 
 
 def by_penstock(path, options, field="las", method="random", **keywords):
@@ -198,8 +201,8 @@ def by_penstock(path, options, field="las", method="random", **keywords):
 class Side(NamedTuple):
     title: str
     data: str
-    batches: Callable  # (path, options) -> endless batches, and what tells penstock's stats
-    moves: bool = False  # whether every epoch reads other bytes: what is read ahead counts as clouds then
+    batches: Callable  # (path, options) -> endless batches, and a function that returns penstock's stats
+    moves: bool = False  # whether every epoch reads other bytes: clouds that are read ahead then count
 
 
 def theirs(title, data, read):
@@ -249,17 +252,18 @@ TITLES = {
 }
 
 
-# --- one run, and all of them ---
+# --- single runs, and all runs ---
 
 
 def disk_bytes():
-    """Read from storage so far, by all processes of the run."""
+    """Bytes read from storage so far, by all processes of the run."""
     tasks = (pathlib.Path(f"/proc/{pid}/io").read_text().splitlines() for pid in beside.process_tree())
     return sum(int(line.split()[1]) for lines in tasks for line in lines if line.startswith("read_bytes:"))
 
 
 def cold_epoch(side, path, options):
-    """Clouds/s, bytes from the disk, clouds that were taken, and penstock's stats: it reads ahead into later epochs."""
+    """Clouds/s, bytes from the disk, number of clouds taken, and penstock's stats, which include reads ahead for later
+    epochs."""
     beside.drop_page_cache(beside.files_of(path))
     before, began = disk_bytes(), time.perf_counter()
     batches, stats = side.batches(path, options)
@@ -269,7 +273,7 @@ def cold_epoch(side, path, options):
 
 
 def measure(case, number, options):
-    """Cold, then warm; this process is the run."""
+    """Measures cold, then warm, in this process."""
     beside.begin_run()
     torch.set_num_threads(1)
     side, path = CASES[case][number], made(options, CASES[case][number].data)
@@ -297,7 +301,7 @@ def measure(case, number, options):
 
 
 def batch_size_of(case, options):
-    """Small where a worker would take many seconds for a batch."""
+    """Small if a worker would take many seconds per batch."""
     return {"large": 8, "laz": 16}.get(case, options.batch_size)
 
 
@@ -364,7 +368,7 @@ def main():
     print(f"{options.workers} workers, batches of {options.batch_size} (LAZ: 16, large clouds: 8); "
           f"clouds/s, median of up to {options.rounds} runs (lowest-highest)")  # fmt: skip
     if not loads:
-        return None  # the files are made
+        return None  # only makes the files
     print(f"{beside.machine()}; load averages before the cases {min(loads):.1f} to {max(loads):.1f}\n")
     for case, sides in runs.items():
         told = [(side, taken) for side, taken in zip(CASES[case], sides) if taken]

@@ -1,6 +1,7 @@
-"""The files that penstock and other readers are measured on: packed by the tools that people pack with, none by penstock.
+"""The files for comparisons of penstock with other readers. They are packed by the usual tools, none by penstock.
 
-Small samples are cut from synthetic pictures, photographs are those of a folder. Everything is made once."""
+Small samples are cut from synthetic pictures, photographs come from a folder. Everything is made once.
+"""
 
 import io
 import sys
@@ -12,13 +13,14 @@ import numpy as np
 from PIL import Image
 
 SIDE, ICON = 96, 32  # pixels
-CHUNK = 32  # rows of a chunk
+CHUNK = 32  # rows per chunk
 SAMPLES = {"rows": 4096, "raw": 1 << 16, "png": 1 << 15, "jpg": 2000}
-MANY = {"raw": 1 << 18, "jpg": 8000}  # about 1 GB, for what is measured once
+MANY = {"raw": 1 << 18, "jpg": 8000}  # about 1 GB, for measurements of a single pass
 
 
 def pictures(count, seed=0):
-    """Smooth ones with a little noise, which shrink to about a half, as photographs without loss do."""
+    """Smooth pictures with a little noise, which compress to about a half, like photographs with lossless compression.
+    """
     draw = np.random.default_rng(seed)
     y, x = np.mgrid[0:SIDE, 0:SIDE] / SIDE
     for _ in range(count):
@@ -40,7 +42,7 @@ def png(icon):
 
 
 def values(kind, images):
-    """The distinct values of a kind; samples repeat them."""
+    """The distinct values of a kind. Samples repeat them."""
     if kind == "jpg":
         return [path.read_bytes() for path in photographs(images)]
     return [icon.tobytes() if kind == "raw" else png(icon) for icon in icons(2048)]
@@ -97,7 +99,7 @@ DATA = {
 
 
 def make(name, folder, images):
-    """Where it is not there yet; what is half made has another name."""
+    """Makes the file if it is missing. An incomplete file has another name."""
     path = folder / name
     if not path.exists():
         print(f"making {path}", file=sys.stderr)

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/beside_packings.py [--images DIR] [options]
 
-penstock beside the readers that packings are usually read with, on the same files (beside_files.py): gzip-compressed HDF5 beside h5py in PyTorch's DataLoader, LMDB beside py-lmdb in DataLoader, tar beside webdataset in
-its WebLoader. Both sides make the same batches of torch tensors with the same number of workers, threads here and
-processes there, in random order (webdataset: shards shuffled, then through a buffer of 1,000 samples). Every run is a
-process of its own, the two in turns. A run reads one epoch, or --seconds of it, from a cold page cache, making the
-loader included; then, with a loader made anew, warm, for --seconds in the middle of an endless stream.
+Compares penstock with the usual readers of several formats on the same files (beside_files.py). gzip-compressed HDF5 is
+compared with h5py in PyTorch's DataLoader, LMDB with py-lmdb in DataLoader, tar with webdataset in its WebLoader. Both
+sides make the same batches of torch tensors in random order (webdataset: shards shuffled, then through a buffer of
+1,000 samples). Both have the same number of workers: threads in penstock, processes in the others. Every run is a
+separate process, and the two sides take turns. A run reads one epoch, or --seconds of it, from a cold page cache,
+including the construction of the loader. Then a new loader runs warm for --seconds in the middle of an endless stream.
 
-The files are made once, in --folder: small ones of synthetic pictures, and photographs from --images (JPEG), without which
-they are left out. Needs h5py, lmdb, numpy, pillow, torch, webdataset and penstock."""
+The files are made once, in --folder: small ones of synthetic pictures, and photographs from --images (JPEG), which are
+left out without --images. Needs h5py, lmdb, numpy, pillow, torch, webdataset and penstock.
+"""
 
 import argparse
 import io
@@ -33,7 +35,7 @@ CROP = 224  # pixels
 WINDOW = 16  # blocks of samples that penstock's block shuffle mixes
 
 
-# --- how the others read them ---
+# --- the other readers ---
 
 
 def as_array(value):
@@ -54,7 +56,7 @@ def stacked(batch):
 
 
 def joined(batch):
-    """Values of different lengths: one behind the other, and where each begins."""
+    """Values of different lengths: one after another, with their start offsets."""
     stored, labels = zip(*batch)
     ends = np.cumsum([0] + [len(value) for value in stored])
     return (
@@ -65,7 +67,8 @@ def joined(batch):
 
 
 class Endless:
-    """One permutation after the other; with `block`, of blocks of so many samples, mixed within windows of some."""
+    """One permutation after another. With `block`, permutes blocks of that many samples, and mixes them within windows
+    of blocks."""
 
     def __init__(self, count, block):
         self.count, self.block = count, block
@@ -83,7 +86,7 @@ class Endless:
 
 
 class Hdf5Rows:
-    """The file is opened where it is read, in the worker process, with that worker's share of the chunk cache."""
+    """Opens the file at the first read, in the worker process, with that worker's share of the chunk cache."""
 
     def __init__(self, path, cache):
         self.path, self.cache, self.images = path, cache, None
@@ -96,7 +99,7 @@ class Hdf5Rows:
 
 
 class LmdbValues:
-    """A batch in one read transaction, values without a copy."""
+    """Reads a batch in one transaction, without copying values."""
 
     def __init__(self, path, kind, decode):
         self.path, self.kind, self.decode, self.file = path, kind, decode, None
@@ -135,7 +138,7 @@ def with_webdataset(path, options, kind, decode, collate):
     return webdataset.WebLoader(stream, batch_size=None, num_workers=options.workers)
 
 
-# --- how penstock reads them ---
+# --- penstock ---
 
 
 def with_penstock(path, options, columns, fields, **more):
@@ -176,7 +179,7 @@ class Case(NamedTuple):
     theirs: Callable
 
 
-KINDS = {  # what is done with a value: title, kind, penstock's chain, the others' decode and collate
+KINDS = {  # processing of a value: title, kind, penstock's chain, the others' decode and collate
     "raw": ("3 KB of raw pixels", "raw", lambda ps: ps.raw(), as_array, stacked),
     "png": ("PNG of 32 x 32, decoded", "png", lambda ps: ps.image.decode() | ps.image.channels_last(), decoded, stacked),
     "jpg": ("photographs, stored bytes", "jpg", lambda ps: ps.raw(), bytes, joined),
@@ -207,11 +210,11 @@ def cases():
     return found
 
 
-# --- one run, and all of them ---
+# --- single runs, and all runs ---
 
 
 def measure(case, options):
-    """Cold, then warm; this process is the run."""
+    """Measures cold, then warm, in this process."""
     beside.begin_run()
     torch.set_num_threads(1)
     side = case.ours if options.run.endswith("/ours") else case.theirs
@@ -224,7 +227,7 @@ def measure(case, options):
     batches = iter(side(path, options))
     steps, _, _ = beside.window(batches, options.seconds, case.count // options.batch_size)
     cold = steps * options.batch_size / (time.perf_counter() - began)
-    del batches  # in the order of their references: its workers end here
+    del batches  # ends its workers here
     for file in beside.files_of(path):
         file.read_bytes()
     batches = iter(side(path, options))

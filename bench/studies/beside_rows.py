@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/beside_rows.py [--folder DIR] [options]
 
-penstock beside FFCV where nothing is decoded: uint8 rows of 224 x 224 x 3 (150 KB) in random order, delivered as torch
-tensors as they are stored, with as many threads on both sides. --rows is as many as make --times the last-level cache,
-so that rows come from memory. Every run is a process of its own, all in turns, round after round; a run makes a loader,
-takes one epoch by it, its first one, which maps every page of the file, and measures what comes then for --seconds. Of
-FFCV's first epoch the first batch is left out, which waits for its compiler; of penstock's nothing is. The last lines are
-ratios of neighbours in one round, their median, lowest and highest:
+Compares penstock with FFCV on rows that are not decoded: uint8 rows of 224 x 224 x 3 (150 KB) in random order. Rows are
+delivered as torch tensors as they are stored, with the same number of threads. By default, all rows together are
+--times as large as the last-level cache, so that rows come from memory. Every run is a separate process, and all take
+turns, round after round. A run makes a loader and takes its first epoch, which maps every page of the file. Then it
+measures for --seconds. FFCV's first batch is left out, because it waits for FFCV's compiler; nothing of penstock's is
+left out. The last lines are ratios of neighbours in one round: median, lowest and highest.
 
   steady       penstock with checksums off / FFCV
   first epoch  the first epoch of penstock with checksums "first" / FFCV's
   of steady    the same / FFCV steady, whose pages are mapped by then
   the price    the first epoch of penstock with checksums "first" / the same with "off"
 
-The files are made once, in --folder: an array (.npy), packed by penstock (HDF5), and written by FFCV. Needs ffcv, torch,
-numpy and penstock."""
+The files are made once, in --folder: an array (.npy), packed by penstock (HDF5), and written by FFCV. Needs ffcv,
+torch, numpy and penstock.
+"""
 
 import argparse
 import itertools
@@ -32,13 +33,13 @@ RUNS = ("off", "first", "ffcv")
 
 
 def last_level_cache_bytes():
-    """Of the last level, as the kernel names it."""
+    """Size of the last cache level that the kernel lists."""
     sizes = pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     return max(int(size.read_text().strip().rstrip("K")) << 10 for size in sizes)
 
 
 def import_ffcv():
-    """FFCV imports torchvision, whose operators a torch without CUDA may lack; it uses none of them."""
+    """FFCV imports torchvision, whose operators may be missing in a torch without CUDA. FFCV uses none of them."""
     import torch
 
     library = torch.library.Library("torchvision", "DEF")
@@ -51,7 +52,7 @@ def import_ffcv():
 
 
 def make(folder, count):
-    """The rows, once for every count."""
+    """Makes the rows, once for every count."""
     data = folder / f"rows-{count}"
     data.mkdir(parents=True, exist_ok=True)
     if not (data / "rows.npy").exists():
@@ -91,7 +92,7 @@ def with_ffcv(data, options):
     from ffcv.loader import Loader, OrderOption
     from ffcv.transforms import Squeeze, ToTensor
 
-    epochs = 2 + int(options.seconds * 500_000 / options.rows)  # one iteration's: longer than the run
+    epochs = 2 + int(options.seconds * 500_000 / options.rows)  # epochs of one iteration: longer than the run
     loader = Loader(str(data / "rows.beton"), batch_size=options.batch_size, num_workers=options.workers,
                     order=OrderOption.RANDOM, os_cache=True, drop_last=True, batches_ahead=2,
                     indices=np.tile(np.arange(options.rows), epochs),
@@ -117,7 +118,7 @@ def with_penstock(data, options, checksums):
 
 
 def read_once(data):
-    """Brings the files into the page cache."""
+    """Reads the files into the page cache."""
     for file in beside.files_of(data):
         with open(file, "rb", buffering=0) as opened:
             while opened.read(8 << 20):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/beside_torch.py FOLDER [options]
 
-penstock beside PyTorch's own DataLoader on a folder of class folders of photographs (JPEG): random crop to 224, flip,
-normalize, float32; the same number of workers, threads here and processes there. Every run is a process of its own, the two
-in turns. Prints, for each: samples/s once all is warm; CPU time per sample, of all processes; seconds from making the
-loader to the first batch (imports do not count); memory of all processes (PSS, which counts a shared page once)."""
+Compares penstock with PyTorch's DataLoader on a folder of class folders of photographs (JPEG): random crop to 224,
+flip, normalize, float32. Both have the same number of workers: threads in penstock, processes in DataLoader. Every run
+is a separate process, and the two take turns. Prints samples/s in the warm state; CPU time per sample, of all
+processes; seconds from making the loader to the first batch, without imports; and memory of all processes (PSS, which
+counts a shared page once).
+"""
 
 import argparse
 import pathlib
@@ -40,7 +42,8 @@ def torch_batches(options):
     mean, std = (torch.tensor(values).view(3, 1, 1) for values in (MEAN, STD))
 
     class Photographs(torch.utils.data.Dataset):
-        """What torchvision's ImageFolder, RandomResizedCrop, RandomHorizontalFlip, ToTensor and Normalize do."""
+        """The transforms of torchvision's ImageFolder, RandomResizedCrop, RandomHorizontalFlip, ToTensor and Normalize.
+        """
 
         def __init__(self):
             classes = sorted(path for path in pathlib.Path(options.folder).iterdir() if path.is_dir())

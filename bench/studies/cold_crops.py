@@ -1,13 +1,13 @@
-"""Measures random crops of recoded photographs from storage: fields read whole, beside the tiles of the crops alone.
+"""Compares random crops of re-encoded photographs from storage: fields read whole, and only the tiles of the crops.
 
     PYTHONPATH=build/dev/python python bench/studies/cold_crops.py PHOTOGRAPHS [--glue 4x3] [--samples 400] [--rounds 5]
         [--workers 2] [--folder DIR]
 
-Packs the photographs as `jpt` fields, several glued together as one large photograph with --glue. The same shards are
-opened twice: as `pack` left them, and without the indexes that tell where tiles lie. Before each epoch the files' pages are
-dropped from memory. Prints samples/s of whole epochs, and bytes that came from storage. PENSTOCK_COMMAND names the command where
-it is not on PATH. Needs the packages penstock and Pillow. To see storage that is slower than this machine's, run it in a
-cgroup that limits reads (blkio.throttle.read_bps_device, or io.max).
+Packs the photographs as `jpt` fields. With --glue, several form one large photograph. The same shards are opened twice:
+as `pack` left them, and without the indexes of the tiles. Before each epoch, the files' pages are dropped from memory.
+Prints samples/s of whole epochs, and bytes that came from storage. PENSTOCK_COMMAND names the command if it is not on
+PATH. Needs the packages penstock and Pillow. To measure storage slower than this machine's, run it in a cgroup that
+limits reads (blkio.throttle.read_bps_device, or io.max).
 """
 
 import argparse
@@ -33,7 +33,7 @@ TRAIN = (
 
 
 def photographs(source, folder, options):
-    """Fills a folder with files, links where they need no change."""
+    """Fills a folder with files. Unchanged ones are links."""
     files = sorted(path for path in source.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))
     choose = random.Random(1)
     across, down = map(int, options.glue.split("x"))
@@ -51,7 +51,7 @@ def photographs(source, folder, options):
 
 
 def packed(options, folder):
-    """What is measured: name -> place."""
+    """The datasets to measure: name -> place."""
     source, parts, whole = folder / "source", folder / "parts", folder / "whole"
     source.mkdir()
     photographs(options.source, source, options)
@@ -76,7 +76,7 @@ def bytes_from_storage():
 
 
 def epoch(place, seed, workers):
-    """Samples/s, bytes of a sample from storage."""
+    """Samples/s, and bytes per sample from storage."""
     dataset = ps.open(place)
     drop(place)
     before, begin, count = bytes_from_storage(), time.perf_counter(), 0

@@ -1,8 +1,11 @@
-"""Usage: python bench/studies/epochs.py [--photographs FOLDER] [--latency 0.05] [--rounds 5] [--workers 1] [--samples 2000] [--seconds 4]
+"""Usage: python bench/studies/epochs.py [--photographs FOLDER] [--latency 0.05] [--rounds 5] [--workers 1]
+    [--samples 2000] [--seconds 4]
 
-Windows of epochs of one dataset of photographs (packed as tar), in turns: from the local disk, from a loopback server (nginx with its echo
-module, of Debian's nginx-light) that answers --latency seconds late, and from that server with a warm cache on the disk. Prints
-samples/s and processor time beside the local ones, as medians of rounds. FOLDER: class folders; else generated JPEGs."""
+Measures windows of epochs of one dataset of photographs (packed as tar), in turns. Sources: the local disk; a loopback
+server (nginx with its echo module, of Debian's nginx-light) that answers --latency seconds late; and that server with a
+warm disk cache. Prints samples/s and CPU time beside the local ones, as medians of rounds. FOLDER: class folders; by
+default, JPEGs are generated.
+"""
 
 import argparse
 import pathlib
@@ -42,7 +45,8 @@ def loader_of(dataset, given, **options):
 
 
 def window(loader, seconds):
-    """Samples a second, and processor seconds a sample. What was made ready while others were measured is not counted."""
+    """Samples per second, and CPU seconds per sample. Batches that were prepared during other measurements are not
+    counted."""
     ready, rows, began, worked = 16, 0, 0.0, 0.0
     while True:
         for batch in loader:
@@ -78,7 +82,7 @@ def main():
             }
             measured = {name: [] for name in loaders}
             for loader in loaders.values():
-                window(loader, given.seconds)  # page cache, slabs, and the cache on the disk
+                window(loader, given.seconds)  # warm-up: page cache, slabs, and the disk cache
             for _ in range(given.rounds):
                 for name, loader in loaders.items():
                     measured[name].append(window(loader, given.seconds))

@@ -1,9 +1,12 @@
-"""Usage: python bench/studies/evictions.py [--samples 2000] [--mean 110000] [--epochs 10] [--shares 25,50,75] [--workers 1] [--step 0]
+"""Usage: python bench/studies/evictions.py [--samples 2000] [--mean 110000] [--epochs 10] [--shares 25,50,75]
+[--workers 1]
+    [--step 0]
 
-Epochs in full shuffle from a loopback web server (nginx, which logs each range), with caches on the disk that hold these shares of the
-dataset. Prints the blocks that were fetched beside those of Belady's rule and of LRU, simulated on the same requests in the order
-of the batches, with as many blocks of the same size as the cache held; and the bytes of an epoch that finds the cache empty beside
-the bytes of its samples. Samples have log-normal sizes, as photographs do."""
+Runs epochs in full shuffle from a loopback web server (nginx, which logs each range), with disk caches that hold these
+shares of the dataset. Prints the fetched blocks beside those of Belady's rule and of LRU. Both are simulated on the
+same requests in the order of the batches, with as many blocks of the same size as the cache held. Also prints the bytes
+of an epoch with an empty cache, beside the bytes of its samples. Samples have log-normal sizes, like photographs.
+"""
 
 import argparse
 import bisect
@@ -35,7 +38,7 @@ def make_dataset(folder, given):
 
 
 def places_of(dataset):
-    """Of each key: its shard, and where its value begins and ends in it."""
+    """Maps each key to its shard, and to the begin and end of its value in the shard."""
     places = {}
     for shard in sorted(dataset.glob("*.tar")):
         with tarfile.open(shard) as archive:
@@ -46,7 +49,7 @@ def places_of(dataset):
 
 
 def block_size(places):
-    """As docs/remote.md has it: an eighth of a value, between two sizes, rounded down to a power of two."""
+    """The rule of docs/remote.md: an eighth of a value, between two limits, rounded down to a power of two."""
     mean = sum(end - begin for _, begin, end in places.values()) / len(places)
     return min(max(1 << (int(mean) // 8).bit_length() - 1, SMALLEST), LARGEST)
 
@@ -59,7 +62,7 @@ def blocks_of(keys, places, size):
 
 
 def fetched_by_belady(requests, room):
-    """The fewest that any cache fetches which need not keep what it fetched."""
+    """The minimum number of fetches of any cache that may drop a fetched block at once."""
     later = collections.defaultdict(list)
     for at, block in enumerate(requests):
         later[block].append(at)
@@ -95,7 +98,7 @@ def fetched_by_lru(requests, room):
 
 
 def ranges_of(log):
-    """(shard, begin, end) of what was asked of shards."""
+    """(shard, begin, end) of all requests for shards."""
     for line in log.read_text().splitlines():
         asked, _, path = line.split(" ")
         if path.endswith(".tar") and asked.startswith("bytes="):
@@ -109,7 +112,7 @@ def consumed(batch, seconds):
 
 
 def train(address, cache, limit, given):
-    """Keys in the order of the batches, by epoch, and the bytes that were fetched until the end of each."""
+    """Keys in the order of the batches, by epoch, and the bytes fetched until the end of each epoch."""
     loader = ps.Loader(
         address, batch_size=64, shuffle=True, seed=3, workers=given.workers, transforms={"bin": ps.raw()}, disk_cache=ps.DiskCacheOptions(cache, limit=limit)
     )  # fmt: skip
@@ -150,7 +153,7 @@ def main():
                 files = sum(file.stat().st_size for file in dataset.glob("*.tar"))
                 epochs = train(f"{server.address}/packed", cache, files * share // 100, given)
             requests = [block for keys in epochs for block in blocks_of(keys, places, size)]
-            # A range that ends with the file has a block that is not whole.
+            # The last block of a shard may be incomplete, so the division rounds up.
             came = [(shard, begin, end) for shard, begin, end in ranges_of(server.log)]
             fetched = sum(-(-(end - begin) // size) for _, begin, end in came)
             held = sum(file.lstat().st_blocks * 512 for file in (cache / "objects").glob("*.data")) // size

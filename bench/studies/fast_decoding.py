@@ -1,10 +1,10 @@
-"""Measures what image.decode(fast=True) changes and saves: differences of pixels, 0 to 255, and samples/s beside exact decoding.
+"""Measures the effect of image.decode(fast=True): differences of pixels, 0 to 255, and samples/s beside exact decoding.
 
     PYTHONPATH=build/dev/python python bench/studies/fast_decoding.py PHOTOGRAPHS [--rounds 5] [--workers 2] [--seed 1]
 
-Photographs are packed as JPEG files and as `jpt` fields. Each chain is run with and without `fast`, in turns, over epochs of
-all photographs; speeds are medians of rounds, differences are those of all photographs of one epoch. PENSTOCK_COMMAND names
-the command where it is not on PATH. Needs the package penstock.
+Photographs are packed as JPEG files and as `jpt` fields. Each chain runs with and without `fast`, in turns, over epochs
+of all photographs. Speeds are medians of rounds; differences cover all photographs of one epoch. PENSTOCK_COMMAND names
+the command if it is not on PATH. Needs the package penstock.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def image_field(dataset):
 
 
 def epoch(dataset, field, chain, options, keep):
-    """Samples/s of one epoch; with `keep` its pixels too, which come in the same order each time."""
+    """Samples/s of one epoch. With `keep`, also returns its pixels, which come in the same order each time."""
     loader = ps.Loader(dataset, batch_size=64, transforms={field: chain}, workers=options.workers, seed=options.seed)
     pixels, count = [], 0
     begin = time.perf_counter()

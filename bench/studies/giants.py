@@ -1,10 +1,11 @@
 """Usage: python bench/studies/giants.py FOLDER [NAME=PYTHONPATH...] [--workers 2] [--rounds 5]
 
-Seconds until the batch that holds one giant among small samples is there: a `jpt` of 100 megapixels among photographs of
-0.2, and a LAZ of 5,000,000 points among clouds of 20,000. The giant is the first sample of the first batch, so that one
-worker has it while the others soon have nothing left to do. FOLDER takes the datasets, which are made once (laspy and
-Pillow do it) and may be given again. Each PYTHONPATH is a build of penstock (without any, the one that is imported), in
-turns, each in a process of its own: medians, quartiles, and ratios to the first."""
+Measures the seconds until the batch with one very large sample is ready: a `jpt` of 100 megapixels among photographs of
+0.2, and a LAZ of 5,000,000 points among clouds of 20,000. The large sample is the first of the first batch, so that one
+worker processes it while the others soon run out of work. FOLDER is for the datasets, which are made once (by laspy and
+Pillow) and reused. Each PYTHONPATH is a build of penstock (by default the imported one). Builds take turns in separate
+processes. Prints medians, quartiles, and ratios to the first.
+"""
 
 import argparse
 import os
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import time
 
-BATCH, SMALL = 8, 95  # so many that no loader comes to the next epoch's giant meanwhile
+BATCH, SMALL = 8, 95  # enough small samples that no loader reaches the next epoch's large sample
 SIDE = 10_000
 
 
@@ -67,7 +68,7 @@ def make(folder):
 
 
 def measure(folder, workers):
-    """Of each dataset, seconds from asking a new loader for its first batch until that is there."""
+    """For each dataset, seconds from requesting a new loader's first batch until it is ready."""
     import penstock as ps
 
     chains = {"images": {"jpg": ps.image.resize((224, 224))}, "clouds": {"laz": ps.points.sample(16384)}}

@@ -1,11 +1,12 @@
-"""How much of a GPU does a training on photographs use, with penstock and with PyTorch's DataLoader?
+"""Measures how much of a GPU a training on photographs uses, with penstock and with PyTorch's DataLoader.
 
 Usage: gpu_training.py FOLDER [--copies 16] [--seconds 10] [--models resnet18 resnet50] [--batch-size 256]
 
-FOLDER holds class folders of JPEGs, or JPEGs alone. It is copied so that an epoch has enough batches. Every row trains the
-same model in bfloat16, channels last, with SGD, on random crops of 224 x 224. "no loader" trains on one batch that stays on
-the GPU: nothing can be faster. The share is the rate divided by that. Processor time counts all threads and child processes,
-also those that run the model. Needs a GPU, PyTorch and torchvision."""
+FOLDER holds class folders of JPEGs, or only JPEGs. The folder is copied so that an epoch has enough batches. Every row trains
+the same model in bfloat16, channels last, with SGD, on random crops of 224 x 224. "no loader" trains on one batch that
+stays on the GPU: nothing can be faster. The share is the rate divided by that. CPU time counts all threads and child
+processes, including those that run the model. Needs a GPU, PyTorch and torchvision.
+"""
 
 import argparse
 import os
@@ -48,7 +49,7 @@ def of_penstock(dataset, batch_size, gpu_jpeg):
     )
     while True:
         for batch in loader:
-            # channels_last gives (N, H, W, C); as NCHW that is torch's memory format channels_last
+            # channels_last gives (N, H, W, C), which is torch's memory format channels_last when permuted to NCHW
             yield torch.from_dlpack(batch["jpg"]).permute(0, 3, 1, 2), torch.from_dlpack(batch["cls"])
 
 
@@ -73,7 +74,7 @@ def of_nobody(batch_size):
 
 
 def trained(model_name, batches, seconds):
-    """Images per second, and processor seconds for 1,000 images."""
+    """Images per second, and CPU seconds for 1,000 images."""
     torch.manual_seed(0)
     model = (
         getattr(torchvision.models, model_name)(num_classes=10).cuda().bfloat16().to(memory_format=torch.channels_last)

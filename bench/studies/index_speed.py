@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/index_speed.py [options]
 
-How long a large tar that penstock did not make takes to open: the first time, when its members are listed and the index is
-kept beside it, and later, from that index; warm, and with a cold page cache. Every open is a process of its own. The file
-is made once, in --folder: --members files of --bytes each, one a sample. Needs penstock."""
+Measures how long a large tar that penstock did not make takes to open. The first open lists its members and stores the
+index beside it; later ones use that index. Both are measured warm, and with a cold page cache. Every open is a separate
+process. The file is made once, in --folder: --members files of --bytes each, one per sample. Needs penstock.
+"""
 
 import argparse
 import os
@@ -17,7 +18,7 @@ BLOCK = 512
 
 
 def write_tar(path, members, length):
-    """A ustar archive as GNU tar lays it out; only name and checksum change from header to header."""
+    """Writes a ustar archive in GNU tar's layout. Only name and checksum change from header to header."""
     head, tail = bytearray(BLOCK), os.urandom(length) + bytes(-length % BLOCK)
     head[100:156] = b"0000644\0000000000\0000000000\0%011o\00000000000000\0        " % length
     head[156:157], head[257:265] = b"0", b"ustar\00000"
@@ -33,7 +34,7 @@ def write_tar(path, members, length):
 
 
 def opened(path):
-    """One run: seconds that one open takes; a batch would follow."""
+    """Seconds that one open takes, up to the point where a batch would follow."""
     beside.begin_run()
     import penstock as ps
 

@@ -1,4 +1,4 @@
-"""A loopback web server, nginx of Debian's nginx-light with one worker process, for the programs beside this file."""
+"""A loopback web server for the studies: nginx of Debian's nginx-light with one worker process."""
 
 import os
 import pathlib
@@ -26,8 +26,8 @@ location @file {{ rewrite .* /$file break; }}
 
 
 class Nginx:
-    """Serves `root` at `.address`, and at `.address`/late/ the same `latency` seconds later. With `log`, `.log` has a line for each request:
-    its range, the bytes of its body, and its path. `folder` is for the server's own files."""
+    """Serves `root` at `.address`, and at `.address`/late/ with `latency` seconds of delay. With `log`, `.log` has a
+    line for each request: its range, the bytes of its body, and its path. `folder` is for the server's own files."""
 
     def __init__(self, folder, root, port, latency=None, log=False):
         program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")

@@ -1,7 +1,9 @@
 """Usage: python bench/studies/orders.py DATASET [--workers 2] [--rounds 21] [--seconds 0.7]
 
-Compares each order with a full shuffle, on one dataset of small images with labels (icons). The orders take turns. Prints
-the medians of two ratios to the shuffle of the same round: the rate, and the processor time of the process. DATASET is what `penstock synth icons` and `pack` make."""
+Compares each order with a full shuffle, on one dataset of small images with labels (icons). The orders take turns.
+Prints the medians of two ratios to the shuffle of the same round: the rate, and the CPU time of the process. `penstock
+synth icons` and `pack` make DATASET.
+"""
 
 import argparse
 import statistics
@@ -35,7 +37,7 @@ def orders_of(dataset):
 
 
 def window(loader, seconds):
-    """Samples a second, and processor seconds a sample."""
+    """Samples per second, and CPU seconds per sample."""
     rows, began, worked = 0, time.perf_counter(), time.process_time()
     while True:
         for batch in loader:
@@ -67,7 +69,7 @@ def main():
     }
     measured = {name: [] for name in loaders}
     for loader in loaders.values():
-        window(loader, given.seconds)  # slabs and page cache
+        window(loader, given.seconds)  # warm-up: slabs and page cache
     for _ in range(given.rounds):
         for name, loader in loaders.items():
             measured[name].append(window(loader, given.seconds))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/own_step_cost.py [--seconds 3] [--rounds 3]
 
-What Python functions of a loader cost beside what they compute: functions that give back what they get, on batches of 64
-icons. Printed is the CPU time of the one thread that runs them, which other work on the machine hardly changes. Needs NumPy,
-Pillow and penstock."""
+Measures the overhead of Python functions of a loader, with functions that return their input, on batches of 64 icons.
+Prints the CPU time of the one thread that runs them, which other work on the machine hardly changes. Needs NumPy,
+Pillow and penstock.
+"""
 
 import argparse
 import pathlib
@@ -32,7 +33,8 @@ def make_icons(folder):
 
 
 def thread_cpu_seconds():
-    """Of the thread that runs a loader's Python functions; it takes that name when the loader begins."""
+    """CPU time of the thread that runs a loader's Python functions. The thread takes that name when the loader begins.
+    """
     for task in pathlib.Path("/proc/self/task").iterdir():
         if (task / "comm").read_text().strip() == "penstock-batch":
             return int((task / "schedstat").read_text().split()[0]) / 1e9

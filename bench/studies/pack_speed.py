@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/pack_speed.py --images DIR [options]
 
-Compares packing with its lower limit. The limit of a copy is writing the same bytes to files and fsyncing each (`cp` for tars, `cat`
-into one file for a folder). The limit of --jpeg quality:90 is decoding and encoding the same photographs (Pillow, from memory, a
-process for each worker). Sources: the photographs of --images as a folder of files, and tars of about 1 GB, of photographs and of
-small samples, which are made in --folder. The jobs take turns, each in a process of its own; sources are in the page cache, or
-dropped from it with --cold. Needs what beside_packings.py needs."""
+Compares packing with its lower limit. The limit of a copy is writing the same bytes to files and fsyncing each (`cp`
+for tars, `cat` into one file for a folder). The limit of --jpeg quality:90 is decoding and encoding the same
+photographs (Pillow, from memory, one process per worker). Sources are the photographs of --images as a folder of files,
+and tars of about 1 GB, of photographs and of small samples, which are made in --folder. The jobs take turns, each in a
+separate process. Sources are in the page cache, or dropped from it with --cold. Needs the packages that
+beside_packings.py needs.
+"""
 
 import argparse
 import io
@@ -37,7 +39,7 @@ def copy(source, destination, options):
     destination.mkdir()
     names = [name for name in beside.files_of(source) if name.suffix == ".tar"]
     subprocess.run(["cp", *names, destination], check=True)
-    subprocess.run(["sync", *destination.iterdir()], check=True)  # of files named: fsync of each
+    subprocess.run(["sync", *destination.iterdir()], check=True)  # with named files, sync calls fsync for each
 
 
 def gather(source, destination, options):
@@ -57,7 +59,8 @@ def code_again(files):
     for data in files:
         image = Image.open(io.BytesIO(data))
         image.load()
-        image.save(io.BytesIO(), "jpeg", quality=QUALITY, subsampling="keep", optimize=True)  # Huffman tables of its own
+        # optimize computes Huffman tables for each image
+        image.save(io.BytesIO(), "jpeg", quality=QUALITY, subsampling="keep", optimize=True)
 
 
 def codec_alone(source, destination, options):
@@ -76,7 +79,7 @@ def packing(format="tar", **more):
     return lambda *given: pack(*given, format=format, **more)
 
 
-JOBS = {  # source, what
+JOBS = {  # source, job
     "photographs in a folder: cat and fsync": ("photographs", gather),
     **{f"photographs in a folder: pack {name}": ("photographs", packing(name)) for name in ("tar", "lmdb", "hdf5")},
     "tars of photographs: cp and fsync": ("jpg-many.tars", copy),

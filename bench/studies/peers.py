@@ -1,6 +1,6 @@
-"""One way of reading ranges (or samples) for each library: run as a process of its own by ranges.py, which measures its
-processor time. Usage: python peers.py KIND ADDRESS SIZE COUNT FLIGHT; prints the seconds and the processor seconds of the
-timed part, and the bytes that came."""
+"""Reads ranges (or samples) with one library, for ranges.py, which runs it as a separate process to measure its CPU
+time. Usage: python peers.py KIND ADDRESS SIZE COUNT FLIGHT. Prints the seconds and the CPU seconds of the timed part,
+and the received bytes."""
 
 import asyncio
 import concurrent.futures
@@ -24,7 +24,7 @@ def in_threads(read, offsets, flight):
 
 
 def split(address):
-    """http://host:port/bucket/key"""
+    """Splits http://host:port/bucket/key."""
     scheme, rest = address.split("://")
     host, bucket, key = rest.split("/", 2)
     return f"{scheme}://{host}", bucket, key
@@ -183,7 +183,7 @@ def samples_of_litdata(address, size, count, flight):
     import litdata.streaming.downloader
     from litdata import StreamingDataset
 
-    litdata.streaming.downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True  # it has no option for it
+    litdata.streaming.downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = True  # there is no public option for it
 
     endpoint, bucket, key = split(address)
     dataset = StreamingDataset(
@@ -208,7 +208,7 @@ def main():
     if kind in READERS:
         total = int(sys.argv[6])
         run = READERS[kind](address, size, offsets_of(size, count, total), flight)
-        READERS[kind](address, size, offsets_of(size, 64, total), flight)()  # connections, imports
+        READERS[kind](address, size, offsets_of(size, 64, total), flight)()  # warm-up: connections, imports
     else:
         run = DATASETS[kind](address, size, count, flight)
     worked, began = processor_seconds(), time.perf_counter()

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/release/python python bench/studies/python_workers.py [--seconds 3] [--rounds 3] [--rows 64]
 
-Measures Loader(python_workers=N): samples/s with 1 and 2 processes, for a function of pure Python and for one that sleeps;
-the processor time of a row of 224 x 224 in addition to its function, in the program and in the processes; and samples/s beside
-PyTorch's DataLoader with the same workers and function. Needs NumPy, Pillow and penstock. The last part needs PyTorch."""
+Measures Loader(python_workers=N): samples/s with 1 and 2 processes, for a function of pure Python and for one that
+sleeps. Also measures the CPU time of a row of 224 x 224 in addition to its function, in the program and in the
+processes. Compares samples/s with PyTorch's DataLoader with the same workers and function. Needs NumPy, Pillow and
+penstock. The last part needs PyTorch.
+"""
 
 import argparse
 import io
@@ -103,7 +105,7 @@ def penstock_rate(folder, function, workers, arguments, **options):
 
 
 class Files:
-    """What a program gives to PyTorch's DataLoader."""
+    """A dataset for PyTorch's DataLoader."""
 
     def __init__(self, folder, function):
         self.files, self.function = sorted(pathlib.Path(folder).glob("*.jpg")), function
@@ -135,7 +137,7 @@ def processor_s(task):
 
 
 def own_tasks():
-    """Of the system: the thread of the loader that hands out the rows, and all of the processes."""
+    """System tasks: the loader's thread that hands out the rows, and all processes."""
     threads = [
         task for task in pathlib.Path("/proc/self/task").iterdir() if "penstock-batch" in (task / "comm").read_text()
     ]
@@ -150,7 +152,7 @@ def own_tasks():
 
 
 def cost(folder, arguments):
-    """Processor us of a row, of a function that gives back what it gets."""
+    """CPU us per row, for a function that returns its input."""
     with loader_of(folder, same, 2, arguments.rows) as loader:
         batches = endless(loader)
         for _ in range(5):

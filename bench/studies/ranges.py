@@ -1,9 +1,13 @@
-"""Usage: python bench/studies/ranges.py [--program build/dev/bench/studies/remote_ranges] [--rounds 5] [--sizes 8,64,1024] [--json FILE]
+"""Usage: python bench/studies/ranges.py [--program build/dev/bench/studies/remote_ranges] [--rounds 5] [--sizes
+8,64,1024]
+    [--json FILE]
 
-Client processor time of ranges from one loopback server (nginx, one worker process): penstock beside obstore, fsspec, s3fs,
-s3torchconnector, and samples of as many bytes by Mosaic Streaming and LitData, which fetch shards and chunks. Each runs as a
-process of its own, in turns; medians are of `--rounds`. At the end the rate of a whole object of 256 MiB beside curl's.
---peers: a Python that has the others; those that it lacks are left out by name."""
+Measures the client's CPU time for ranges from one loopback server (nginx, one worker process). Compares penstock with
+obstore, fsspec, s3fs and s3torchconnector. Also with samples of the same size by Mosaic Streaming and LitData, which
+fetch shards and chunks. Each runs as a separate process, in turns; results are medians of `--rounds`. At the end,
+compares the rate of a whole object of 256 MiB with curl's.
+--peers: a Python that has the other libraries. Missing ones are skipped, with a message.
+"""
 
 import argparse
 import json
@@ -31,7 +35,7 @@ def make_object(folder):
 
 
 def make_datasets(folder, python, size, count):
-    """What Mosaic Streaming and LitData read: `count` samples of `size` bytes."""
+    """The input of Mosaic Streaming and LitData: `count` samples of `size` bytes."""
     program = f"""
 import os, random, sys
 from streaming import MDSWriter
@@ -73,7 +77,7 @@ def of_peer(python, kind, address, size, count, flight):
 
 
 def of_penstock(program, address, size, count, flight):
-    """The program's one line of JSON has the same members."""
+    """Runs the program, whose line of JSON has the same members."""
     run = subprocess.run(
         [program, address, "--size", str(size), "--count", str(count), "--flight", str(flight), "--json"],
         capture_output=True, text=True, check=True,
@@ -82,7 +86,7 @@ def of_penstock(program, address, size, count, flight):
 
 
 def whole(program, address, rounds):
-    """Bytes a second of all of the object, by curl and by penstock."""
+    """Bytes per second for the whole object, by curl and by penstock."""
     rates = {"curl": [], "penstock": []}
     for _ in range(rounds):
         began = time.perf_counter()
@@ -94,7 +98,7 @@ def whole(program, address, rounds):
 
 
 def compare(given, kinds, folder, root, size):
-    """Prints a table, and returns it."""
+    """Prints and returns a table."""
     count = min(given.count, OBJECT // size * 4)
     if set(kinds) & set(DATASETS):
         make_datasets(folder, given.peers, size, count)

@@ -3,16 +3,17 @@
     python bench/studies/sampling_accuracy.py [options]
 
 Does it matter which points of its clouds a network sees? Trains PointNet (bindings/python/examples/train_points.py) on
-generated laser scans of trees, classes are species, in three ways that differ only in where the points come from:
+generated laser scans of trees, whose species are the classes. Three ways differ only in the source of the points:
 
-  fixed        so many points of each cloud, chosen once while packing: the same ones in every epoch
+  fixed        some points of each cloud, chosen once while packing: the same ones in every epoch
   progressive  all points, packed in random order: every epoch reads the next run of them, and only that
   resampled    the LAS files as they are: every epoch draws from all points
 
-Accuracy is that of the last epoch, on other clouds, of whose LAS files the same points are drawn for all. Runs are
-interleaved, one seed after the other. Prints for each way the mean, standard deviation and range of the accuracy over
-the seeds. Prints for an epoch, as medians, the bytes read, the seconds inside the loader's next() and of training,
-and the bytes from storage with an empty page cache (pages and the kernel's read-ahead). Prints the size on disk.
+Accuracy is that of the last epoch, on other clouds. All ways use the same points, drawn from the LAS files of these
+clouds. Runs are interleaved, one seed after another. Prints for each way the mean, standard deviation and range of the
+accuracy over the seeds. Prints for an epoch, as medians, the bytes read, the seconds inside the loader's next() and of
+training, and the bytes from storage with an empty page cache (pages and the kernel's read-ahead). Prints the size on
+disk.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Run:
 
 
 class Study:
-    """The datasets, made once, and runs on them."""
+    """The datasets, made once, and the training runs on them."""
 
     def __init__(self, options: argparse.Namespace, folder: pathlib.Path) -> None:
         self.options, self.folder = options, folder
@@ -101,7 +102,7 @@ class Study:
         options, data = self.data(way, seed)
         torch.manual_seed(seed)
         trainer = train_points.trainer(options, data.classes)
-        test, data.test = data.test, None  # accuracy is measured once, at the end
+        test, data.test = data.test, None  # measure accuracy only once, at the end
         with contextlib.redirect_stdout(io.StringIO()):
             progress = training.run(options, data, trainer, training.Stop())
         accuracy, _ = trainer.accuracy(test)
@@ -110,7 +111,7 @@ class Study:
         return Run(accuracy, progress.epochs)
 
     def cold_megabytes(self, way: str) -> float:
-        """What an epoch brings from storage when none of it is in the page cache."""
+        """Megabytes that an epoch reads from storage with a cold page cache."""
         for path in self.files(way):
             with open(path, "rb") as file:
                 os.fsync(file.fileno())
@@ -125,13 +126,13 @@ class Study:
 
 
 def storage_bytes() -> int:
-    """Read from storage by this process since it began; 0 from file systems in memory."""
+    """Bytes that this process has read from storage; 0 for file systems in memory."""
     lines = pathlib.Path("/proc/self/io").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
 
 
 def median(runs: list[Run], name: str) -> float:
-    # Of the first epoch the loader also counts what it read before the loop began.
+    # Skips the first epoch, in which the loader also counts its reads before the loop began.
     return statistics.median(getattr(epoch, name) for run in runs for epoch in run.epochs[1:])
 
 

@@ -1,10 +1,10 @@
-"""Measures what a way of storing photographs costs on disk, and how fast an epoch of it is.
+"""Measures the size on disk and the speed of an epoch for each way of storing photographs.
 
     python bench/studies/stored_as.py PHOTOGRAPHS [--folder DIR] [--seconds 5] [--workers 2] [--only keep decode]
 
-Packs the same photographs in each way that `penstock pack` knows, then measures all of them in turns with `penstock
+Packs the same photographs in each way that `penstock pack` supports, then measures all of them in turns with `penstock
 bench --task image-train` (random crop to 224, flip, normalize, float32), and prints a table. PENSTOCK_COMMAND names the
-command where it is not on PATH.
+command if it is not on PATH.
 """
 
 import argparse

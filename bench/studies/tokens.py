@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Tokens a second, on one core, of penstock and of other loaders of blocks of tokens, in turns on the same tokens.
+"""Compares tokens per second, on one core, of penstock and other loaders of token blocks, in turns on the same tokens.
 
     python bench/studies/tokens.py [--tokens 2e8] [--rounds 3] [--folder DIR] [--padding]
 
-The tokens are documents of about 1,000 (log-normal) in Megatron's .bin and .idx, uint16, in the page cache. Each loader gives batches
-of 64 blocks of 2,048 as int64. It runs in its own process on one core, with the number of workers that is fastest there: one for penstock,
-none for the others. The timed part begins after the first 100 batches. Loaders that are not installed are left out.
+The tokens are documents of about 1,000 (log-normal) in Megatron's .bin and .idx, uint16, in the page cache. Each loader
+returns batches of 64 blocks of 2,048 as int64. It runs in a separate process on one core, with the number of workers
+that is fastest there: one for penstock, none for the others. The timed part begins after the first 100 batches. Loaders
+that are not installed are skipped.
 
     penstock cut, penstock shuffled, penstock best fit   ps.token_blocks(); the last with positions and segment ids
     memory map                                           torch's DataLoader over a numpy.memmap of blocks, shuffled
     litdata                                              TokensLoader over an optimized copy, in order and shuffled
     grain cut, grain best fit                            its packing of documents that are slices of a numpy.memmap
 
---padding compares, on the same documents, how much of the blocks is padding: penstock's best fit and Grain's, with as many bins open as a
-window has room for.
+--padding compares, on the same documents, how much of the blocks is padding: penstock's best fit and Grain's. Grain has
+as many bins open as a window has room for.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ NAMES = (
 
 
 def lengths_of(tokens: int) -> np.ndarray:
-    """Of documents with so many tokens in all."""
+    """Document lengths that add up to `tokens`."""
     draw = np.random.default_rng(1)
     lengths = np.clip(draw.lognormal(6.4, 1.0, tokens // 500), 8, 100_000).astype(np.int64)
     return lengths[: int(np.searchsorted(np.cumsum(lengths), tokens))]
 
 
 def make(folder: pathlib.Path, tokens: int) -> None:
-    """corpus.bin and corpus.idx, and LitData's copy where that is installed."""
+    """corpus.bin and corpus.idx, and LitData's copy if it is installed."""
     lengths = lengths_of(tokens)
     total = int(lengths.sum())
     values = np.random.default_rng(0).integers(0, 50_000, total, dtype=np.uint16)
@@ -69,7 +70,7 @@ PART = 1 << 22
 
 
 def part_of(item: tuple[str, int]) -> Iterator[Any]:
-    """Some of the tokens, as LitData's workers ask for them."""
+    """A part of the tokens, in the form that LitData's workers request."""
     import torch
 
     values = np.memmap(item[0], np.uint16, "r")[item[1] : item[1] + PART]
@@ -149,7 +150,7 @@ class Documents:
 
 
 def grain_blocks(folder: pathlib.Path, way: str) -> Iterator[Any]:
-    """Grain's packing. Its documents are cut to a block, as its best fit asks for."""
+    """Grain's packing. Documents are cut to a block, as its best fit requires."""
     import grain
     import torch
 
@@ -170,7 +171,7 @@ WAYS = {"penstock": penstock, "memory": memory_map, "litdata": litdata_blocks, "
 
 
 def measure(folder: pathlib.Path, name: str, seconds: float) -> float:
-    """Tokens a second of one loader, epoch after epoch."""
+    """Tokens per second of one loader, over as many epochs as necessary."""
     import torch
 
     torch.set_num_threads(1)
@@ -192,7 +193,8 @@ def measure(folder: pathlib.Path, name: str, seconds: float) -> float:
 
 
 def padding(folder: pathlib.Path, documents: int, window: int) -> dict[str, int]:
-    """Blocks that each needs, window by window, for the same first documents, cut to a block's length."""
+    """Number of blocks that each packing needs, window by window, for the same first documents, cut to a block's
+    length."""
     import grain
 
     import penstock as ps

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Usage: windows.py [--frames N] [--rounds N] [--seconds S] [--workers N] [--batch-size N]
 
-Frames a second of windows of 16 frames beside those of single samples, from the same files, in turns: for each pair the
-same chain, the same frames of a batch (--batch-size single samples, or a sixteenth as many rows), medians and quartiles
-of the rounds. Frames are PNG icons of 32 x 32 and JPEGs of 128 x 128 in episodes of 200, in tar shards of a temporary
-folder. "frames" counts what is delivered: of rows one behind the other most frames stand in 16 of them."""
+Compares frames per second of windows of 16 frames with those of single samples, from the same files, in turns. A pair
+has the same chain and the same number of frames per batch: --batch-size single samples, or a sixteenth as many rows.
+Prints medians and quartiles of the rounds. Frames are PNG icons of 32 x 32 and JPEGs of 128 x 128 in episodes of 200,
+in tar shards of a temporary folder. "frames" counts delivered frames: in consecutive rows, most frames occur in 16 of
+them.
+"""
 
 import argparse
 import io
@@ -34,7 +36,7 @@ def write(folder, kind, frames):
 
 
 def measured(loader, output, seconds):
-    """Frames a second of what is delivered, and microseconds of processor time for each, without the first batches."""
+    """Delivered frames per second, and microseconds of CPU time per frame, without the first batches."""
     frames, end = 0, None
     while end is None or time.perf_counter() < end:
         for number, batch in enumerate(loader):
