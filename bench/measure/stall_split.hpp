@@ -33,7 +33,7 @@ struct StallSplit {
 
 /// Runs the three measurements in turns, `rounds` times, each for `window`; returns the medians. If the dataset takes
 /// long to read again, the cold runs come last. Cold windows end with their epoch, as in run_trial(). Throws Error:
-/// invalid_argument, for options without a consumer, or with a cache, whose later epochs read nothing; errors of
+/// invalid_argument, for options without a consumer, or with a cache, because later epochs read nothing; errors of
 /// run_trial().
 StallSplit stall_split(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
                        std::chrono::nanoseconds window, unsigned rounds,

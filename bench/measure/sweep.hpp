@@ -89,8 +89,8 @@ struct SweepResult {
 
 /// Every round measures every setting of every subject once.
 /// Throws Error: invalid_argument, for an empty list, a zero, mock_loader or stall_split without a consumer, both of
-/// them, or mock_loader with a trace; io, before anything is measured, if the trace file cannot be created; errors of
-/// loaders.
+/// them, or mock_loader with a trace; io, if the trace file cannot be created, before anything is measured. Also throws
+/// errors of loaders.
 SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options);
 
 /// Sums over the rounds of a setting.

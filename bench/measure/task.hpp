@@ -37,8 +37,8 @@ std::span<const std::string_view> task_names();
 
 /// Throws Error: invalid_argument, for an unknown name, or a dataset without the fields that the task needs.
 Task task_named(std::string_view name, const Dataset& dataset);
-/// Guesses a task: image-small if the first image has at most 64 pixels a side, else image-train; points if a field
-/// holds clouds; array if a field has a fixed shape; else raw.
+/// Guesses a task. If there are images: image-small if the first one has at most 64 pixels a side, else image-train.
+/// Otherwise points if a field holds clouds; array if a field has a fixed shape; else raw.
 Task guess_task(const Dataset& dataset);
 /// For a mixture: removes the fields that some source lacks, and says so in `reason`. Throws Error: invalid_argument,
 /// naming source and field, if no field is left, or if a removed one is essential for the task.

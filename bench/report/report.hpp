@@ -44,7 +44,7 @@ std::string to_text(const BenchReport& report);
 /// "engine", "engine_reason", "cache": "warm" | "cold", "samples_per_s", "mb_per_s", "first_batch_ms",
 /// "data_wait_percent", "peak_rss_mb", "efficiency", "digest", "stages": {"read": {"busy_s", "input_wait_s",
 /// "room_wait_s"}, ...}}]}. Every part has more fields. The fields named here are never renamed. Values that were not
-/// measured are null. "dataset" is the first of "datasets"; a row's "dataset" is the path of its own.
+/// measured are null. "dataset" is the first of "datasets"; a row's "dataset" is the path of its dataset.
 ///
 /// "advice", for the fastest row of each task: [{"dataset", "task", "workers", "prefetch", "batch_size", "gains":
 /// [{"knob", "value", "samples_per_s", "ratio", "limit", "text"}], "elsewhere"}].

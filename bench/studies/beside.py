@@ -1,7 +1,7 @@
 """Shared by the scripts that compare penstock with other loaders: runs in separate processes, windows, result lines.
 
-A run is the same script again with `--run NAME`. It has its own scheduling group, whose weight is raised if root
-permits. Other work on the machine then takes little of its time. A run prints one line of JSON.
+A run is the same script again with `--run NAME`. Each run has its own scheduling group. With root permissions,
+its weight is raised, so that other work on the machine takes little of its time. A run prints one line of JSON.
 """
 
 import json

@@ -39,7 +39,8 @@ def last_level_cache_bytes():
 
 
 def import_ffcv():
-    """FFCV imports torchvision, whose operators may be missing in a torch without CUDA. FFCV uses none of them."""
+    """FFCV imports torchvision. In a torch without CUDA, torchvision's operators may be missing. FFCV uses none of
+    them."""
     import torch
 
     library = torch.library.Library("torchvision", "DEF")

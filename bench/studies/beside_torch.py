@@ -4,8 +4,8 @@
 Compares penstock with PyTorch's DataLoader on a folder of class folders of photographs (JPEG): random crop to 224,
 flip, normalize, float32. Both have the same number of workers: threads in penstock, processes in DataLoader. Every run
 is a separate process, and the two take turns. Prints samples/s in the warm state; CPU time per sample, of all
-processes; seconds from making the loader to the first batch, without imports; and memory of all processes (PSS, which
-counts a shared page once).
+processes. Also prints the seconds from making the loader to the first batch, without imports, and the memory of all
+processes (PSS, which counts a shared page once).
 """
 
 import argparse

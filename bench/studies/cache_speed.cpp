@@ -3,8 +3,8 @@
 //   penstock_cache_speed DATASET [FIELD] [--workers 2] [--rounds 5] [--seconds 1] [--batch-size 64]
 //
 // FIELD holds images of one size; labels are included if there are any. The plain loop has all rows in one block of
-// memory. It has no index, keys, queue or order, and copies row after row into as many slabs of the same size as the
-// loader has.
+// memory. The loop has no index, keys, queue or order, and copies row after row into as many slabs of the same size as
+// the loader has.
 #include <cstring>
 #include <utility>
 

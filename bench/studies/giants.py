@@ -1,10 +1,10 @@
 """Usage: python bench/studies/giants.py FOLDER [NAME=PYTHONPATH...] [--workers 2] [--rounds 5]
 
-Measures the seconds until the batch with one very large sample is ready: a `jpt` of 100 megapixels among photographs of
-0.2, and a LAZ of 5,000,000 points among clouds of 20,000. The large sample is the first of the first batch, so that one
-worker processes it while the others soon run out of work. FOLDER is for the datasets, which are made once (by laspy and
-Pillow) and reused. Each PYTHONPATH is a build of penstock (by default the imported one). Builds take turns in separate
-processes. Prints medians, quartiles, and ratios to the first.
+Measures the seconds until the batch with one very large sample is ready. The large samples are a `jpt` of 100
+megapixels among photographs of 0.2, and a LAZ of 5,000,000 points among clouds of 20,000. The large sample is the first
+of the first batch, so that one worker processes it while the others soon run out of work. FOLDER is for the datasets,
+which are made once (by laspy and Pillow) and reused. Each PYTHONPATH is a build of penstock (by default the imported
+one). Builds take turns in separate processes. Prints medians, quartiles, and ratios to the first.
 """
 
 import argparse

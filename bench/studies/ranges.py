@@ -77,7 +77,7 @@ def of_peer(python, kind, address, size, count, flight):
 
 
 def of_penstock(program, address, size, count, flight):
-    """Runs the program, whose line of JSON has the same members."""
+    """Runs the program. Its line of JSON has the same members."""
     run = subprocess.run(
         [program, address, "--size", str(size), "--count", str(count), "--flight", str(flight), "--json"],
         capture_output=True, text=True, check=True,

@@ -3,7 +3,7 @@
     python bench/studies/sampling_accuracy.py [options]
 
 Does it matter which points of its clouds a network sees? Trains PointNet (bindings/python/examples/train_points.py) on
-generated laser scans of trees, whose species are the classes. Three ways differ only in the source of the points:
+generated laser scans of trees. The species are the classes. Three ways differ only in the source of the points:
 
   fixed        some points of each cloud, chosen once while packing: the same ones in every epoch
   progressive  all points, packed in random order: every epoch reads the next run of them, and only that
@@ -11,9 +11,9 @@ generated laser scans of trees, whose species are the classes. Three ways differ
 
 Accuracy is that of the last epoch, on other clouds. All ways use the same points, drawn from the LAS files of these
 clouds. Runs are interleaved, one seed after another. Prints for each way the mean, standard deviation and range of the
-accuracy over the seeds. Prints for an epoch, as medians, the bytes read, the seconds inside the loader's next() and of
-training, and the bytes from storage with an empty page cache (pages and the kernel's read-ahead). Prints the size on
-disk.
+accuracy over the seeds. Prints for an epoch, as medians, the bytes read, and the seconds inside the loader's next() and
+of training. Also prints the bytes from storage with an empty page cache (pages and the kernel's read-ahead). Prints the
+size on disk.
 """
 
 from __future__ import annotations

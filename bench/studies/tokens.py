@@ -4,7 +4,7 @@
     python bench/studies/tokens.py [--tokens 2e8] [--rounds 3] [--folder DIR] [--padding]
 
 The tokens are documents of about 1,000 (log-normal) in Megatron's .bin and .idx, uint16, in the page cache. Each loader
-returns batches of 64 blocks of 2,048 as int64. It runs in a separate process on one core, with the number of workers
+returns batches of 64 blocks of 2,048 as int64. Each runs in a separate process on one core, with the number of workers
 that is fastest there: one for penstock, none for the others. The timed part begins after the first 100 batches. Loaders
 that are not installed are skipped.
 

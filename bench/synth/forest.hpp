@@ -59,7 +59,7 @@ struct Forest {
 
   /// One tree in the middle, and the ground around it.
   static Forest single_tree(std::uint32_t label, std::uint32_t classes, Random& random);
-  /// A stand in which most trees have species `label`, and the others any species.
+  /// A stand in which most trees have species `label`, the others any species.
   static Forest stand(std::uint32_t label, std::uint32_t classes, double edge, Random& random);
 };
 

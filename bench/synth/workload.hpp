@@ -26,8 +26,9 @@ using SynthProgress = std::function<bool(std::uint64_t done, std::uint64_t total
 // that a small network can distinguish them. Throws Error: invalid_argument, if DST exists and is not an empty folder,
 // or if no files are requested; io (path, errno).
 
-/// Photograph-like JPEGs: 1/f amplitude spectrum, occluding shapes, grain; sizes spread like ImageNet's around 500 x
-/// 375, 4:2:0, quality 75 to 95, 100 to 120 KB on average; 2 in 100 are grayscale and 2 in 100 progressive.
+/// Photograph-like JPEGs: 1/f amplitude spectrum, occluding shapes, grain. Sizes spread like ImageNet's around 500 x
+/// 375. The files are 4:2:0, of quality 75 to 95, and 100 to 120 KB on average. 2 in 100 are grayscale and 2 in 100
+/// progressive.
 void synth_images(const std::filesystem::path& destination, const SynthOptions& options,
                   const SynthProgress& progress = {});
 /// 32 x 32 RGB PNGs of about 2.2 KB, like those of CIFAR-10.

@@ -29,9 +29,10 @@ struct TuneResult {
 };
 
 /// Runs one setting, with as many workers as cores, for half of the time. A model of the pipeline (loader/model) then
-/// predicts all others. Runs a quarter of the settings, at least three, in interleaved rounds: the first one; the
-/// cheapest (fewest workers, then least prefetch) that is predicted within the tolerance of the fastest; and the
-/// fastest. Returns the cheapest within the tolerance of the fastest measured one. Throws errors of sweep().
+/// predicts all others. Then runs a quarter of the settings, at least three, in interleaved rounds. They include the
+/// first one, the predicted fastest, and the cheapest (fewest workers, then least prefetch) that is predicted within
+/// the tolerance of the fastest. Returns the cheapest within the tolerance of the fastest measured one. Throws errors
+/// of sweep().
 TuneResult tune(const Subject& subject, const TuneOptions& options);
 
 }  // namespace penstock

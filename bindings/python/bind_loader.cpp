@@ -291,8 +291,8 @@ nb::dict explain(PythonLoader& self, std::uint64_t epoch, std::uint64_t batch, s
   return told;
 }
 
-// Lets Python's garbage collector find cycles. A program's object often holds the loader, whose functions hold the
-// object.
+// Lets Python's garbage collector find cycles. A program's object often holds the loader, and the loader's functions
+// hold the object.
 int traverse_loader(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;

@@ -81,7 +81,7 @@ std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::ha
   return schedule;
 }
 
-// Reads a mixture from a file, whose path is given instead of datasets. The file contains all options.
+// Reads a mixture from a file. Its path is given instead of datasets. The file contains all options.
 Mixture mixture_of_file(const nb::object& path, bool alone) {
   if (!alone)
     throw Error::invalid_argument("the file of a mixture says weights, stop and the like itself: give it alone");

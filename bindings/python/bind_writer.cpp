@@ -14,7 +14,7 @@
 namespace penstock::python {
 namespace {
 
-/// The fields of one sample. It holds their Python buffers, so create and destroy it with the interpreter held.
+/// The fields of one sample. Holds their Python buffers, so create and destroy it with the interpreter held.
 class Fields {
  public:
   // Delegates to the default constructor, so that the destructor runs even if the rest throws.

@@ -18,7 +18,8 @@ std::set<PythonLoader*>& open_loaders() {
   return loaders;
 }
 
-// Loaders that were closed inside their own step, whose thread cannot wait for itself. Access requires the interpreter.
+// Loaders that were closed inside their own step. The step's thread cannot wait for itself. Access requires the
+// interpreter.
 struct Buried {
   std::shared_ptr<Loader> loader;
   std::shared_ptr<PythonStep> step;

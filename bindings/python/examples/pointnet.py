@@ -19,7 +19,7 @@ def for_the_cloud(inputs: int, outputs: int) -> list[nn.Module]:
 
 
 class TNet(nn.Module):
-    """(N, C, K) -> (N, C, C): a matrix for each cloud, which multiplies its points. It starts as the identity."""
+    """(N, C, K) -> (N, C, C): a matrix for each cloud, which multiplies its points and starts as the identity."""
 
     def __init__(self, channels: int, width: int) -> None:
         super().__init__()

@@ -36,7 +36,7 @@ void require_names(const nb::dict& fields) {
   }
 }
 
-// None selects the default of the field's codec.
+// For None, the field's codec decides.
 std::vector<FieldChain> chains_of(const nb::dict& fields) {
   std::vector<FieldChain> chains;
   for (const auto& [key, value] : fields) {

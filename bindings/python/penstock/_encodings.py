@@ -1,4 +1,5 @@
-"""The compiled module's table of encodings: what each file extension means. All lists of extensions here come from it.
+"""The compiled module's table of encodings: the meaning of each file extension. All lists of extensions here come from
+it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def stage(
         loader = ps.Loader(local, ...)
 
     All ranks of a node may call it: one copies, the others wait. The copy has indexes and sidecars, so that it opens at
-    once. It appears when it is complete. The next call continues an interrupted one: it keeps complete files with the
+    once, and appears when it is complete. The next call continues an interrupted one: it keeps complete files with the
     right size and CRC-32C. If a complete copy is staged again, files whose source did not change are kept.
 
     A dataset of one file becomes the file `destination`, or a file in it if that is a folder. Every other dataset

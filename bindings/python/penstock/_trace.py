@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """Result of `loader.trace()`: a running recording. It ends at the end of a `with`, by end(), or when the loader is
-    closed."""
+    """Result of `loader.trace()`: a running recording, which ends at the end of a `with`, by end(), or when the loader
+    is closed."""
 
     def __init__(self, loader: Loader, file: str) -> None:
         self._loader: Loader | None = loader

@@ -88,7 +88,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _fits(value: Any, kind: ast.expr | None) -> bool:
-    """Whether the compiled part accepts the value, judged by its type. True if in doubt."""
+    """Whether the compiled part accepts the value, judged by its type. True if unknown."""
     if kind is None:
         return True
     if isinstance(kind, ast.BinOp):
@@ -158,7 +158,7 @@ _VALUES = {
 }
 
 
-# Their results go into a loader, whose options are easily passed here by mistake.
+# Their results go into a loader. Programs may pass the loader's options here by mistake.
 _FOR_A_LOADER = ("penstock.mixture", "penstock.token_blocks", "penstock.window")
 
 

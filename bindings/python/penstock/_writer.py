@@ -84,8 +84,8 @@ class Writer:
         )
 
     def add(self, key: str, fields: Mapping[str, Any]) -> None:
-        """Adds a sample. `fields` maps names to values, which `penstock.encode` encodes. A path (os.PathLike) stands
-        for the bytes of that file, which is read at the end.
+        """Adds a sample. `fields` maps names to values, which `penstock.encode` encodes. For a path (os.PathLike), the
+        bytes of that file are packed; it is read at the end.
 
         Raises Error: invalid_argument, with `key` and `field`, for a key that was added before or a value that cannot
         be encoded; the writer then continues without that sample. After io (a full disk), each later call raises it

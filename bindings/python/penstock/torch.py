@@ -138,8 +138,8 @@ class _SharedEpoch:
     """The epoch of DataLoader's worker processes, in shared memory, where all workers that start and end over a run
     find it.
 
-    A single number, so that it is read and written atomically. It has 31 bits of the seed that DataLoader draws for
-    each iteration over it, and 32 bits of that iteration's epoch + 1.
+    A single number, so that it is read and written atomically. The number has 31 bits of the seed that DataLoader draws
+    for each iteration over it, and 32 bits of that iteration's epoch + 1.
     """
 
     def __init__(self) -> None:
@@ -327,7 +327,7 @@ class Loader(_IterableDataset):
 
     def stats(self) -> Stats:
         """Statistics of this process's loader; str() of it is the stage table. DataLoader's worker processes have their
-        own loaders, whose times are not included."""
+        own loaders; their times are not included."""
         return self.loader.stats()
 
     def reset_stats(self) -> None:
@@ -342,8 +342,8 @@ class Loader(_IterableDataset):
         """Makes the next batch the first of that epoch. For worker processes, this applies to those that start from now
         on.
 
-        After load_state_dict(), the epoch in which the state was saved does not move the position: a training loop that
-        calls set_epoch() at the top of every epoch continues in the middle of it.
+        After load_state_dict(), set_epoch() with the epoch of the state does not move the position. A training loop
+        that calls set_epoch() at the top of every epoch therefore continues in the middle of it.
         """
         if self._restored and epoch == self._epoch:
             return

@@ -110,15 +110,15 @@ def transform(
     *,
     layout: str | None = None,
 ) -> Transform:
-    """Calls `function(row)` in Python, as a transform of a chain. It is slow (see below): use it for work that the
-    workers cannot do.
+    """Calls `function(row)` in Python, as a transform of a chain. Such a transform is slow (see below): use it for work
+    that the workers cannot do.
 
         transforms = {"jpg": ps.image.resize((64, 64)) | ps.transform(lambda image: image[::-1].copy())}
         transforms = {"jpg": ps.image.random_resized_crop(224) | ps.transform(augment, layout="HWC")
                          | ps.image.normalize(mean, std)}
 
-    `row` is a NumPy array, a view of the batch's memory. It has the value that the batch would hold if the chain ended
-    there (uint8 (3, 64, 64), float32 (3, 64, 64), ...; for a ragged output uint8 (n,)).
+    `row` is a NumPy array, a view of the batch's memory. Its value is the one that the batch would hold if the chain
+    ended there (uint8 (3, 64, 64), float32 (3, 64, 64), ...; for a ragged output uint8 (n,)).
 
     If no transform follows, the batch holds a new NumPy array instead of a Tensor, and the results are its rows. All
     rows of a batch need the same shape and dtype. `shape` and `dtype` state them; `dtype` then converts ("same_kind" in
@@ -184,7 +184,7 @@ def sample_transform(
                                                after={"image": ps.image.normalize(mean, std)}))
 
     outputs: names of outputs. The function gets them as keyword arguments, as NumPy arrays. A dict gives other
-      keywords: {"boxes": "bboxes"}. The function returns a dict with all of them, whose values become the rows of new
+      keywords: {"boxes": "bboxes"}. The function returns a dict with all of them. The values become the rows of new
       NumPy arrays. Other keys of the dict are ignored.
     shapes, dtypes: output -> shape or dtype of the results. All rows of a batch need the same ones. A shape whose first
       size is None, such as (None, 4) for boxes that are filtered, gives a Ragged. By default a ragged output stays
@@ -193,8 +193,8 @@ def sample_transform(
     layout: "HWC": the function gets and returns images and masks of several channels as (H, W, C). None: the layout
       that the batch would have.
 
-    A parameter that is not an output and has no default receives a numpy.random.Generator. It must be the first
-    positional parameter: `def augment(random, image, mask)`. It is seeded as in transform().
+    A parameter that is not an output and has no default receives a numpy.random.Generator, seeded as in transform().
+    This parameter must be the first positional one: `def augment(random, image, mask)`.
 
     The function runs after those of the chains and before batch_transform, in the same thread or in the processes of
     Loader(python_workers=N).

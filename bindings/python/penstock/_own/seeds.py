@@ -52,7 +52,7 @@ class _Looked:
         self.seen: set[int] = set()
 
     def draws_nothing(self, thing: Any) -> bool:
-        """Whether a function is known not to use a shared generator of the process. False if in doubt."""
+        """Whether a function is known not to use a shared generator of the process. False if unknown."""
         if id(thing) in self.seen:
             return True
         self.seen.add(id(thing))

@@ -241,8 +241,8 @@ class Profile:
     ) -> Comparison:
         """Loads the same files with penstock for some seconds, with nothing else running, and predicts the step time.
 
-        It finds the files of a dataset with `.samples` or `.imgs` (torchvision's ImageFolder, also in a Subset), of
-        WebDataset and of h5py. The batch size is the loader's. Labels take no time and are left out.
+        The method finds the files of a dataset with `.samples` or `.imgs` (torchvision's ImageFolder, also in a
+        Subset), of WebDataset and of h5py. The batch size is the loader's. Labels take no time and are left out.
 
         source: any other dataset that ps.open() takes.
         fields: chains as in ps.Loader. By default images are decoded, cropped at random to the size that the batches

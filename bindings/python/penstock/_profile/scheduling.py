@@ -89,8 +89,8 @@ class Scheduling:
         return seen if seen.observed > sum(sums.values()) / 2 else Shares()
 
     def _like(self, bits: int) -> Shares:
-        """Looks at waits of this bit length, or else of one bit more or less, because similar waits lie on both sides
-        of a power of two."""
+        """Looks at waits of this bit length, or else of one bit more or less, because similar waits may be just below
+        and just above a power of two."""
         if (own := self.looked.get(bits, Shares())).observed:
             return own
         near = [self.looked[beside] for beside in (bits - 1, bits + 1) if beside in self.looked]

@@ -61,7 +61,7 @@ def is_nested(kind: Any) -> bool:
 
 
 def is_surely_array(kind: Any) -> bool:
-    """Whether lists of this type form an array, whatever their values are."""
+    """Whether lists of this type always form an array, with any values."""
     import pyarrow as pa
 
     return bool(not is_list(kind.value_type) and pa.types.is_floating(kind.value_type))

@@ -97,7 +97,7 @@ def columns_of(
 
 
 def _why_not(column: Any, names: list[str]) -> str:
-    """Reason why a column can never be a field, whatever its values are; "" if it can."""
+    """Reason why a column can never be a field, with any values; "" if it can."""
     if names.count(column.name) > 1:
         return f"{names.count(column.name)} columns have this name"
     return "it has no values" if is_null(column.type) else ""
@@ -142,7 +142,7 @@ def rows_of(batch: Any) -> list[Any]:
 
 
 def sample_of(source: str, number: int, key: str, columns: list[Column], row: list[Any], told: Told) -> Sample:
-    """Row `number` of `source`, whose scalars are in the order of `columns`. Raises ItemError."""
+    """Row `number` of `source`. Its scalars are in the order of `columns`. Raises ItemError."""
     sample: Sample = {"__key__": key}
     for column, scalar in zip(columns, row):
         if not scalar.is_valid:

@@ -141,7 +141,7 @@ class _SchemaReader(pickle.Unpickler):
 
 
 class _FieldTuple(tuple):  # type: ignore[type-arg]
-    """Stands in for Petastorm's UnischemaField, whose parts are given one by one."""
+    """Replaces Petastorm's UnischemaField. Its parts are passed one by one."""
 
     def __new__(cls, *parts: Any) -> _FieldTuple:
         return super().__new__(cls, parts)
@@ -171,7 +171,7 @@ def _c_order(npy: Any) -> Any:
 class petastorm(parquet):
     """The rows of a dataset that Petastorm wrote, as samples. Petastorm itself is not needed.
 
-    fields: maps names of the schema to fields. By default the only image is `jpg` or `png` (CompressedImageCodec, whose
+    fields: maps names of the schema to fields. By default the only image is `jpg` or `png` (CompressedImageCodec; its
       bytes are kept). Arrays (NdarrayCodec, CompressedNdarrayCodec) and numbers are `NAME.npy`, strings `NAME.txt`.
     key, classes: as for penstock.sources.parquet.
 

@@ -101,8 +101,8 @@ class Items:
 
 
 def named(item: Any, fields: Any) -> Sample:
-    """Converts a Python item to a dict of fields: a dict, whose names `fields` may change ({NAME: FIELD}), or a tuple,
-    whose parts `fields` names."""
+    """Converts a Python item to a dict of fields: `fields` may rename the keys of a dict ({NAME: FIELD}), and names the
+    parts of a tuple."""
     if isinstance(item, Mapping):
         if not fields:
             return dict(item)

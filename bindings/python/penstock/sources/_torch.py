@@ -59,7 +59,7 @@ class torch(Source):
 
 
 class _Read:
-    """Reads and encodes an item of the dataset. It is sent to worker processes."""
+    """Reads and encodes an item of the dataset. Worker processes receive it by pickling."""
 
     def __init__(self, dataset: Any, fields: Any, classes: Mapping[str, int], quality: int, name: str) -> None:
         self.dataset, self.fields, self.classes, self.quality, self.name = dataset, fields, classes, quality, name
