@@ -50,6 +50,7 @@ double NearestPoint::square_distance(double x, double y, double z) const {
 
 void NearestPoint::search(std::size_t node, std::size_t begin, std::size_t end, const Point& from,
                           double& least) const {
+  // Nodes store no ranges: this halves them in the same way as build().
   const Split& split = splits_[node];
   if (split.axis == kNoAxis) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -60,6 +61,7 @@ void NearestPoint::search(std::size_t node, std::size_t begin, std::size_t end, 
     return;
   }
   const std::size_t middle = begin + (end - begin) / 2;
+  // The other half can hold a nearer point only if the splitting plane is nearer than the best point so far.
   const double beyond = from.at[split.axis] - split.place;
   if (beyond < 0) {
     search(2 * node + 1, begin, middle, from, least);

@@ -38,6 +38,7 @@ Pages pages_of(const std::filesystem::path& path) {
   if (file.descriptor() < 0 || ::fstat(file.descriptor(), &status) != 0 || status.st_size <= 0) return {};
   const auto size = static_cast<std::size_t>(status.st_size);
   Pages pages{.resident = 0, .all = (size + page - 1) / page};
+  // Mapping reads nothing, and mincore() reports which pages are in the page cache.
   void* map = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
   if (map == MAP_FAILED) return pages;
   std::vector<unsigned char> states(pages.all);

@@ -13,6 +13,7 @@ void RowRecord::add(const Trial& trial, double loop_samples_per_s, std::uint64_t
     loops_.push_back(loop_samples_per_s);
     ratios_.push_back(trial.samples_per_s() / loop_samples_per_s);
   }
+  // The plain loop holds its samples in this process too, which is not memory of the loader.
   const std::uint64_t own_bytes = trial.peak_memory_bytes - std::min(trial.peak_memory_bytes, loop_bytes);
   row_.peak_memory_mb = std::max(row_.peak_memory_mb, static_cast<double>(own_bytes) / 1e6);
   row_.engine = name(stats.engine);

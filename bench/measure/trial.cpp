@@ -133,6 +133,7 @@ void measure(Loader& loader, const TrialOptions& options, std::chrono::nanosecon
   bool epoch_over = false;
   std::optional<Batch> batch;
   do {
+    // Returns the slab before the next batch is requested, so that the loop holds one batch at a time.
     batch.reset();
     batch = next_of(loader);
     if (options.loader.device_options.opened != nullptr) batch->wait(kDefaultStream);

@@ -28,6 +28,7 @@ struct Record {
   std::size_t bytes, gps_time, colour;
 };
 
+// Formats 4 and 5, which have waveforms, are not written.
 constexpr std::array<Record, 8> kRecords{
     {{20, 0, 0}, {28, 20, 0}, {26, 0, 20}, {34, 20, 28}, {0, 0, 0}, {0, 0, 0}, {30, 22, 0}, {36, 22, 30}}};
 

@@ -27,6 +27,7 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
+// A program may choose any name, even one with control characters for the terminal.
 std::string printable_ascii(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
@@ -38,6 +39,7 @@ void describe(WatchedLoader& loader) {
   const fs::path process = "/proc/" + std::to_string(loader.view.page.process.pid);
   loader.program = printable_ascii(first_line(process / "comm"));
   const std::string stat = first_line(process / "stat");
+  // The name is in parentheses, and may contain parentheses and spaces itself.
   const std::size_t behind = stat.rfind(')');
   const char state = behind != std::string::npos && behind + 2 < stat.size() ? stat[behind + 2] : '?';
   loader.stopped = state == 'T' || state == 't';

@@ -260,6 +260,7 @@ Tensor ragged_row(const Ragged& ragged, std::int64_t row) {
   if (!ragged.shapes) return values;
   const std::int64_t dimensions = ragged.shapes->shape()[1];
   const auto* sizes = reinterpret_cast<const std::int64_t*>(ragged.shapes->data()) + wanted * dimensions;
+  // Floating point, because the product of changed sizes may overflow an integer.
   double elements = 1;
   for (const std::int64_t size : std::span(sizes, static_cast<std::size_t>(dimensions))) {
     if (size < 0) refuse_changed(wanted);

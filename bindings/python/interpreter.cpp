@@ -77,6 +77,7 @@ void end_threads() {
   if (::getpid() != process) return;  // a forked child has none of its parent's threads
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   while (threads_without > 0 && std::chrono::steady_clock::now() < give_up) {
+    // These threads need the interpreter in order to return.
     const nb::gil_scoped_release released;
     std::this_thread::sleep_for(1ms);
   }

@@ -183,6 +183,7 @@ void PythonLoader::end() {
   closing_.store(true, std::memory_order_relaxed);
   std::shared_ptr<Loader> loader = std::move(loader_);
   if (loader == nullptr) return;
+  // Ends run() in the step's thread, which would otherwise finish its batch first.
   if (step_ != nullptr) step_->stop();
   if (step_ != nullptr && step_->runs_here()) {
     buried().push_back({std::move(loader), step_});
@@ -191,6 +192,7 @@ void PythonLoader::end() {
   }
   {
     const nb::gil_scoped_release released;
+    // Waits until no other thread uses the loader. A forked child has no such threads, and the mutex may stay locked.
     if (::getpid() == process_) const std::scoped_lock wait_for_others(mutex_);
     loader.reset();
   }

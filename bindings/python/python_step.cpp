@@ -26,6 +26,7 @@ class ThreadRecord {
 };
 
 void know_this_thread() {
+  // Threads of Python, in which Loader.at() runs the step, have a record already.
   if (PyGILState_GetThisThreadState() != nullptr) return;
   thread_local const ThreadRecord record;
 }
@@ -65,6 +66,7 @@ void unraised(const nb::object& function, const char* method) {
 
 std::shared_ptr<void> shared(nb::object object) {
   return {object.release().ptr(), [](void* held) {
+            // A batch may outlive Python. Its object is then leaked, because nothing can free it.
             if (Py_IsInitialized() == 0) return;
             const nb::gil_scoped_acquire interpreter;
             Py_DECREF(static_cast<PyObject*>(held));
@@ -77,6 +79,7 @@ void PythonStep::run(Batch& batch) {
   know_this_thread();
   Stopwatch watch;
   const nb::gil_scoped_acquire interpreter;
+  // Waits for the interpreter are not time of the function.
   waited_for_lock(watch.lap());
   const nb::object function = function_;  // close() may clear function_ during the call
   if (!function.is_valid()) return;

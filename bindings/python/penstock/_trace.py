@@ -133,6 +133,7 @@ def _add(merged: dict[str, Any], trace: dict[str, Any], used: set[Any]) -> set[A
 
 def _move(trace: dict[str, Any], base: int) -> None:
     """Moves its times, so that they count from `base`, in nanoseconds since 1970."""
+    # Integers, because a float of microseconds since 1970 has no room for nanoseconds.
     microseconds, rest = divmod(trace.get("baseTimeNanoseconds", 0) - base, 1000)
     for event in trace["traceEvents"]:
         if event.get("ph") != "M" and "ts" in event:  # metadata (names) have no time

@@ -99,6 +99,7 @@ def _run(arguments: list[str], tell: Callable[[str], object] | None) -> dict[str
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None and child.stderr is not None
         written: list[str] = []
+        # The command would block on a full pipe if nobody read its stdout while this thread reads its stderr.
         reader = threading.Thread(target=lambda out=child.stdout: written.append(out.read()), daemon=True)
         reader.start()
         try:

@@ -302,6 +302,7 @@ class _Rows(Work):
         return _RowTask(body, self.memory(), rows)
 
     def _next_rows(self) -> list[int]:
+        # After a failure, only earlier rows matter: the error of the first failed row is raised, as in a single thread.
         if self._failure is not None and (not self._again or self._again[-1][0] > self._failure[0]):
             return []
         if self._again:

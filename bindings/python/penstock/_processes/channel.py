@@ -29,6 +29,7 @@ class Channel:
 
     @classmethod
     def pair(cls) -> tuple[Channel, Channel]:
+        # SOCK_SEQPACKET keeps the boundaries of messages. An empty message means that the peer is gone.
         one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         return cls(one), cls(other)
 
@@ -82,8 +83,8 @@ class Channel:
         return SharedMemory.attached(descriptors.pop(0), size).view[:size], descriptors
 
     def end(self) -> None:
-        """Closes this direction. The other end gets what was sent, then PeerGone, even if a forked process still has
-        this end open."""
+        """Shuts the connection down. The other end gets what was sent, then PeerGone, even if a forked process still
+        has this end open."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:  # already closed

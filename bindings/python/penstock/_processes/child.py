@@ -133,5 +133,6 @@ def _serve(channel: Channel) -> None:
             channel.send(FAILED + packed_exception(error))
             return
         finally:
+            # os._exit() and kills discard buffered output of the functions.
             sys.stdout.flush()
         page[1] = -1

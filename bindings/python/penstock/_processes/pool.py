@@ -237,6 +237,7 @@ class Pool:
                 self.replaced += 1
         if not any(each.ready for each in self._processes):
             return True
+        # Every process gets its first task before any process gets its second.
         for depth in range(_AHEAD):
             for index in range(len(self._processes)):
                 if not self._processes[index].ready or len(self._processes[index].tasks) > depth:
