@@ -63,7 +63,7 @@ def repeated(repeats: Numbers, *, num_samples: int | None = None) -> Sampler:
 
 @keywords_in_words
 def balanced(field: str = "cls", *, num_samples: int | None = None) -> Sampler:
-    """Balances the values of a field: with k values, every k consecutive samples have each value once. All samples of a
+    """Balances the values of a field: with k values, each group of k positions has each value once. All samples of a
     value come before one comes again.
 
     field: such as "cls" or "json:weather".

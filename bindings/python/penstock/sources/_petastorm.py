@@ -160,7 +160,7 @@ def _stored(scalar: Any) -> Any:
 
 
 def _c_order(npy: Any) -> Any:
-    """Returns .npy bytes as they are. Raises for Fortran order, which is not supported here."""
+    """Returns .npy bytes as they are, or as an array if they are in Fortran order, which .npy fields do not support."""
     if b"'fortran_order': True" not in bytes(npy[:256]):
         return npy
     import numpy
