@@ -15,7 +15,7 @@ from ._encodings import encoding_of
 from ._words import keywords_in_words
 
 Encoded = Union[bytes, bytearray, memoryview, "os.PathLike[str]"]
-"""Bytes, or the path of a file that holds them."""
+"""Bytes, or the path of a file with the bytes."""
 
 _TEXTS = ("txt", "text")
 

@@ -11,19 +11,19 @@ from . import _penstock
 
 class Encoding(NamedTuple):
     codec: str
-    """"" where penstock has none."""
+    """"" if penstock has none."""
     kind: str
     """"image", "cloud", "array", "text" or "other"."""
     extensions: tuple[str, ...]
     """The first one names the encoding's fields."""
     label: bool = False
-    """The number of a class, as text."""
+    """Whether it is a class number as text."""
     members: bool = False
-    """Text with objects that have named members."""
+    """Whether it is text with objects that have named members."""
     in_place: bool = False
-    """Elements that are delivered as they are stored."""
+    """Whether elements are delivered as they are stored."""
     tokens: bool = False
-    """Elements that are delivered as int64."""
+    """Whether elements are delivered as int64."""
 
 
 _BY_CODEC: dict[str, Encoding] = {}
@@ -35,7 +35,7 @@ for _row in _penstock.encodings():
         _BY_EXTENSION.setdefault(_extension, Encoding(*_row))
 
 FIRST_BYTES = 4096
-"""So many bytes of a value tell what it is."""
+"""Number of first bytes that suffice to identify a value."""
 
 UNKNOWN = "bin"
 """The extension if the first bytes match no encoding."""

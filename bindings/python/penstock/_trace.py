@@ -26,11 +26,11 @@ class Trace:
     def __init__(self, loader: Loader, file: str) -> None:
         self._loader: Loader | None = loader
         self.file = file
-        """Where it goes."""
+        """Path of the trace."""
         self.events: int | None = None
-        """Samples, groups of rows, reads, batches and looks at the queues that were kept; known once it has ended."""
+        """Number of kept events: samples, groups of rows, reads, batches and looks at the queues. Set at the end."""
         self.dropped: int | None = None
-        """Those that did not fit into max_events and are left out."""
+        """Number of events beyond max_events, which are left out."""
 
     def end(self) -> None:
         """Writes the file. May be called repeatedly. Raises Error: io, if the file cannot be written."""

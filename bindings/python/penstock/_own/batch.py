@@ -51,7 +51,7 @@ class BatchRows:
         self.keys: list[str] = columns["__key__"]
         self.seed, self.epoch, self.draws = seed, epoch, draws
         self.rows = [row for row in range(len(self.keys)) if valid is None or valid[row]]
-        """Those that count."""
+        """The valid rows."""
         for output in work.changed:
             if output not in columns:
                 known = ", ".join(name for name in columns if not name.startswith("__"))

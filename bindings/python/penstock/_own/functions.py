@@ -23,7 +23,7 @@ class ChainState(NamedTuple):
     steps: tuple[str, ...]
     """Their text, for pickles only. steps_of() returns steps with traits."""
     window: str
-    """As text; empty: none."""
+    """The window as text; empty: none."""
 
     @classmethod
     def of(cls, chain: Chain) -> ChainState:
@@ -74,9 +74,9 @@ class Transform:
 
     def __init__(self, chain: Chain | None, parts: _Parts) -> None:
         self.chain = chain
-        """What the loader's workers do before; None: what the field's codec gives."""
+        """The part that the loader's workers run; None: the default of the field's codec."""
         self.parts = parts
-        """From the first function on: functions, and chains of steps behind them."""
+        """The rest: functions, and the chains between and after them."""
 
     def __ror__(self, before: Chain) -> Transform:
         if not isinstance(before, Chain):

@@ -100,7 +100,7 @@ class Processes:
         self._spent: weakref.WeakSet[SharedMemory] = weakref.WeakSet()  # must not be used again
         self._layouts: dict[Any, bytes] = {}
         self.types: dict[str, _Type] = {}
-        """Of the rows of the last batch, and so probably of the next."""
+        """Shape and dtype of the last batch's rows, which the next batch probably has too."""
         self._row_s: collections.deque[float] = collections.deque(maxlen=_BATCHES)
 
     def took(self, seconds: float, rows: int) -> None:

@@ -110,13 +110,13 @@ class Call(NamedTuple):
 
     output: str
     number: int | None
-    """Of the generator that it takes; None: it takes none."""
+    """Stream number of its generator; None: it takes no generator."""
     function: Callable[..., Any]
     shape: tuple[int | None, ...] | None
     dtype: Any
     layout: str | None
     moves: bool
-    """To `layout`, from the other one."""
+    """Whether the image must be converted to `layout`."""
 
     def __repr__(self) -> str:
         return f"transform({name_of(self.function)})"
@@ -147,7 +147,7 @@ class Padding(NamedTuple):
     """How pad() extends rows of different lengths."""
 
     length: int
-    """Of every row; 0: as long as the longest of the batch."""
+    """Length of every row; 0: that of the batch's longest row."""
     multiple: int
     value: float
 
@@ -189,9 +189,9 @@ class Steps:
         self.output, self.chain, self.place, self.image, self.moves = output, chain, place, image, moves
         self.needs_image = is_image(chain)
         self.behind = behind
-        """The function before them."""
+        """The function before these transforms."""
         self.items = items
-        """Rows are items, and another number of them in each."""
+        """Whether rows are lists of items, with a different number in each row."""
         self.padding = Padding.of(chain)
         self.programs: dict[Any, RowProgram] = {}
 
@@ -343,7 +343,7 @@ class SampleCall(NamedTuple):
     shapes: dict[str, tuple[int | None, ...]]
     dtypes: dict[str, Any]
     number: int | None
-    """As a Call's."""
+    """As in Call."""
     after: dict[str, Steps]
 
     def __repr__(self) -> str:
@@ -412,9 +412,9 @@ class Count(NamedTuple):
     output: str
     leader: str
     padding: Padding | None
-    """Of a mask: the leader's. None: lengths()."""
+    """For a mask: the padding of the leader. None: lengths()."""
     made_before: bool
-    """By the workers, of what pad() gave to the functions: those must keep the row's length."""
+    """The workers computed it from the output of pad(), so the functions must keep the row's length."""
 
     @property
     def ragged(self) -> bool:
@@ -462,18 +462,18 @@ class RowWork:
         self.checks = tuple(count for count in counts if count.made_before)
         self.counts = {count.output: count for count in counts if not count.made_before}
         self.order = tuple(order)
-        """Of all outputs of a batch, where it has some that only functions' results tell."""
+        """All outputs of a batch, if some of them need the functions' results."""
         functions = [part.function for column in columns for part in column.parts if isinstance(part, Call)]
         self.seeds = Seeds([*functions, *([sample.function] if sample is not None else [])], seeds)
         by_columns = [column.output for column in columns]
         more = [] if sample is None else [output for output in sample.keywords if output not in by_columns]
         self.changed = [*by_columns, *more]
-        """Outputs of the workers that it makes anew."""
+        """Outputs of the workers that the functions change."""
         self.outputs = [*self.changed, *self.counts]
-        """Those that it makes."""
+        """All outputs that it makes."""
         of_steps = [column.output for column in self.columns if isinstance(column.parts[-1], Steps)]
         self.written = set(of_steps if sample is None else sample.after)
-        """Outputs that run() writes into slots, where they fit."""
+        """Outputs that run() writes into slots of the right shape and dtype."""
         self.seconds: dict[str, float] = {}
         self.reset()
 

@@ -34,7 +34,7 @@ class OwnStep:
         self._processes = processes
         self._one_at_a_time = threading.Lock()  # serialises batches whose rows are seeded
         self.seconds: dict[str, float] = {}
-        """Inside each output's functions, on_sample and on_batch; in processes, of all of them together."""
+        """Seconds inside each output's functions, on_sample and on_batch, summed over all processes."""
         self.reset()
 
     def stats(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class Column:
     def __init__(self, memory: int, offset: int, dtype: Any, shape: tuple[int, ...]) -> None:
         self.memory, self.offset, self.dtype, self.shape = memory, offset, dtype, shape
         self.item: int = dtype.itemsize * math.prod(shape)
-        """Bytes of a row; of a ragged output, of one of a row's items."""
+        """Bytes of a row; for a ragged output, of one item."""
 
     def __reduce__(self) -> Any:
         return Column, (self.memory, self.offset, self.dtype, self.shape)
@@ -73,7 +73,7 @@ class Layout:
         self.in_place = {
             output for output, column in results.items() if output in given and given[output].memory == column.memory
         }
-        """Outputs whose rows come back where they went in."""
+        """Outputs whose results overwrite their inputs."""
 
     def __reduce__(self) -> Any:
         return Layout, (self.given, self.results)

@@ -175,7 +175,7 @@ class Pool:
         self._starts = 0
         self._watched: tuple[Any, dict[int, _Process]] | None = None  # None: a process was added or removed since
         self.replaced = 0
-        """Processes that had ended, and others stand in their place."""
+        """Number of dead processes that were replaced."""
         self._ender = weakref.finalize(self, _end, self._processes, self._owner, 0.0)
         self._ender.atexit = False
         weakref.finalize(self, os.close, self._wake_out).atexit = False

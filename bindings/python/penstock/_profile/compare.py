@@ -37,19 +37,19 @@ class Comparison:
     """Another loader beside penstock on the same files; str() is the result and its assumptions."""
 
     loader_samples_per_s: float
-    """What the loop got of its loader."""
+    """Rate of the loader in the loop."""
     penstock_samples_per_s: float
-    """What penstock delivered, with nothing beside it."""
+    """Rate of penstock, with nothing else running."""
     times: float
-    """As many."""
+    """penstock's rate divided by the loader's."""
     step_s: float
-    """Of the loop, with the wait for its batch."""
+    """Seconds per step of the loop, including the wait for its batch."""
     step_with_penstock_s: float
-    """The longer of the step alone and penstock's time for a batch."""
+    """The longer of the step without waiting and penstock's time per batch."""
     text: str
     """One sentence with its numbers."""
     assumed: tuple[str, ...]
-    """What the numbers hold for."""
+    """Assumptions of the numbers."""
 
     def __str__(self) -> str:
         return f"{self.text}\nassumed: {'; '.join(self.assumed)}"

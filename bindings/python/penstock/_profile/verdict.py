@@ -25,15 +25,15 @@ class Verdict:
     """The bottleneck of a training loop; str() is its text."""
 
     binds: str
-    """"loader" (the loop waits for batches), "model" (it does not), "start-up" (too short a run, or beginnings of epochs take
-    the time), or "unknown"."""
+    """"loader" (the loop waits for batches), "model" (it does not), "start-up" (the run is too short, or beginnings of
+    epochs take the time), or "unknown"."""
     data_wait: float
-    """Share of its time, 0 to 1, in which the loop waited, as in stats(). The first batches of epochs do not count, unless the
-    loader is penstock's."""
+    """Share of its time, 0 to 1, in which the loop waited, as in stats(). The first batches of epochs do not count,
+    except for a penstock loader."""
     text: str
     """One sentence with its numbers."""
     comparison: Comparison | None = None
-    """With penstock, where it was asked for."""
+    """The comparison with penstock, if it was requested."""
 
     def __str__(self) -> str:
         return self.text if self.comparison is None else f"{self.text}\n{self.comparison}"

@@ -45,7 +45,7 @@ class Column(NamedTuple):
     name: str
     field: str
     value: Callable[[Any], Any]
-    """Of a pyarrow.Scalar that is not null; None leaves the field out, Parts are fields of their own."""
+    """Converts a pyarrow.Scalar that is not null. None leaves the field out; Parts become separate fields."""
 
 
 class Table(NamedTuple):
@@ -54,7 +54,7 @@ class Table(NamedTuple):
     first: Callable[[str], bytes | None]
     """The first value of a column of bytes."""
     arrays: Callable[[str], Iterator[Any]]
-    """The rows of a column, as far as they can be read before packing."""
+    """The rows of a column, as far as they are readable before packing."""
     told: Told
 
 
@@ -213,7 +213,7 @@ def _kind(
 
 
 _PARTS = ""
-"""In place of an extension: the column is several fields."""
+"""Used instead of an extension: the column becomes several fields."""
 
 
 def _array_told(column: str, told: Told) -> Callable[[Any], Any]:

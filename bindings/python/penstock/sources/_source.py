@@ -36,7 +36,7 @@ class Told:
         self._lines: dict[str, str] = {}
         self._is_said = False
         self.with_values: set[str] = set()
-        """Columns of which a value was seen."""
+        """Columns in which a value was seen."""
 
     def say(self, column: str, what: str) -> None:
         """Notes something about a column. Only the first note about a column is kept."""
@@ -62,9 +62,9 @@ class Source:
     """
 
     name: str
-    """For messages: a path, or what kind of object it is."""
+    """For messages: a path, or the kind of object."""
     classes: list[str]
-    """Names of the class numbers; empty where there are none."""
+    """Names of the class numbers; empty if there are none."""
 
     def __init__(self, name: str, classes: Iterable[str] = (), length: int | None = None) -> None:
         self.name = name
