@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Usage: bench/demo.sh [DIR]
-# Installs what is missing, builds, makes 2,000 photograph-like images (or takes DIR, a folder of class folders with your
-# own images) and 20,000 icons, packs each into tar, LMDB and HDF5, and compares folder and packings in one table.
-# Everything goes to build/demo: the reports are report.html and report.json. Safe to repeat; quick the second time.
+# Installs missing packages, builds, and makes 2,000 photograph-like images and 20,000 icons. DIR replaces the images: a
+# folder of class folders with your own images. Packs each set into tar, LMDB and HDF5, and compares the folder with
+# these formats in one table.
+# Everything goes to build/demo: the reports are report.html and report.json. Safe to repeat; the second run is quick.
 # Environment: DEMO_SECONDS, measured time for each row (4).
 set -euo pipefail
 own_images=${1:+$(realpath -- "$1")}
@@ -26,7 +27,7 @@ cd "$demo"
 
 say() { printf '\n== %s\n' "$*"; }
 
-# pack SOURCE NAME FORMAT: NAME.FORMAT.d, unless it is there already and no file of the source is newer.
+# pack SOURCE NAME FORMAT: makes NAME.FORMAT.d, unless it exists and no file of the source is newer.
 pack() {
   local destination=$2.$3.d
   if [ -e "$destination/penstock.json" ] && [ -z "$(find -L "$1" -newer "$destination/penstock.json" -print -quit)" ]; then

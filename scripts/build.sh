@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: scripts/build.sh dev|release|asan|ubsan|tsan [CMAKE TARGET...]
-# Configures and builds one preset in build/PRESET, with ccache where there is one, and as many jobs as memory allows.
+# Configures and builds one preset in build/PRESET. Uses ccache if it is installed, and as many jobs as memory allows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:?usage: scripts/build.sh dev|release|asan|ubsan|tsan [CMAKE TARGET...]}
@@ -14,7 +14,7 @@ by_memory=$((available_gib / 2)) # the largest translation units take about 2 Gi
 
 configure=(cmake --preset "$preset")
 if command -v ccache >/dev/null; then configure+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache); fi
-# The Python package needs an uninstrumented interpreter, and what scripts/python_environment.sh installs.
+# The Python package needs an uninstrumented interpreter, and the packages that scripts/python_environment.sh installs.
 if [[ $preset =~ ^(dev|release)$ ]] && .venv/bin/python -c 'import nanobind' 2>/dev/null; then
   configure+=(-DPENSTOCK_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
 fi

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/install_dependencies.sh [--without-torch] [PACKAGE...]
-# Installs the Debian packages that building penstock needs, and those named; says nothing and changes nothing when all are there.
-# --without-torch: not libtorch, which only the tests and examples of bindings/torch need.
+# Installs the Debian packages that building penstock requires, and the named ones. If all are installed, prints and
+# changes nothing.
+# --without-torch: skips libtorch, which only the tests and examples of bindings/torch need.
 set -euo pipefail
 
 packages=(

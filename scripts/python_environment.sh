@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Usage: scripts/python_environment.sh
-# Makes .venv with the Python packages of the tests (PyPI); does nothing when it is up to date. PyTorch, and what builds
-# on it, come along where the package index offers a build for CPUs alone; elsewhere Debian's PyTorch, if .venv's Python
-# is Debian's. Tests that need what is not to be had are skipped. Of Petastorm only the schema and codecs are wanted, so
-# the rest of what it asks for (Spark) is left out.
+# Makes .venv with the Python packages of the tests (PyPI). Does nothing if it is up to date. PyTorch, and packages that
+# need it, are installed if the package index has a CPU-only build. Otherwise Debian's PyTorch is used, if .venv's
+# Python is Debian's. Tests whose packages are not available are skipped. The tests need only the schema and codecs of
+# Petastorm, so its other dependencies (Spark) are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,8 +25,8 @@ python3 -m venv --clear .venv
 pip=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
 "${pip[@]}" --requirement "$requirements"
 
-# Links, not the whole of Debian's dist-packages: the other packages there must not come before or instead of the tests' own.
-# It was built for NumPy 1 and says so on stderr; tensors still cross by DLPack.
+# Links single packages, not the whole of Debian's dist-packages, whose other packages must not hide those of the tests.
+# Debian's PyTorch was built for NumPy 1 and says so on stderr; tensors still pass by DLPack.
 link_debian_torch() {
   local debian=/usr/lib/python3/dist-packages site
   [ "$(.venv/bin/python -c 'import sys; print(sys.base_prefix)')" = /usr ] || return 1
@@ -40,7 +40,8 @@ if "${pip[@]}" --only-binary :all: --requirement "$torch" 2>/dev/null; then :
 elif link_debian_torch; then echo "The package index offers no PyTorch for CPUs alone: the tests use Debian's, and those of its trainers are skipped"
 else echo "PyTorch for CPUs is not to be had here: its tests will be skipped"
 fi
-# In a folder of its own, that one test looks into: linked with CUDA, it breaks whatever imports it beside a torch without.
+# A separate folder, which one test uses. This torchvision is linked with CUDA and breaks programs that import it with a
+# CPU-only torch.
 "${pip[@]}" --no-deps --target .venv/torchvision --requirement "$torchvision" 2>/dev/null ||
   echo "torchvision is not to be had here: programs of the docs that use it will be skipped"
 "${pip[@]}" --no-deps --requirement "$petastorm" 2>/dev/null ||

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Usage: scripts/release.sh [PYTHON...]
-# Makes what a release consists of, in build/release: for each interpreter named (python3.9, python3.10, python3.11 and python3.12
-# without any) a wheel for x86-64 and one for aarch64, a source distribution, and SHA256SUMS of all. Everything is tried on the way: each
-# wheel as scripts/wheel.sh does it, that for Python 3.9 also on Debian 11 (as root), and the source distribution by installing it in a
-# fresh environment, which compiles it with this system's compiler and libraries. Needs x86-64, and a checkout that holds what is committed.
+# Makes the files of a release in build/release: a wheel for x86-64 and one for aarch64 for each named interpreter
+# (default: python3.9, python3.10, python3.11 and python3.12), a source distribution, and SHA256SUMS. Tests each file:
+# each wheel as scripts/wheel.sh does, the one for Python 3.9 also on Debian 11 (as root). The source distribution is
+# installed in a fresh environment, which compiles it with this system's compiler and libraries. Requires x86-64, and a
+# checkout without uncommitted changes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD

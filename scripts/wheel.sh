@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel.sh [--arch x86_64|aarch64] [PYTHON...]
 #        scripts/wheel.sh --of-this-system [PYTHON...]
-# Builds self-contained wheels into build/wheels, one for each interpreter named (python3 without any), and tries them. One made
-# by Python 3.12 or newer serves every later version. Wheels are for Linux with glibc 2.28 or newer (manylinux_2_28): the compiler
-# is zig's, from PyPI, and every library inside is built from the sources that wheel/sources.txt names. What was fetched and
-# built stays in build/wheel, or in $PENSTOCK_WHEEL_CACHE, for the next run. A wheel for
-# aarch64 takes the stubs of the same Python's wheel for this processor, made before from the same sources, and is tried with qemu where
-# a Debian has its Python (3.9, 3.11, 3.12 or newer).
-# --of-this-system: with this system's compiler and libraries instead, and CUDA's part where nvcc is, for systems no older.
+# Builds self-contained wheels into build/wheels, one for each named interpreter (default: python3), and tests them. A
+# wheel made by Python 3.12 or newer serves all later versions. Wheels are for Linux with glibc 2.28 or newer
+# (manylinux_2_28). The compiler is zig's, from PyPI, and all included libraries are built from the sources in
+# wheel/sources.txt. Downloads and builds stay in build/wheel, or in $PENSTOCK_WHEEL_CACHE, for the next run. A wheel
+# for aarch64 uses the stubs of the same Python's wheel for this processor, which must have been made before from the
+# same sources. It is tested with qemu if a Debian has its Python (3.9, 3.11, 3.12 or newer).
+# --of-this-system: uses this system's compiler and libraries instead, and builds the CUDA part if nvcc is installed.
+# Such wheels run only on systems that are no older.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -57,8 +58,9 @@ for python in "$@"; do
   venv=$cache/$version
   [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
   "$venv/bin/python" "${pip_install[@]}" 'pip>=23.1' 'scikit-build-core>=0.10' 'nanobind>=2.4'
-  # Debian's headers of Python include one of <ARCH-linux-gnu/pythonX.Y/pyconfig.h>, which lies among those of its C library.
-  # The two processors have the same sizes of types, all that matters in it.
+  # Debian's Python headers include <ARCH-linux-gnu/pythonX.Y/pyconfig.h>, which is stored among the headers of its C
+  # library. The copy here serves both processors, because the sizes of types are the same, and nothing else in it
+  # matters.
   headers=$work/headers  # one for all, so that the flags of what does not depend on Python stay the same
   mkdir -p "$headers/$arch-linux-gnu"
   config=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_h_filename())')

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Usage: bench/studies/sampling.sh [DIR]
-# Installs what is missing, builds, makes 24 laser scans of trees (or takes DIR, your own clouds in any packing), and
-# compares the ways to take 4,096 points of each in one table: time, bytes read, coverage, and what packing costs.
+# Installs missing packages, builds, and makes 24 laser scans of trees. DIR replaces the scans: your own clouds in any
+# format. Compares the methods of taking 4,096 points of each cloud in one table: time, bytes read, coverage, and the
+# cost of packing.
 # Everything goes to build/sampling: the reports are report.html and report.json. Safe to repeat.
-# Environment: SAMPLING_SECONDS, measured time for each way (4); SAMPLING_POINTS, points taken (4096).
+# Environment: SAMPLING_SECONDS, measured time for each method (4); SAMPLING_POINTS, points taken (4096).
 set -euo pipefail
 own_clouds=${1:+$(realpath -- "$1")}
 cd "$(dirname "$0")/../.."

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: bench/studies/stage.sh DATASET FOLDER [ROUNDS]
-# MB/s of copying DATASET to FOLDER (which must not exist) by cp and by penstock stage, interleaved: median and quartiles.
-# Rows with "cold" drop the source from the page cache first. cp alone leaves its bytes in memory; "cp, synced" waits
-# until they are on the disk, as stage does for each file.
+# Measures MB/s of copying DATASET to FOLDER (which must not exist) by cp and by penstock stage, interleaved: median and
+# quartiles. Rows with "cold" drop the source from the page cache first. cp leaves its bytes in memory. "cp, synced"
+# waits until they are on the disk, as stage does for each file.
 set -euo pipefail
 dataset=${1:?DATASET} folder=${2:?FOLDER} rounds=${3:-7}
 penstock=${PENSTOCK_COMMAND:-build/release/bindings/cli/penstock}
@@ -12,7 +12,7 @@ times=$(mktemp)
 trap 'rm -rf "$times" "$folder" "$folder.partial"' EXIT
 
 forget() { find "$dataset" -type f -exec dd if={} iflag=nocache count=0 status=none \; ; }
-# What cp wrote, and nothing else of the file system.
+# Syncs only the files that cp wrote, not the whole file system.
 synced() { cp -r "$dataset" "$folder" && find "$folder" -type f -exec sync {} +; }
 
 timed() {  # NAME COMMAND...

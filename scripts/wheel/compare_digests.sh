@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Usage: scripts/wheel/compare_digests.sh [--photographs FOLDER] [--emulated N] [--build FOLDER] [--without-aarch64] [PYTHON]
-# Runs tests/python/digests.py with the wheel of build/wheels that PYTHON (python3 without one) takes: on this processor as it is,
-# without libjpeg-turbo's own vector code, and on emulated ones from SSE2 (Highway's portable target) to AVX2; then with the wheel
-# for aarch64 and Debian's Python, emulated. Fails unless the digests are the same everywhere. Emulators are slow: they get N of
-# the photographs (10 without --emulated), and take five minutes each. --build: also runs FOLDER/python, the package of a build by hand
-# for PYTHON, with all photographs; CXXFLAGS=-DHWY_COMPILE_ONLY_EMU128 makes such a build one for the portable target alone.
+# Usage: scripts/wheel/compare_digests.sh [--photographs FOLDER] [--emulated N] [--build FOLDER] [--without-aarch64]
+# [PYTHON]
+# Runs tests/python/digests.py with the wheel in build/wheels for PYTHON (default: python3), and fails unless all
+# digests are equal. The runs are: on this processor; without libjpeg-turbo's vector code; on emulated processors from
+# SSE2 (Highway's portable target) to AVX2; and with the wheel for aarch64 and Debian's Python, emulated. Emulators are
+# slow: they process N of the photographs (default 10), and need five minutes each.
+# --build: also runs FOLDER/python, the package of a manual build for PYTHON, with all photographs.
+# CXXFLAGS=-DHWY_COMPILE_ONLY_EMU128 makes such a build for only the portable target.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=$PWD

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/compiler.sh ARCH FOLDER ZIG
-# Writes compilers for glibc 2.28 on ARCH (x86_64, aarch64) into FOLDER: cc, c++, ar and ranlib, which are zig's, with its own
-# libc++ linked statically; and toolchain.cmake, which makes CMake use these. Exceptions are unwound by the libgcc_s.so.1 that
-# glibc itself loads to end a thread: one in the middle of a C++ function ends well only if both use the same unwinder.
+# Writes compilers for glibc 2.28 on ARCH (x86_64, aarch64) into FOLDER: cc, c++, ar and ranlib. They call zig's
+# compiler, with its libc++ linked statically. Also writes toolchain.cmake, which makes CMake use them. The
+# libgcc_s.so.1 of the system unwinds exceptions, because glibc itself loads it to end a thread. A thread that ends
+# inside a C++ function is only safe if both use the same unwinder.
 set -euo pipefail
 arch=$1
 mkdir -p "$2"
@@ -12,15 +13,16 @@ write() { # NAME TEXT: an existing file of the same text keeps its time, by whic
   [ "$(cat "$folder/$1" 2>/dev/null)" = "$2" ] || printf '%s\n' "$2" >"$folder/$1"
   chmod +x "$folder/$1"
 }
-# zig checks for undefined behaviour unless told not to. It turns off what the oldest processor lacks one by one, so that a
-# function for a newer one, target("sse4.2") or target("avx512f"), would have to name what these bring along by themselves.
+# zig checks for undefined behaviour by default. It also disables single features that the oldest processor lacks. A
+# function for a newer processor, target("sse4.2") or target("avx512f"), would then have to name the features that these
+# imply.
 processor=
 [ "$arch" != x86_64 ] || processor=-mcpu=baseline+crc32+evex512
 write cc "#!/bin/sh
 exec '$zig' cc -target $arch-linux-gnu.2.28 -fno-sanitize=undefined \"\$@\""
 write c++ "#!/bin/sh
 exec '$zig' c++ -target $arch-linux-gnu.2.28 $processor -fno-sanitize=undefined \"\$@\""
-# Stands for that library while linking, with the versions of its functions.
+# A stub of that library for linking, with the versions of its functions.
 cat >"$folder/unwinder.map" <<'END'
 GCC_3.0 {
   global: _Unwind_RaiseException; _Unwind_ForcedUnwind; _Unwind_DeleteException; _Unwind_Resume; _Unwind_GetGR; _Unwind_SetGR;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/dependencies.sh ARCH SOURCES WORK
-# Builds the libraries of sources.txt, unpacked in SOURCES, with the compilers of WORK/compiler (compiler.sh), as static ones with
-# hidden symbols, into WORK/prefix. Each is built once for each version, compiler and way of building it. HDF5 runs programs that it
-# builds: for another processor, $QEMU_LD_PREFIX names a folder with the C library of ARCH.
+# Builds the libraries of sources.txt, unpacked in SOURCES, with the compilers of WORK/compiler (compiler.sh) into
+# WORK/prefix. They are static and have hidden symbols. Each is built once per version, compiler and build recipe. HDF5
+# runs programs that it builds: for another processor, $QEMU_LD_PREFIX names a folder with the C library of ARCH.
 set -euo pipefail
 arch=$1
 pins=$(realpath "$(dirname "$0")/sources.txt")
@@ -119,8 +119,8 @@ build_hdf5() {
 }
 build_nlohmann-json3() { with_cmake nlohmann-json3 "$1" -DJSON_BuildTests=OFF -DBUILD_TESTING=OFF; }
 build_cli11() { with_cmake cli11 "$1" -DCLI11_BUILD_{TESTS,EXAMPLES,DOCS}=OFF -DBUILD_TESTING=OFF; }
-# What TLS with web servers and signing take. No module, engine or file of settings is loaded at run time: those of the system would be
-# made for another OpenSSL.
+# Contains the parts for TLS with web servers and for signing. Loads no module, engine or configuration file at run
+# time, because those of the system would be made for another OpenSSL.
 build_openssl() {
   local out=$work/build/openssl
   rm -rf "$out" && mkdir "$out" && cd "$out"
@@ -144,7 +144,7 @@ build_expat() {  # without document types, which penstock refuses; with them Deb
   with_cmake expat "$1/expat" -DEXPAT_BUILD_{DOCS,EXAMPLES,PKGCONFIG,TESTS,TOOLS}=OFF -DEXPAT_{SHARED_LIBS,DTD}=OFF
   pc expat 2.5.0 "-lexpat -lm"
 }
-# HTTP and HTTPS alone, names resolved by threads, and no certificates of its own: penstock names the system's.
+# Only HTTP and HTTPS. Threads resolve names. There are no built-in certificates: penstock sets the system's.
 build_curl() {
   with_cmake curl "$1" -DHTTP_ONLY=ON -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DPICKY_COMPILER=OFF -DENABLE_THREADED_RESOLVER=ON -DENABLE_MANUAL=OFF \
     -DCURL_USE_OPENSSL=ON -DOPENSSL_ROOT_DIR="$prefix" -DOPENSSL_USE_STATIC_LIBS=ON -DCURL_DISABLE_OPENSSL_AUTO_LOAD_CONFIG=ON \

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/fetch.sh FOLDER
-# Fetches the sources that sources.txt lists, unpacks each into FOLDER/PACKAGE, and fails where a sum is another. What is
-# there is kept. A version that has left Debian's archive must be named anew in sources.txt, with its sum.
+# Downloads the sources in sources.txt and unpacks each into FOLDER/PACKAGE. Fails if a checksum differs. Keeps existing
+# sources. If a version has left Debian's archive, update it and its checksum in sources.txt.
 set -euo pipefail
 pins=$(realpath "$(dirname "$0")/sources.txt")
 mkdir -p "$1/apt/lists/partial" "$1/apt/cache/archives/partial"
 cd "$1"
 apt=$PWD/apt
-# The archive that this system takes its packages from, releases before their security updates, as sources.
+# The archive of this system's packages, as sources: releases before their security updates.
 apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
   sort -u -k3,3 >apt/sources.list
 apt_get() {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/inspect.sh WHEEL    (auditwheel on the PATH)
-# Fails unless a manylinux_2_28 wheel is what it says: at most 12 MB, no library needed but those of every Linux, no newer symbol of
-# glibc than 2.28, no symbol shown but Python's entry, so that no other copy of a bundled library can meet this one, and the licence
-# of each library inside (licenses.sh).
+# Checks a manylinux_2_28 wheel. It fails unless the wheel has at most 12 MB, needs only libraries of every Linux, and
+# uses no glibc symbol newer than 2.28. Only Python's entry may be exported, so that the included libraries do not clash
+# with other copies. The wheel must contain the licence of each library inside (licenses.sh).
 set -euo pipefail
 wheel=$1
 pins=$(realpath "$(dirname "$0")/sources.txt")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/licenses.sh SOURCES ZIG_FOLDER PYTHON FOLDER
-# Copies the licences of all that a wheel has inside into FOLDER, one folder for each: of the libraries that sources.txt names, from
-# SOURCES; of the C++ library that comes with zig; of nanobind and the table inside it, from those that PYTHON has. Fails where
-# one is not found: a new library needs its line here unless its text is called LICENSE.
+# Copies the licences of a wheel's contents into FOLDER, one folder each: for the libraries of sources.txt from SOURCES;
+# for the C++ library of zig; for nanobind and the table inside it from the packages of PYTHON. Fails if one is missing:
+# a new library needs its own line here unless its text is called LICENSE.
 set -euo pipefail
 pins=$(realpath "$(dirname "$0")/sources.txt")
 sources=$(realpath "$1")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel.sh --of-this-system [PYTHON...]
-# Builds wheels with this system's compiler and libraries, and CUDA's part where nvcc is, into build/wheels, and tries them: all
-# libraries but those of every Linux are inside, so that they install on machines with none of penstock's packages. The tag
-# that auditwheel gives says how old a glibc may be: as old as this system's.
+# Builds wheels with this system's compiler and libraries into build/wheels, with the CUDA part if nvcc is installed,
+# and tests them. The wheels include all libraries except those of every Linux, so they install on machines without
+# penstock's packages. auditwheel's tag states the oldest supported glibc: this system's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ $# -gt 0 ] || set -- python3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/on_debian11.sh WHEEL    (as root, for chroot)
-# Installs the wheel for Python 3.9, and runs tests/python/check_wheel.py, in a root that holds nothing but Debian 11's C library
-# (glibc 2.31) and Python. Fails where the first batch comes later than 15 s after `pip install` began.
+# Installs the wheel for Python 3.9, and runs tests/python/check_wheel.py, in a root with only Debian 11's C library
+# (glibc 2.31) and Python. Fails if the first batch comes later than 15 s after `pip install` began.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")/../..")
 wheel=$(realpath "$1")
@@ -12,7 +12,7 @@ root=$cache/roots/bullseye-$arch
 work=$(mktemp -d "$root/tmp/wheel.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cp -r "$wheel" "$here"/tests/python/{check_wheel.py,wheel_tls.py,certificates} "$work"
-# Namespaces of its own, so that /proc is gone again with the last process.
+# Uses separate namespaces, so that the mount of /proc disappears with the last process.
 unshare --mount --pid --fork sh -ec '
   mount -t proc proc "$1/proc"
   exec chroot "$1" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/tmp LC_ALL=C.UTF-8 sh -ec "

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/python_root.sh ARCH SUITE FOLDER
-# Makes FOLDER the root of a Debian of that name (bullseye, bookworm, trixie) for ARCH, with its C library and Python, pip included: files
-# of its packages, unpacked and not configured, which is enough for `chroot` or qemu to run that Python. What is there is kept.
+# Makes FOLDER the root of a Debian of that name (bullseye, bookworm, trixie) for ARCH, with its C library and Python,
+# including pip. The files of its packages are unpacked and not configured, which suffices for `chroot` or qemu to run
+# that Python. Keeps existing files.
 set -euo pipefail
 arch=$1
 suite=$2

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/suite_of.sh WHEEL
-# Prints the Debian whose Python takes a wheel, that Python's version, and the wheel's ABI; "none" where there is no such Debian.
+# Prints the Debian release with a Python for the wheel, that Python's version, and the wheel's ABI; "none" if there is
+# no such Debian.
 set -euo pipefail
 case "$(basename "$1")" in
   *-cp39-cp39-*) echo bullseye 3.9 cp39 ;;

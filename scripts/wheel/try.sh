@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/try.sh WHEEL PYTHON
-# Installs the wheel with nothing else in a fresh environment and runs tests/python/check_wheel.py, which fails where the first
-# batch comes later than 15 s after `pip install` began.
+# Installs only the wheel in a fresh environment and runs tests/python/check_wheel.py, which fails if the first batch
+# comes later than 15 s after `pip install` began.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")/../..")
 wheel=$(realpath "$1")

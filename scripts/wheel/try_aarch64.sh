@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/try_aarch64.sh WHEEL
-# Installs a wheel for aarch64 beside the Python of the Debian that has the wheel's version (suite_of.sh), and runs
-# tests/python/check_wheel.py there, emulated by qemu. Says so where no Debian has that version.
+# Installs a wheel for aarch64 with the Python of the Debian that has the wheel's version (suite_of.sh), and runs
+# tests/python/check_wheel.py there, emulated by qemu. If no Debian has that version, prints so.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")/../..")
 wheel=$(realpath "$1")
