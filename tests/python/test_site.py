@@ -31,3 +31,25 @@ def test_the_site_builds_without_a_warning(tmp_path):
     for page in (ROOT / "docs").rglob("*.md"):
         name = page.relative_to(ROOT / "docs")
         assert (name.with_name("index.md") if name.name == "README.md" else name) in built
+
+
+def test_the_charts_are_those_of_the_results():
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/charts.py", "--check"], stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_chart_of_other_values_is_found(tmp_path):
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "scripts").mkdir()
+    results = (ROOT / "bench/RESULTS.md").read_text()
+    (tmp_path / "bench/RESULTS.md").write_text(results.replace("| penstock, folder | 1,", "| penstock, folder | 2,"))
+    script = tmp_path / "scripts/charts.py"
+    script.write_text((ROOT / "scripts/charts.py").read_text())
+    subprocess.run([sys.executable, script], stdout=subprocess.PIPE, check=True)
+    drawn = (tmp_path / "docs/images/photographs.svg").read_text()
+    assert drawn != (ROOT / "docs/images/photographs.svg").read_text()
+    (tmp_path / "bench/RESULTS.md").write_text(results)
+    done = subprocess.run([sys.executable, script, "--check"], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1 and "run scripts/charts.py" in done.stderr
