@@ -14,9 +14,9 @@ import sys
 ROOT = pathlib.Path(__file__).parents[1]
 STYLE = """\
 text{font:14px system-ui,-apple-system,"Segoe UI",sans-serif;fill:#1f2328}
-.title{font-weight:600}.value{font-variant-numeric:tabular-nums}.note{font-size:12px;fill:#59636e}
+.paper{fill:#fff}.title{font-weight:600}.value{font-variant-numeric:tabular-nums}.note{font-size:12px;fill:#59636e}
 .other{fill:#9aa4b2}.ours{fill:#0a7d55}
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}.note{fill:#9198a1}.other{fill:#59636e}.ours{fill:#2ea77a}}"""
+@media(prefers-color-scheme:dark){.paper{fill:#0d1117}text{fill:#e6edf3}.note{fill:#9198a1}.other{fill:#59636e}.ours{fill:#2ea77a}}"""
 LABEL, BAR, ROW, WIDTH = 240, 420, 30, 760
 
 
@@ -48,6 +48,7 @@ def drawing(title, rows, note):
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img" '
         f'aria-label="{html.escape(title)}">',
         f"<style>{STYLE}</style>",
+        f'<rect class="paper" width="{WIDTH}" height="{height}" rx="6"/>',  # the page may have another theme
         f'<text class="title" x="8" y="22">{html.escape(title)}</text>',
     ]
     for place, ((label, _), value) in enumerate(zip(rows, values)):
