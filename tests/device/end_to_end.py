@@ -42,9 +42,14 @@ def points_as_on_the_host(folder: pathlib.Path) -> None:
             writer.write({"__key__": f"{i:04d}", "npy": generator.normal(size=(2048, 3)).astype("float32")})
     p = ps.points
     chains = {
-        "PointNet's": p.center() | p.unit_sphere() | p.rotate() | p.jitter(),
-        "any order": p.jitter(0.1, 0.2) | p.rotate("free") | p.random_scale() | p.shift() | p.center() | p.scale(2),
-        "planes": p.unit_sphere() | p.jitter() | p.channels_first() | p.cast("float64"),
+        "PointNet's": p.center() | p.unit_sphere() | p.random_rotate() | p.random_jitter(),
+        "any order": p.random_jitter(0.1, 0.2)
+        | p.random_rotate("free")
+        | p.random_scale()
+        | p.random_shift()
+        | p.center()
+        | p.scale(2),
+        "planes": p.unit_sphere() | p.random_jitter() | p.channels_first() | p.cast("float64"),
     }
     for name, chain in chains.items():
         options = {"batch_size": 32, "shuffle": True, "transforms": {"npy": chain}}
