@@ -74,12 +74,17 @@ def arrow(ends, kind="line"):
     return f'<path class="{kind}" d="M{x0} {y0}L{x - 6 * dx} {y - 6 * dy}"/><polygon class="{colour}" points="{tip}"/>'
 
 
-def write(options, name, title, width, height, parts):
-    """Writes a picture on a panel, which keeps it readable on every background."""
-    options.out.mkdir(parents=True, exist_ok=True)
+def picture(title, width, height, parts):
+    """A picture on a panel, which keeps it readable on every background."""
     size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
     label = f'role="img" aria-label="{html.escape(title)}" xml:space="preserve"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {label}>\n<style>{STYLE}</style>'
     panel = rect(0.5, 0.5, width - 1, height - 1, "panel", 6)
-    (options.out / name).write_text("\n".join([head, panel, *filter(None, parts), "</svg>\n"]))
+    return "\n".join([head, panel, *filter(None, parts), "</svg>\n"])
+
+
+def write(options, name, title, width, height, parts):
+    """Writes a picture into the folder of the pictures."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / name).write_text(picture(title, width, height, parts))
     print(f"wrote {name}")
