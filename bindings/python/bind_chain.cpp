@@ -11,6 +11,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <base/options/option_entry.hpp>
 #include <penstock/chain.hpp>
 #include <penstock/error.hpp>
 #include <transforms/chain/renamed_words.hpp>
@@ -104,26 +105,16 @@ std::string signature_of(const StepTable& table, const std::string& name) {
   return "def " + name + "(" + list + ") -> penstock._penstock.Chain";
 }
 
-// Wraps text to lines of at most 110 bytes.
-std::string wrapped(std::string text) {
-  constexpr std::size_t kMost = 110;
-  for (std::size_t begin = 0; text.size() - begin > kMost;) {
-    const std::size_t blank = text.rfind(' ', begin + kMost);
-    if (blank == std::string::npos || blank <= begin) break;
-    text[blank] = '\n';
-    begin = blank + 1;
-  }
-  return text;
-}
-
 // Describes the step, with a paragraph for each parameter: "max_ratio: highest ratio; 0 to 1."
 std::string docstring_of(const StepTable& table) {
-  std::string doc = wrapped(std::string(table.meaning));
+  constexpr std::size_t kMost = 110;  // bytes of a line
+  std::string doc = lines_of(table.meaning, kMost, {});
   for (const auto& parameter : table.parameters()) {
     const std::string allowed = parameter->allowed();
     std::string line = std::string(parameter->name) + ": " + std::string(parameter->meaning);
     if (!parameter->rules.unit.empty()) line += ", in " + std::string(parameter->rules.unit);
-    doc += "\n" + wrapped(line + (allowed == "any" ? "." : "; " + allowed + "."));
+    line += allowed == "any" ? "." : "; " + allowed + ".";
+    doc += "\n" + lines_of(line, kMost, {});
   }
   return doc;
 }
