@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Mapping
+from typing import Any
 
 from . import Dataset, Error
 from . import open as _open
+from ._packing import packing_options
 from ._penstock import is_address as _is_address
 from ._penstock import shown_place as _shown_place
 
@@ -41,6 +44,12 @@ def absolute(
     if not isinstance(source, Dataset):
         source = os.fspath(source) if _is_address(source) else os.path.abspath(source)
     return source, os.path.abspath(destination)
+
+
+def part_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of packing for each part, from the arguments of pack(). A part always resumes, because it may be a
+    retry. finish_pack() writes the report."""
+    return {**packing_options(arguments), "resume": True, "report": ""}
 
 
 def prepare(source: str | Dataset, destination: str, resume: bool, overwrite: bool) -> tuple[int, int | None]:

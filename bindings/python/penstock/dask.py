@@ -16,8 +16,8 @@ except ImportError as failure:
 
 from . import Dataset, Error, finish_pack
 from . import pack as _pack
-from ._packing import packing_options, with_options
-from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, absolute, joins, naming, prepare
+from ._packing import with_options
+from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, absolute, joins, naming, part_options, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
@@ -60,7 +60,7 @@ def pack(
 
     Returns {"samples", "bytes", "skipped", "shards", "parts"}. Raises Error, which names the part and the machine.
     """
-    options = packing_options(locals())
+    options = part_options(locals())
     if client.asynchronous:
         raise TypeError("penstock.dask.pack takes a Client that is not asynchronous")
     source, destination = absolute(source, destination)
@@ -190,9 +190,7 @@ def _pack_part(
     try:
         if stop.is_set():
             raise Stopped
-        # always resume, because this may be a retry
-        own = {**options, "resume": True, "report": ""}
-        result = _pack(source, destination, rank=rank, world=world, progress=tell, **own)
+        result = _pack(source, destination, rank=rank, world=world, progress=tell, **options)
     except Error as failure:
         if failure.kind not in NOT_RETRIED:
             raise

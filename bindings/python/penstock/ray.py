@@ -15,8 +15,8 @@ except ImportError as failure:
 
 from . import Dataset, Error, finish_pack
 from . import pack as _pack
-from ._packing import packing_options, with_options
-from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, absolute, joins, naming, prepare
+from ._packing import with_options
+from ._parts import NOT_RETRIED, PATIENCE, TELL_EVERY, Stopped, absolute, joins, naming, part_options, prepare
 from ._progress import Bar
 
 __all__ = ["pack"]
@@ -59,7 +59,7 @@ def pack(
 
     Returns {"samples", "bytes", "skipped", "shards", "parts"}. Raises Error, which names the part and the machine.
     """
-    options = packing_options(locals())
+    options = part_options(locals())
     source, destination = absolute(source, destination)
     if not ray.is_initialized():
         ray.init()
@@ -190,9 +190,7 @@ def _pack_part(
     try:
         if not ray.get(watch.goes_on.remote()):
             raise Stopped
-        # always resume, because this may be a retry
-        own = {**options, "resume": True, "report": ""}
-        result = _pack(source, destination, rank=rank, world=world, progress=tell, **own)
+        result = _pack(source, destination, rank=rank, world=world, progress=tell, **options)
         ray.get(watch.tell.remote(rank, result["resumed"] + result["samples"], result["bytes"]))
     except Error as raised:
         if raised.kind not in NOT_RETRIED:
