@@ -67,7 +67,7 @@ class Plan {
   };
   /// Empty if there is no such batch.
   Share share(std::uint64_t b) const;
-  /// The same without a plan, if there is no budget.
+  /// share() without a plan. Valid only without a budget.
   static Share share_of(const PlanOptions& options, std::uint64_t start, std::uint64_t b);
   /// For a mixture: the number of samples that each source has given in total before a position of the epoch.
   std::vector<std::uint64_t> taken_before(std::uint64_t position) const { return mixed_->taken_before(position); }

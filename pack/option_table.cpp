@@ -89,8 +89,7 @@ constexpr auto kOptions = std::to_array<PackOption>({
                 options.recoding.jpeg = jpeg_recoding(text, options.recoding.jpeg.max_side);
               }},
      "\"keep\" stores JPEG files as they are. \"recode\" stores them in a code with identical pixels that decodes "
-     "about "
-     "twice as fast; \"original\" restores the files. \"baseline\" converts progressive files to baseline files "
+     "about twice as fast; \"original\" restores the files. \"baseline\" converts progressive files to baseline files "
      "with identical pixels, which decode twice as fast. \"quality:Q\" compresses them again.",
      kAll},
     {kImages, "max_side", in<&C::recoding, &Recoding::jpeg, &JpegRecoding::max_side>(),

@@ -132,8 +132,8 @@ struct SampleValues {
 /// Opens a packed dataset, an existing one of any format listed in open.cpp, or a folder of files.
 ///
 /// If there is no index, open() builds one and stores it as a sidecar file (see sidecar.hpp). Meanwhile it calls
-/// `progress`, if given, with (bytes or files done, total), also while another process builds the index. It waits for
-/// that process for $PENSTOCK_INDEX_WAIT seconds (60 by default), then builds an index of its own.
+/// `progress`, if given, with (bytes or files done, total), also while another process builds the index. open() waits
+/// for that process for $PENSTOCK_INDEX_WAIT seconds (60 by default), and then builds the index itself.
 ///
 /// Throws Error: io, if the path cannot be read; invalid_argument, if it contains no dataset; corrupt, unsupported.
 Dataset open(const std::filesystem::path& path, const OpenProgress& progress = {});

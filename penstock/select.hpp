@@ -115,10 +115,13 @@ std::vector<std::pair<std::string, Dataset>> split(const Dataset& dataset, const
 /// states are tied to both. Lengths come from the index; the headers of .npy files are read once, on all cores. Uses 4
 /// or 8 bytes of memory, or of a temporary file, for each document (best_fit: 12 to 24), and 16 bytes for each block.
 ///
-/// Throws Error: invalid_argument, which names the dataset, the field and the document, in these cases: the field does
-/// not exist, or does not hold integers; a document lacks it; there are no tokens; `length` is 0, or longer than all
-/// tokens together; the dtype cannot hold `end` or `pad`; a document is longer than a block, with `whole`. Throws
-/// shape, corrupt or unsupported if a document is not a list of integers; io; also the errors of `tick`.
+/// Throws Error: invalid_argument, which names the dataset, the field and the document:
+/// - if the field does not exist, holds other values than integers, or is missing in a document;
+/// - if there are no tokens, or if `length` is 0 or longer than all tokens together;
+/// - if the dtype cannot hold `end` or `pad`;
+/// - if a document is longer than a block, with `whole`.
+///
+/// Throws shape, corrupt or unsupported if a document is not a list of integers; io; also the errors of `tick`.
 Dataset token_blocks(const Dataset& documents, std::uint64_t length, const TokenOptions& options = {},
                      const std::function<void()>& tick = {});
 

@@ -8,10 +8,10 @@ turns, round after round. A run makes a loader and takes its first epoch, which 
 measures for --seconds. FFCV's first batch is left out, because it waits for FFCV's compiler; nothing of penstock's is
 left out. The last lines are ratios of neighbours in one round: median, lowest and highest.
 
-  steady       penstock with checksums off / FFCV
-  first epoch  the first epoch of penstock with checksums "first" / FFCV's
-  of steady    the same / FFCV steady, whose pages are mapped by then
-  the price    the first epoch of penstock with checksums "first" / the same with "off"
+  steady       penstock without checksums / FFCV
+  first epoch  penstock's first epoch, checksums "first" / FFCV's first epoch
+  of steady    penstock's first epoch, checksums "first" / FFCV's later epochs
+  the price    penstock's first epoch, checksums "first" / penstock's first epoch, checksums "off"
 
 The files are made once, in --folder: an array (.npy), packed by penstock (HDF5), and written by FFCV. Needs ffcv,
 torch, numpy and penstock.

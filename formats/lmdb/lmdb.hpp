@@ -9,7 +9,7 @@ namespace penstock {
 /// or a folder of *.lmdb.
 /// - Names are "KEY.FIELD", split at the first dot after the last slash, as in tar. Values of one key need not be
 ///   neighbours, and samples are in the bytewise order of their keys.
-/// - A name without a dot is the key of a sample with one field, "value", whose codec is found from its bytes. If the
+/// - A name without a dot is the key of a sample with one field, "value". The value's bytes decide its codec. If the
 ///   split would give more than 256 fields (names that are decimal numbers), all names are read this way.
 /// - Names that are not printable UTF-8 are shown as their hexadecimal digits.
 /// - If named databases hold more values than the main one, a database is a field and its names are keys.

@@ -10,9 +10,10 @@ namespace penstock {
 ///
 /// Keys, fields, files left out and class folders follow the rules for a folder of files (folder.hpp). Samples are in
 /// the order of the central directory, each at the position of its first file, even if its files are not adjacent.
-/// Stored entries are extents. Each deflated or zstd entry is a block, whose CRC-32 is verified at decompression.
-/// index() throws the errors of read_zip_entries; invalid_argument, if no file counts, if names allow two readings, or
-/// if the archive contains splits; corrupt, if two files are the same field of one sample.
+/// Stored entries are extents. Each deflated or zstd entry is a block. Decompression verifies its CRC-32.
+///
+/// index() throws the errors of read_zip_entries. It throws invalid_argument if no file counts, if names allow two
+/// readings, or if the archive contains splits. It throws corrupt if two files are the same field of one sample.
 ///
 /// Written shards contain stored entries named KEY.FIELD as in tar (formats/tar/names.hpp), dated 1980-01-01. They have
 /// zip64 records only if sizes need them. `align`, a power of two up to 32 KiB, moves a sample's first data by an extra

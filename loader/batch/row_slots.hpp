@@ -16,7 +16,7 @@ struct RowSlots {
   std::vector<std::span<std::byte>> places;       ///< empty if the output is buffered
   std::vector<std::vector<std::byte>*> buffered;  ///< null if the output has a place
   std::vector<std::span<std::byte>> verbatim;  ///< places of outputs that are stored bytes without decoding; else empty
-  /// Of rows that have shapes: the row's shape; else empty. The list may be empty.
+  /// The row's shape for outputs whose rows have shapes, and empty for others. The list may be empty.
   std::vector<std::span<std::int64_t>> shapes = {};
   std::vector<const RowPadding*> padding = {};  ///< of rows padded to one length: the fill value; null: zeros
   Offload* offload = nullptr;                   ///< takes rows of the slab over for a device; null: none

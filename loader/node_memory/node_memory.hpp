@@ -1,4 +1,4 @@
-// Memory that processes of a node share for a cache of samples. It ends with the last of these processes.
+// Memory that processes of a node share for a cache of samples. The last of these processes frees the memory.
 //
 //   header   the key, how much is reserved and provided, and the members
 //   table    words of 8 bytes, initially zero

@@ -27,8 +27,8 @@ using LedgerHistory = std::map<std::uint64_t, std::vector<LedgerTurn>>;
 /// all deliveries at or after that position, in that epoch and in all later ones.
 ///
 /// There is one exception. If the epoch's last turn has the same beginning, the stretch is another share of that
-/// turn. It then rolls back only later epochs: the deliveries of its own rank, and those of other worlds. The
-/// stretches must outlive the result.
+/// turn. The stretch then rolls back only later epochs: the deliveries of the same rank, and those of other worlds.
+/// The stretches must outlive the result.
 LedgerHistory ledger_history(const std::vector<const LedgerStretch*>& stretches);
 
 }  // namespace penstock

@@ -5,7 +5,7 @@
 //    8  u64  time, nanoseconds since 1970
 //   16  u64  six numbers, whose meaning depends on the kind
 //
-// All numbers are little-endian. A record is never all zeros, because reserved room for later records is.
+// All numbers are little-endian. The file's room for later records is zeros, so a record is never all zeros.
 #pragma once
 
 #include <array>

@@ -98,7 +98,7 @@ struct Rules {
   bool above_least = false;  ///< `least` itself is not allowed
   OneNumber one = OneNumber::exactly;
   int without = -1;  ///< choice: index of the value that this step does not support; -1: none
-  /// Of a choice, the text before an unknown word. Of a number, the message if it is out of range.
+  /// Choice: the text before an unknown word. Number: the message if the number is out of range.
   std::string_view refusal = {};
   std::string_view yes = "True";  ///< flag: the text for true
   std::string_view unit = {};
