@@ -20,19 +20,23 @@ namespace penstock {
 struct BatchRecord;  // loader/batch/batch_record.hpp
 struct BadSample;    // penstock/stats.hpp
 
-/// Copies share one slab (batch buffer), which is recycled when the last copy is gone. The memory belongs to the
-/// loader's pool, and the pool lives until then, even after the loader.
+/// The rows of one training step. Copies share one batch buffer (slab), which returns to the loader's pool when the
+/// last copy is gone. Until then its values do not change, even after the loader has ended. Fields, spans and keys are
+/// valid while a copy exists. Threads may use copies of a batch at the same time.
+///
+/// A batch that was made by the default constructor has no rows. Call only size() on it.
 class Batch {
  public:
   Batch() = default;
   explicit Batch(std::shared_ptr<const BatchRecord> slab);
 
-  std::uint64_t seed() const;
+  std::uint64_t seed() const;  ///< of the loader that delivered it
   std::uint64_t epoch() const;
-  std::uint64_t number() const;  ///< counts this rank's batches of the epoch, from its start position
-  std::uint32_t size() const;    ///< rows
-  std::span<const Field> fields() const;
-  const Field& operator[](std::string_view name) const;  ///< throws Error: invalid_argument
+  std::uint64_t number() const;           ///< counts this rank's batches of the epoch, from its start position
+  std::uint32_t size() const;             ///< rows
+  std::span<const Field> fields() const;  ///< in the order of LoaderOptions::transforms
+  /// The output with that name. Throws Error: invalid_argument, if there is none.
+  const Field& operator[](std::string_view name) const;
   /// `__valid__`: 1 for rows that count, 0 for padding and for invalid rows.
   std::span<const std::uint8_t> valid() const;
   /// How the rows were mixed: each row with the valid row before it. Unset without LoaderOptions::mix.
@@ -50,17 +54,17 @@ class Batch {
   std::optional<DeviceId> device() const;
   /// Makes later work on `stream` wait until the values have arrived on the device. The calling thread does not wait.
   /// The stream must exist until the last copy of the batch is gone: the memory is reused after the work that is on the
-  /// stream at that moment. Throws Error: resource, if the device failed. Does nothing on the host.
+  /// stream then. Throws Error: resource, if the device failed. Does nothing on the host.
   void wait(StreamHandle stream) const;
-  /// Declares that `stream` uses the values. For a stream whose work is ordered after a stream that called wait(), so
-  /// it need not wait itself. The memory is reused after the work that is on it when the batch ends.
+  /// Declares that `stream` uses the values. For a stream whose work is ordered after another stream, for which wait()
+  /// was called. The memory is reused after the work that is on `stream` when the last copy of the batch is gone.
   void record_stream(StreamHandle stream) const;
   /// Blocks this thread until the values have arrived. Throws like wait().
   void synchronize() const;
 
   /// Attaches a result of LoaderOptions::batch_transform. The batch and its copies keep it.
   void attach(std::shared_ptr<void> made) { attached_ = std::move(made); }
-  const std::shared_ptr<void>& attached() const { return attached_; }
+  const std::shared_ptr<void>& attached() const { return attached_; }  ///< null if nothing was attached
 
  private:
   std::shared_ptr<const BatchRecord> slab_;

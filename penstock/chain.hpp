@@ -1,5 +1,5 @@
-// Chains as users write them: image::random_resized_crop(224) | image::random_horizontal_flip() |
-// image::normalize(mean, std).
+// Chains of transforms, as users write them: image::random_resized_crop(224) | image::random_horizontal_flip() |
+// image::normalize(mean, std). A transform of a chain is called a step here.
 //
 // Steps in namespace image change uint8 pixels, with the arithmetic of Pillow. The output is (C, H, W).
 //
@@ -12,7 +12,7 @@
 // Steps in namespace array are for other arrays (npy, rows of HDF5).
 //
 // Every function that makes a step throws Error: invalid_argument, naming the step, for parameters that are invalid for
-// every input. A step that does not fit its output is an error of Program.
+// every input. If a step does not fit its output, Loader's constructor throws.
 #pragma once
 
 #include <string>

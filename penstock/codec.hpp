@@ -1,4 +1,4 @@
-// The interface of codecs, which decode bytes to a tensor. A codec first names the bytes it needs, then decodes them.
+// The interface of codecs, which decode a field's bytes to a tensor. decode(codec) begins a chain with a custom one.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-/// Runs the pieces of one value's work in parallel if threads are idle. The caller of a codec may pass one.
+/// Runs the pieces of one value's work in parallel if threads are idle. Decoder::share() receives one.
 class Parallel {
  public:
   /// Calls body(piece) once for each piece in [0, pieces), in the calling thread and in idle ones, in any order and
@@ -37,7 +37,7 @@ struct ByteRange {
 
 /// The facts about a field that are known before its bytes are read.
 struct FieldHeader {
-  const FieldSchema* schema;
+  const FieldSchema* schema;          ///< never null
   std::span<const std::byte> header;  ///< recorded in the index; may be empty
   std::uint64_t length;               ///< bytes of the field
 };
@@ -51,32 +51,33 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// The bytes of a field as read: all of them, or the ranges that `select` named, one after the other. With ranges, the
-/// decoded value is the selection: its first dimension is the number of rows read. An image keeps its size, but only
-/// the selected region can be decoded.
+/// The bytes of a field as read: all of them, or the ranges of Codec::select() or select_region(), one after the other.
+/// With ranges, the decoded value is the selection: its first dimension is the number of rows read. An image keeps its
+/// size, but only the selected region can be decoded.
 struct FieldBytes {
   const FieldSchema* schema;
   std::span<const std::byte> bytes;
   std::span<const ByteRange> ranges = {};  ///< empty: `bytes` is the whole field
 };
 
-/// The state of a codec for one worker. Workers reuse it for all samples, so decoding allocates nothing once it is
-/// warm.
+/// The state of a codec for one worker. A worker has one decoder for each output, calls it from one thread at a time,
+/// and reuses it for all samples. The worker calls peek() for each value before shrink() and decode(). Keep buffers as
+/// members, so that decoding allocates nothing after the first samples.
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  /// Reads the value's own header. Throws Error: corrupt, unsupported.
+  /// Returns the layout of a value, from the header inside its bytes. Throws Error: corrupt, unsupported.
   virtual Layout peek(const FieldBytes& field) = 0;
   /// Asks for the last peeked image at 1/`denominator` (2, 4 or 8) of its size, which costs less. The next decode()
   /// then returns that image and accepts regions of it. Returns the reduced size, with both sides rounded up, or
   /// nothing (the default) if the codec cannot do this.
   virtual std::optional<Size> shrink(unsigned denominator);
-  /// Decodes the last peeked value. For images, writes the pixels of `region` as uint8 (H, W, C); if `region` is null,
-  /// the whole image. Throws Error: corrupt, unsupported.
+  /// Decodes the last peeked value and writes all of `out`. For images, writes the pixels of `region` as uint8 (H, W,
+  /// C); if `region` is null, the whole image. Throws Error: corrupt, unsupported.
   virtual void decode(const FieldBytes& field, const Region* region, TensorView out) = 0;
-  /// Offers threads for values that take one thread several milliseconds. Called once, before all other functions; null
-  /// means that there are none. They must outlive the decoder. Results and exceptions are the same with and without
-  /// help. The default ignores them.
+  /// Offers idle threads for values that take one thread several milliseconds. Called once, before all other functions.
+  /// The argument may be null, and outlives the decoder. Results and exceptions must be the same with and without help.
+  /// The default ignores the offer.
   virtual void share(Parallel*) {}
 };
 
@@ -94,14 +95,18 @@ struct DecodeOptions {
   std::vector<std::string> attributes = {};  ///< for clouds: attributes that will be requested besides the coordinates
 };
 
-/// Decodes one encoding. A codec is immutable; each worker uses a Decoder of its own.
+/// Decodes one encoding. All workers share a codec and call its functions concurrently, so it must be immutable. Each
+/// worker has its own Decoder. A codec must implement name() and decoder(). With the defaults of the other functions,
+/// the loader reads and decodes whole values.
 class Codec {
  public:
   virtual ~Codec() = default;
   virtual std::string_view name() const = 0;      ///< as in FieldSchema::codec
-  virtual unsigned version() const { return 1; }  ///< increases when the same bytes decode to other values
+  virtual unsigned version() const { return 1; }  ///< increase it if the same bytes decode to other values
   /// Whether a value with these first bytes belongs to this codec. The default looks them up in the table of encodings.
+  /// A chain with decode(codec) does not call it.
   virtual bool recognises(std::span<const std::byte> first_bytes) const;
+  /// Makes a decoder for one worker and one output.
   virtual std::unique_ptr<Decoder> decoder(const FieldSchema& schema, const DecodeOptions& options = {}) const = 0;
   /// Appends the byte ranges that are needed to decode `rows` ([begin, end) of the first dimension), in rising order.
   /// Returns false if the whole field is needed, which is the default.
@@ -122,7 +127,7 @@ class Codec {
   virtual std::uint64_t prefix_bytes() const { return 0; }
 };
 
-/// Returns all codecs.
+/// Returns all codecs of penstock, without custom ones.
 std::span<const Codec* const> codecs();
 /// Returns the codec with that name; null if there is none.
 const Codec* codec_named(std::string_view name);

@@ -1,4 +1,4 @@
-// The one exception type of penstock: its kind, its cause, and where in the data it happened.
+// The exception type of penstock: the kind of an error, its cause, and its place in the data.
 //
 //   try {
 //     penstock::open("missing");
@@ -22,10 +22,10 @@ enum class ErrorKind : std::uint8_t {
   corrupt,           ///< the bytes contradict their format
   unsupported,       ///< valid, but not supported
   shape,             ///< a sample does not have the shape that its field must have
-  resource,          ///< memory, descriptors or slabs ran out
+  resource,          ///< memory, file descriptors or batch buffers ran out
 };
 
-std::string_view name(ErrorKind kind);
+std::string_view name(ErrorKind kind);  ///< "io"
 
 /// The place of an error. Unknown parts stay empty.
 struct ErrorContext {
@@ -36,8 +36,8 @@ struct ErrorContext {
   std::optional<std::uint64_t> offset = {};  ///< bytes from the start of the shard
 };
 
-/// The only exception type. what() is one line: "DATASET: SHARD: sample KEY: field FIELD: offset N: KIND: CAUSE",
-/// without the empty parts.
+/// The only exception type of penstock's own errors. what() is one line: "DATASET: SHARD: sample KEY: field FIELD:
+/// offset N: KIND: CAUSE", without the empty parts.
 class Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string cause, ErrorContext context = {});
@@ -51,7 +51,7 @@ class Error : public std::exception {
   static Error resource(std::string cause, ErrorContext context = {});
 
   ErrorKind kind() const { return kind_; }
-  const std::string& cause() const { return cause_; }
+  const std::string& cause() const { return cause_; }  ///< without kind and place
   const ErrorContext& context() const { return context_; }
   const char* what() const noexcept override { return text_.c_str(); }
 

@@ -1,4 +1,4 @@
-// The steps of images: decode, crop, resize, flip, color, numbers.
+// The transforms of images: decode, crop, resize, flip, color, numbers.
 //
 //   namespace image = penstock::image;
 //   const penstock::Chain evaluation = image::resize(256) | image::center_crop(224);
@@ -23,13 +23,15 @@ struct Decode {
 }  // namespace penstock::step
 
 namespace penstock::image {
-/// Decodes an image to uint8 pixels. The default layout of image outputs is (C, H, W); see channels_last().
+/// Decodes an image to uint8 pixels. The default layout of image outputs is (C, H, W); see channels_last(). A chain
+/// without decode() decodes with these defaults.
 ///
-/// `fast`: a JPEG that the chain shrinks at least to half is decoded at 1/2, 1/4 or 1/8 of its size, and resampled from
-/// there. Pixels differ from those without it; docs/transforms.md gives the amount. `apply_exif_orientation`: rotates
-/// and mirrors an image as its EXIF block says, before all other steps, like Pillow's ImageOps.exif_transpose.
-/// `ragged`: images keep sizes of their own, and the batch has an array for each row (Field::shapes); masks that follow
-/// keep theirs too.
+/// - `fast`: a JPEG that the chain shrinks at least to half is decoded at 1/2, 1/4 or 1/8 of its size, and resampled
+///   from there. Pixels differ from those without it; docs/transforms.md gives the amount.
+/// - `apply_exif_orientation`: rotates and mirrors an image as its EXIF block says, before all other steps, like
+///   Pillow's ImageOps.exif_transpose.
+/// - `ragged`: each image keeps its size, and the batch has an array for each row (Field::shapes). Masks that follow
+///   the image keep their sizes too.
 inline Chain decode(bool fast = false, bool apply_exif_orientation = false, bool ragged = false) {
   return one_step(step::Decode{.fast = fast, .upright = apply_exif_orientation, .ragged = ragged});
 }
@@ -79,7 +81,7 @@ namespace penstock::image {
 /// to a whole pixel. interpolation: "nearest", "area", "bilinear" or "bicubic". Source:
 /// torchvision.transforms.v2.Resize; the pixels are those of Pillow, Resample.c.
 Chain resize(std::int64_t short_side, const std::string& interpolation = "bilinear");
-/// Resamples to exactly that size, whatever the aspect ratio.
+/// Resamples to exactly that size. The aspect ratio may change.
 Chain resize(std::int64_t height, std::int64_t width, const std::string& interpolation = "bilinear");
 }  // namespace penstock::image
 
@@ -119,10 +121,10 @@ struct RandomCrop {
 namespace penstock::image {
 /// The options of random_crop().
 struct CropKeywords {
-  Padding padding = {};        ///< added before the crop
-  bool pad_if_needed = false;  ///< otherwise an image smaller than the crop is an Error: shape
-  Fill fill = {0};             ///< for "constant"
-  std::string padding_mode = "constant";
+  Padding padding = {};                   ///< added before the crop
+  bool pad_if_needed = false;             ///< otherwise an image smaller than the crop is an Error: shape
+  Fill fill = {0};                        ///< for "constant"
+  std::string padding_mode = "constant";  ///< or "edge", "reflect", "symmetric": see PaddingMode
 };
 /// Crops `size` x `size` pixels at a random place of the padded image. Source: torchvision.transforms.v2.RandomCrop.
 Chain random_crop(std::int64_t size, const CropKeywords& keywords = {});

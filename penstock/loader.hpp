@@ -34,14 +34,16 @@ namespace penstock {
 
 class Pipeline;
 
-/// Reads, decodes and assembles batches ahead of its consumer. One consumer thread at a time may call its functions;
-/// any thread may call stats(), steps() and gains().
+/// Reads, decodes and assembles batches ahead of its consumer. One consumer thread at a time may call its functions.
+/// Any thread may call stats(), steps() and gains(). A loader works only in the process that made it, not in the child
+/// of a fork(). A loader can be moved, and the moved-from loader can only be destroyed.
 ///
 ///   Dataset -> Plan -> ReadEngine -> Worker (codec + transforms) -> Slab -> next()
 class Loader {
  public:
-  /// Throws Error: invalid_argument, for options that do not fit each other or the dataset, before any thread starts.
-  /// Throws Error: resource, if the system provides too few threads or too little memory; no thread remains then.
+  /// Starts the loader, which keeps a copy of the dataset. Throws Error: invalid_argument, for options that do not fit
+  /// each other or the dataset, before any thread starts. Throws Error: resource, if the system provides too few
+  /// threads or too little memory; no thread remains then.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
   /// Loads several datasets, mixed by weight. `last_batch`, `on_error` and `missing` apply to each source: a sample of
   /// the same source replaces an invalid one, and max_error_rate is a share of the source's samples in an epoch. Throws
@@ -57,9 +59,9 @@ class Loader {
   ///
   /// Throws the Error of the worker or reader that failed, with dataset, shard, key, field and offset. Throws Error:
   /// resource, if the consumer already holds max_live_batches batches, or if no batch came within `timeout`. After an
-  /// exception, the following call continues with the next batch, while state() still names the failed one. Only if a
-  /// thread of the loader has ended (memory ran out and no batch could be blamed), every later call throws the same
-  /// error.
+  /// exception, the following call continues with the next batch, while state() still names the failed one. If a thread
+  /// of the loader has ended, every later call throws the same error. This happens only if memory ran out outside of
+  /// any batch.
   std::optional<Batch> next();
   /// Like next(), for a consumer that must watch for other events too. `while_waiting` is called in this thread, every
   /// 50 ms of the wait. If it throws, the exception leaves next(), and the loader's position does not change.
@@ -75,8 +77,8 @@ class Loader {
   /// set_epoch() or restore() chose the position since.
   void begin_epoch();
   /// The position of the first batch after the last delivered one. After next() has thrown, once or several times in a
-  /// row, the position is the batch of the first exception, so a loader that restores the state delivers it. If the
-  /// consumer calls next() again, and gets a batch or the end of the epoch, it gives the failed batches up.
+  /// row, the position is the batch of the first exception, so a loader that restores the state delivers it. When a
+  /// later next() returns a batch or the end of the epoch, the position moves past the failed batches.
   LoaderState state() const;
   /// Resumes from a saved state: the next batch is the first that the state's loader had not delivered. The loader
   /// adopts the state's seed. Returns remarks for the user, which stats() also lists, such as a seed other than the
@@ -86,13 +88,14 @@ class Loader {
   /// samples; the loader then keeps its position. Rank, world size and batch size may differ. If the next batch fails
   /// again, the error names the options that leave its sample out and keep the position.
   std::string restore(const LoaderState& state);
-  /// Rebuilds any batch without replay, and without moving the loader's position.
+  /// Rebuilds any batch of this rank without replay, and without moving the loader's position. Reads and decodes in the
+  /// calling thread.
   Batch at(std::uint64_t epoch, std::uint64_t batch);
   /// Describes the origin of a row of one of this loader's batches: its sample, the location of its bytes, and its
   /// random draws. Throws Error: invalid_argument, if the batch has no such row, and the errors of reading the sample.
   RowAccount explain(const Batch& batch, std::uint32_t row) const;
-  Stats stats() const;
-  void reset_stats();
+  Stats stats() const;  ///< since the start, or since reset_stats(); any thread may call it
+  void reset_stats();   ///< sets counters to 0; docs/reference/stats.md lists the others
   /// Marks the end of the consumer's step. From the first call on, steps end at such calls; without any call, they end
   /// at next(). The program's time from this call until the following next() belongs to no batch (StepTime::other).
   void mark_step();
@@ -112,11 +115,11 @@ class Loader {
   /// measures them). The call takes tens of milliseconds. With images it decodes some, to try a cache of them, and
   /// takes some tenths of a second. Any thread may call it.
   std::vector<Gain> gains() const;
-  const Dataset& dataset() const;
+  const Dataset& dataset() const;        ///< of a mixture: the samples of all sources
   const LoaderOptions& options() const;  ///< with defaults resolved, and without the numbers of `sampler`
 
   /// One `for` over a loader is one epoch. Leaving the loop early discards the batches fetched ahead; the next `for` is
-  /// the next epoch.
+  /// the next epoch. The loop releases its batch before it waits for the next one.
   class iterator {
    public:
     explicit iterator(Loader* loader);

@@ -28,7 +28,8 @@ class JpegDecoder;  // device/jpeg_decoder.hpp
 class Mixture;      // penstock/mixture.hpp
 struct Windows;     // order/windows/windows.hpp
 
-/// How to treat a sample whose bytes are corrupt, unsupported or of the wrong shape.
+/// How to treat a sample whose bytes are corrupt, unsupported or of the wrong shape. `raise`: next() throws. `replace`:
+/// the row gets another sample, drawn from seed, epoch and position. `mark`: the row is zeros, and `__valid__` is 0.
 enum class OnError : std::uint8_t { raise, replace, mark };
 
 /// The place where the last transforms run if batches go to a device. For images these are normalize and cast, which
@@ -37,7 +38,7 @@ enum class OnError : std::uint8_t { raise, replace, mark };
 enum class FinishOn : std::uint8_t { automatic, host, device };
 
 std::string_view name(OnError policy);
-std::string_view name(FinishOn place);
+std::string_view name(FinishOn place);  ///< "auto", "host", "device"
 
 inline constexpr unsigned kAutoWorkers = ~0U;
 
@@ -116,8 +117,8 @@ struct LoaderOptions {
   unsigned max_workers = 0;
   unsigned prefetch = 2;  ///< batches kept ahead of the consumer: ready or, if larger than 8 MiB, being filled
   std::vector<FieldChain> transforms = {};  ///< one chain for each output; empty: every field, decoded by its codec
-  /// mixup() or cutmix() of each batch: its images and labels, which become float32 (classes,). Each batch draws one of
-  /// several. Rows that are not valid take no part.
+  /// mixup() or cutmix() of each batch: its images and labels, which become float32 (classes,). If there are several,
+  /// each batch draws one. Rows that are not valid are left out.
   std::vector<Mix> mix = {};
 
   // ---- Order and ranks ----------------------------------------------------------------------------------------------
@@ -127,7 +128,8 @@ struct LoaderOptions {
   /// Sample numbers that an epoch delivers, in their unshuffled order; unset: all. A number may occur several times;
   /// each occurrence draws its own random transforms.
   std::optional<std::vector<std::uint64_t>> subset = {};
-  /// Set by the loader of a mixture. `shuffle`, `shuffle_block` and `seed` then apply to each pass over a source.
+  /// Leave it empty: Loader's constructor for a mixture sets it. `shuffle`, `shuffle_block` and `seed` then apply to
+  /// each pass over a source.
   std::shared_ptr<const Mixture> mixture = {};
   /// Samples per block of a block shuffle; 0 or unset: full shuffle. For storage with slow random reads, and for
   /// samples that share compressed blocks, which a full shuffle decompresses many times.
@@ -156,7 +158,7 @@ struct LoaderOptions {
   /// When values are compared with the CRC-32C in their index. On a mismatch the loader reads the value again; if it
   /// still differs, the sample is invalid, and `on_error` applies. Stats::checks counts values without a checksum.
   Checksums checksums = Checksums::first;
-  std::chrono::milliseconds timeout{0};  ///< of next(); 0 waits for ever
+  std::chrono::milliseconds timeout{0};  ///< of next(); 0: no limit
 
   // ---- Machine ------------------------------------------------------------------------------------------------------
 

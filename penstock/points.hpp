@@ -1,4 +1,4 @@
-// The steps of point clouds: sample, move, scale, rotate, pad.
+// The transforms of point clouds: sample, move, scale, rotate, pad.
 //
 //   namespace points = penstock::points;
 //   const penstock::Chain chain = points::sample(4096, "fps") | points::center() | points::unit_sphere();

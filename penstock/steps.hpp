@@ -1,4 +1,4 @@
-// The steps for every kind of field: labels, raw bytes, boxes, key points, ragged rows, windows, custom steps.
+// The transforms for all kinds of fields: labels, raw bytes, boxes, key points, ragged rows, windows, custom code.
 //
 //   const penstock::Chain label = penstock::label();
 //   const penstock::Chain bytes = penstock::field("json") | penstock::raw();
@@ -19,7 +19,8 @@
 namespace penstock {
 
 namespace step {
-struct Elements {                             ///< of an array
+/// The options of array::decode().
+struct Elements {
   std::optional<DType> dtype = std::nullopt;  ///< unset: as stored
   bool ragged = false;                        ///< the first dimension differs from sample to sample
   std::optional<Shape> shape = std::nullopt;  ///< ragged: shape of an item; unset: that of the first value with an item
@@ -41,8 +42,7 @@ struct Label {
 struct Raw {
   static const StepTable& table();
 };
-/// Boxes (n, 4), x0 y0 x1 y1 in pixels, moved by the geometry of the followed output. If a bound is above 0, boxes
-/// below it are dropped.
+/// The options of boxes(). If a bound is above 0, boxes below it are dropped.
 struct Boxes {
   double min_size = 0;        ///< bound for width and height, in pixels of the output
   double min_area = 0;        ///< bound in pixels of the output
@@ -243,10 +243,11 @@ struct OwnTransform {
 };
 }  // namespace step
 
-/// First in a chain: decodes the field's bytes with a custom codec, whatever they look like. Steps for images may
-/// follow if its layouts say `image`, and steps for arrays otherwise.
+/// First in a chain, after field(): decodes the field's bytes with a custom codec, without a check of their first
+/// bytes. Steps for images may follow if its layouts set `image`, and steps for arrays otherwise.
 Chain decode(std::shared_ptr<const Codec> codec);
-/// Last in a chain, any number of them: a custom transform of the previous step's result.
+/// Applies a custom transform to the result of the previous step. A chain may end with several. Other steps must not
+/// follow.
 Chain transform(std::shared_ptr<const Transform> transform);
 
 }  // namespace penstock

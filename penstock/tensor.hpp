@@ -1,4 +1,4 @@
-// A view of a dense tensor in memory that it does not own.
+// A view of a dense tensor, without ownership of the memory.
 #pragma once
 
 #include <cstddef>
