@@ -18,15 +18,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = ("base", "formats", "transforms", "device", "order", "storage", "record", "loader", "staging", "pack", "remote", "penstock")
 # Title: its program, how many files it may touch, and the sources that a header among them changes.
 RECIPES = {
-    "A codec": ("codec", 4, []),
-    "A packing": ("packing", 4, []),
-    "A step": ("step", 3, ["transforms/chain.cpp"]),
-    "A stage": ("stage", 3, []),
-    "A counter": ("counter", 2, []),
-    "An option": ("option", 2, []),
-    "An option of packing": ("pack_option", 2, []),
+    "Add a codec": ("codec", 4, []),
+    "Add a format": ("packing", 4, []),
+    "Add a transform": ("step", 3, ["transforms/chain.cpp"]),
+    "Add a stage": ("stage", 3, []),
+    "Add a counter": ("counter", 2, []),
+    "Add a loader option": ("option", 2, []),
+    "Add a packing option": ("pack_option", 2, []),
 }
-PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>behind|in place of) `(?P<anchor>[^`]+)`)", re.M)
+PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>after|instead of) `(?P<anchor>[^`]+)`)", re.M)
 
 
 def blocks_of(recipe):
@@ -49,7 +49,7 @@ def take(tree, block):
     lines = file.read_text().splitlines(keepends=True)
     at = [number for number, line in enumerate(lines) if block["anchor"] in line]
     assert len(at) == 1, f"{block['old']} has {len(at)} lines with {block['anchor']}"
-    if block["how"] == "behind":
+    if block["how"] == "after":
         lines.insert(at[0] + 1, block["text"])
     else:
         lines[at[0]] = lines[at[0]].replace(block["anchor"], block["text"].rstrip("\n"))
