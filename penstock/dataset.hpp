@@ -33,7 +33,7 @@ struct DataFile {
 };
 
 /// An immutable view of the indexes of all shards. Copies share the mapped indexes. Any number of threads may read one
-/// dataset.
+/// dataset. Samples and fields have numbers from 0.
 class Dataset {
  public:
   /// One shard: its index, and the folder that the relative paths in the index start from.
@@ -48,15 +48,16 @@ class Dataset {
   /// Makes a view of the same shards. Throws Error: invalid_argument, if it contains no sample.
   Dataset(const Dataset& of, Choice choice);
 
-  const std::filesystem::path& path() const;
-  std::string_view format() const;  ///< "folder", "tar", "lmdb", "hdf5"
-  bool packed() const;              ///< made by `penstock pack` (has a penstock.json)
-  std::uint64_t size() const;       ///< number of samples
+  const std::filesystem::path& path() const;  ///< of the opened file or folder
+  std::string_view format() const;            ///< "folder", "tar", "lmdb", "hdf5", ...
+  bool packed() const;                        ///< made by `penstock pack` (has a penstock.json)
+  std::uint64_t size() const;                 ///< number of samples
   std::span<const FieldSchema> fields() const;
+  /// Number of the field with that name: its position in fields(). Nothing if there is none.
   std::optional<std::uint32_t> field(std::string_view name) const;
   /// Names of the classes; the position is the class index. Empty if the dataset has no class names.
   std::span<const std::string> classes() const;
-  std::string_view attributes() const;
+  std::string_view attributes() const;  ///< JSON object: of penstock.json, or of a dataset that others packed
 
   /// True if no folder or file holds exactly these samples: for a selection, and for a combination of several datasets.
   bool is_view() const;
@@ -68,14 +69,17 @@ class Dataset {
   /// One line: "only labels cat, dog; 1,234 of 10,000 samples". Empty if the dataset is not a view.
   std::string about() const;
 
-  std::string_view key(std::uint64_t sample) const;
+  std::string_view key(std::uint64_t sample) const;  ///< valid while a copy of the dataset exists
+  /// Number of the first sample with that key. Nothing if there is none.
   std::optional<std::uint64_t> find(std::string_view key) const;
   /// Finds the pieces of a field's bytes. File and block numbers are the dataset's. For pieces of more than 1 MiB it
   /// also checks that they end inside the file's current size.
   bool locate(std::uint64_t sample, std::uint32_t field, std::vector<Piece>& pieces) const;
-  std::uint64_t length(std::uint64_t sample, std::uint32_t field) const;
-  bool complete(std::uint32_t field) const;
+  std::uint64_t length(std::uint64_t sample, std::uint32_t field) const;  ///< bytes of the value; 0 if it is missing
+  bool complete(std::uint32_t field) const;                               ///< whether every sample has the field
+  /// Recorded checksum of the value. Nothing if the index has none.
   std::optional<std::uint32_t> crc32c(std::uint64_t sample, std::uint32_t field) const;
+  /// Bytes that Codec::header() recorded; may be empty.
   std::span<const std::byte> header(std::uint64_t sample, std::uint32_t field) const;
   RangeSums range_sums(std::uint64_t sample, std::uint32_t field) const;  ///< numbers are the dataset's
   std::uint64_t range_count() const;
@@ -123,17 +127,17 @@ class Dataset {
 
 /// One sample: its number, its key, and the stored bytes of the requested fields.
 struct SampleValues {
-  std::uint64_t sample;
+  std::uint64_t sample;  ///< its number
   std::string_view key;
   /// In the requested order; nothing if the sample lacks the field.
   std::span<const std::optional<std::span<const std::byte>>> values;
 };
 
-/// Opens a packed dataset, an existing one of any format listed in open.cpp, or a folder of files.
+/// Opens a packed dataset, an existing one of any format in docs/formats.md, or a folder of files.
 ///
-/// If there is no index, open() builds one and stores it as a sidecar file (see sidecar.hpp). Meanwhile it calls
-/// `progress`, if given, with (bytes or files done, total), also while another process builds the index. open() waits
-/// for that process for $PENSTOCK_INDEX_WAIT seconds (60 by default), and then builds the index itself.
+/// If there is no index, open() builds one and stores it as a sidecar file (sidecar.hpp). Meanwhile open() calls
+/// `progress`, if given, with (bytes or files done, total). If another process builds the index, open() calls
+/// `progress` too, and waits for $PENSTOCK_INDEX_WAIT seconds (60 by default). Then open() builds the index itself.
 ///
 /// Throws Error: io, if the path cannot be read; invalid_argument, if it contains no dataset; corrupt, unsupported.
 Dataset open(const std::filesystem::path& path, const OpenProgress& progress = {});

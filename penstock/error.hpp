@@ -37,7 +37,7 @@ struct ErrorContext {
 };
 
 /// The only exception type of penstock's own errors. what() is one line: "DATASET: SHARD: sample KEY: field FIELD:
-/// offset N: KIND: CAUSE", without the empty parts.
+/// offset N: KIND: CAUSE", without the empty parts. Each static function returns an Error of the kind with its name.
 class Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string cause, ErrorContext context = {});

@@ -49,7 +49,7 @@ class Loader {
   /// the same source replaces an invalid one, and max_error_rate is a share of the source's samples in an epoch. Throws
   /// like the first constructor, and also for `subset`, and for random sampling without `shuffle`.
   explicit Loader(const Mixture& mixture, LoaderOptions options = {});
-  /// For tests and special storage: engines that `make_engine` returns do all reads.
+  /// For penstock's tests and special storage: engines that `make_engine` returns do all reads.
   using EngineFactory = penstock::EngineFactory;
   Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine);
   ~Loader();  ///< stops and joins every thread promptly; batches that the consumer holds stay valid

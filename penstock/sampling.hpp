@@ -24,9 +24,9 @@ namespace penstock {
 /// Draws of kind weighted, `once` or `repeated`, from one number per sample. The numbers are checked when a loader is
 /// made.
 Draws drawn_by(Draws::Kind kind, std::span<const double> numbers, std::uint64_t samples = 0);
-/// The same, with numbers from a field ("weight", "json:weight"; see Column). Throws Error: invalid_argument if the
-/// field or a sample's value is missing; corrupt, with the sample's name, if a value is not a finite number; also the
-/// errors of reading and of `tick`.
+/// The same, with numbers from a field, "weight", or from a member of a JSON field, "json:weight". Throws Error:
+/// invalid_argument if the field or a sample's value is missing; corrupt, with the sample's name, if a value is not a
+/// finite number; also the errors of reading and of `tick`.
 Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column, std::uint64_t samples = 0,
                const std::function<void()>& tick = {});
 /// The same, with one number for each value of a field; for "cls", names of classes are accepted too. Throws the same
@@ -46,13 +46,15 @@ struct BucketOptions {
   double budget = 0;  ///< 0: none
 };
 
-/// For LoaderOptions::batching. `by` says what the length of a sample is:
-/// - "tokens", a field. If it is an array, the number of its elements: the index knows it of raw arrays, and the header
-///   of .npy files. If it is a number of a fixed dtype, that number. Otherwise, its bytes, which the index knows.
+/// For LoaderOptions::batching. `by` defines the length of a sample:
+/// - "tokens", a field. If it is an array, the number of its elements, from the index for raw arrays, or from the
+///   header of .npy files. If it is a number of a fixed dtype, that number. Otherwise, its length in bytes, from the
+///   index.
 /// - "bytes:jpg": the bytes of a field.
 /// - "pixels:jpg", "height:jpg", "width:jpg": size of a stored image, from its header.
-/// - "shape:jpg": shape of an image, height first, so that images of one shape are together. It allows no budget.
-/// - "json:length", a member of a JSON field: the number in it (Column).
+/// - "shape:jpg": shape of an image, height first, so that images of one shape are together. A budget is not allowed.
+/// - "json:length", a member of a JSON field: the number in it.
+///
 /// Headers are read on all cores, members by a loader. A sample may lack the field as long as no loader delivers it.
 /// Calls `tick` now and then, and passes on its exceptions. Throws Error: invalid_argument, if there is no such field;
 /// invalid_argument for a length below 0, corrupt and unsupported, all of which name the sample; io.

@@ -41,11 +41,11 @@ struct LengthRange {
 
 /// The conditions of filter(). A sample must meet all of them. Empty members are ignored.
 struct FilterOptions {
-  std::vector<std::string> patterns = {};  ///< keys that match one of them (key_pattern.hpp)
+  std::vector<std::string> patterns = {};  ///< keys that match one of them: "cat/*" (docs/guides/views.md)
   std::vector<std::string> keys = {};      ///< these keys; each must exist
   std::filesystem::path key_file = {};     ///< a file with one such key per line
   std::vector<std::string> labels = {};    ///< names of classes, or the text of values of `label_field`
-  std::string label_field = "cls";         ///< "cls", "json:weather"; see Column
+  std::string label_field = "cls";         ///< a field, "cls", or a JSON member, "json:weather"
   std::vector<std::string> has = {};       ///< samples that have all of these fields
   /// by length of the value; a sample without the field is left out
   std::vector<std::pair<std::string, LengthRange>> lengths = {};
@@ -62,10 +62,10 @@ struct FilterOptions {
 /// meets, and for an unknown key, class or field; also the errors of reading, `tick` and `predicate`.
 Dataset filter(const Dataset& dataset, const FilterOptions& options, const std::function<void()>& tick = {});
 
-/// Sorts by a number in a field ("score", "json:score"; see Column), in rising order, or in falling order with
-/// `reverse`. Samples with equal numbers keep their order. Throws Error: invalid_argument if the field or a sample's
-/// value is missing; corrupt, with the sample's name, if a value is not a finite number; also the errors of reading and
-/// of `tick`.
+/// Sorts by a number in a field, "score", or in a member of a JSON field, "json:score". The order is rising, or falling
+/// with `reverse`. Samples with equal numbers keep their order. Throws Error: invalid_argument if the field or a
+/// sample's value is missing; corrupt, with the sample's name, if a value is not a finite number; also the errors of
+/// reading and of `tick`.
 Dataset sorted_by_column(const Dataset& dataset, std::string_view column, bool reverse = false,
                          const std::function<void()>& tick = {});
 
@@ -77,8 +77,8 @@ struct SplitPart {
 
 /// The options of split().
 struct SplitOptions {
-  /// The grouping: "key" splits samples one by one; with a field ("patient", "json:patient"; see Column), samples with
-  /// the same text stay together.
+  /// The grouping. "key" splits samples one by one. With a field, "patient", or a JSON member, "json:patient", samples
+  /// with the same text stay together.
   std::string by = "key";
   /// Replaces `by`: returns the group of a sample, from its number and key. Called in order in the calling thread.
   std::function<std::string(std::uint64_t sample, std::string_view key)> group = {};

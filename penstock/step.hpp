@@ -1,4 +1,4 @@
-// One step of a chain, and chains of steps. chain.hpp lists all steps.
+// Chains of steps. A step is a transform of a chain, such as image::resize(256). chain.hpp lists all steps.
 #pragma once
 
 #include <any>
@@ -103,13 +103,14 @@ class Step {
   std::any value_;
 };
 
-/// The path of one output from the stored field to the batch. A value type; compiled once per loader.
+/// The path of one output from the stored field to the batch. The operator | joins two chains: image::resize(256) |
+/// image::center_crop(224). Copies are independent. A loader compiles its chains when it is made.
 struct Chain {
   /// field("jpg|png"): the first that a sample has; empty: the field with the output's name
   std::vector<std::string> sources;
   std::optional<std::string> followed;  ///< follow("jpg"): uses the geometry drawn for that output
   std::vector<Step> steps;
-  std::string misuse;  ///< error made when composing it; Program throws it with the output's name
+  std::string misuse;  ///< error of a wrong composition; Loader's constructor throws it with the output's name
   std::shared_ptr<const WindowSpec> window = {};  ///< window(): a row consists of several samples; null: of one
   friend Chain operator|(Chain left, const Chain& right);
 };

@@ -25,17 +25,21 @@ for (const penstock::Batch& batch : loader)
 ```
 
 `find_package(penstock)` and the target `penstock::penstock` give a program these headers and no others. `penstock.hpp`
-includes most of them. [C++](../cpp.md) describes projects, threads, lifetimes and exceptions, and
-[libtorch](../libtorch.md) the headers of the adapter, `penstock/torch/`.
+includes most of them. [C++](../cpp.md) describes projects, threads, lifetimes and exceptions. The headers in
+`penstock/torch/` are the adapter for [libtorch](../libtorch.md).
 
 The headers of this page are the public API. Before version 1.0 names may still change, and each change is a line in the
 changelog. Saved states, indexes and packed datasets of earlier versions stay readable. The structs in namespace `step`
 are internal and may change at any time, except those that this page lists. Every other header of the repository is
 internal, too.
 
-All names are in namespace `penstock`. This page writes `uint64_t` for `std::uint64_t`, and leaves out members with
-internal types. In C++ a step is a transform of a chain, such as `image::resize(256)`.
+All names are in namespace `penstock`. This page writes `uint64_t` for `std::uint64_t`, and leaves out functions and
+members with internal types. "Error: io" means an `Error` of kind `io`. In C++ a step is a transform of a chain, such as
+`image::resize(256)`.
 """
+
+
+ADAPTER = [f"penstock/torch/{name}.hpp" for name in ("batches", "tensor_batch", "dataset")]  # needs libtorch
 
 
 class Declaration(NamedTuple):
@@ -115,9 +119,9 @@ def end_of(text: str, start: int) -> tuple[int, int]:
     return at + 1, at + 1
 
 
-def declarations_in(text: str) -> Iterator[Declaration]:
-    """Each declaration of a namespace, or of the public part of a class."""
-    at, comment, shown = 0, [], True
+def declarations_in(text: str, shown: bool = True) -> Iterator[Declaration]:
+    """Each declaration of a namespace, or of the public part of a type. `shown`: whether the type begins with it."""
+    at, comment = 0, []
     while at < len(text):
         line = text[at:].split("\n", 1)[0] + "\n"
         words = line.strip()
@@ -158,7 +162,8 @@ def one_line(text: str) -> str:
 
 def members(kind: Declaration, of_step: bool = False) -> list[Declaration]:
     if kind.kind != "enum class":
-        return [each for each in declarations_in(kind.body + "\n") if not hidden(each, of_step)]
+        inner = declarations_in(kind.body + "\n", shown=kind.kind == "struct")
+        return [each for each in inner if not hidden(each, of_step)]
     values, comment = [], []
     for line in kind.body.splitlines():
         text, _, beside = line.strip().partition("///")
@@ -209,7 +214,12 @@ def declarations(source: str) -> list[tuple[str, Declaration]]:
     ]
     functions = " ".join(each.text for name, each in found if each.kind == "function" and not name.startswith("step::"))
     used = set(re.findall(r"\bstep::\w+", functions))
-    return [(name, each) for name, each in found if not name.startswith("step::") or name in used]
+    return [
+        (name, each)
+        for name, each in found
+        if (not name.startswith("step::") or name in used)
+        and not (each.kind == "function" and (internal().search(each.text) or each.text.endswith("= delete")))
+    ]
 
 
 def headers() -> list[str]:
@@ -322,7 +332,7 @@ def is_type(declaration: Declaration) -> bool:
 
 def page(made: str) -> str:
     parts = [made.format(source="the headers in penstock/"), INTRODUCTION]
-    for header in headers():
+    for header in [*headers(), *ADAPTER]:
         text, example = about(header)
         parts.append(f"## {header}\n\n{escaped(text)}\n")
         if example:

@@ -12,8 +12,9 @@
 
 namespace penstock::torch {
 
-/// Calls take(TensorBatch) with the loader's next batch, which counts as delivered once take() returns. Returns false
-/// at the end of the epoch. Marks the wait for PyTorch's profiler. Throws the errors of Loader::next() and take().
+/// Calls take(TensorBatch) with the loader's next batch, which counts as delivered when take() has returned. Returns
+/// false at the end of the epoch. Marks the wait for PyTorch's profiler. Throws the errors of Loader::next() and
+/// take().
 template <typename Take>
 bool take_next(Loader& loader, const Take& take) {
   std::optional<ProfilerMark> wait(std::in_place);
@@ -31,9 +32,8 @@ inline std::optional<TensorBatch> next(Loader& loader) {
   return taken;
 }
 
-/// One epoch of a loader as a range of TensorBatch, with the rules of a `for` over the loader: leaving it early
-/// discards the batches fetched ahead, and the next begin() starts the next epoch. Refers to the loader, which must
-/// outlive it.
+/// One epoch of a loader as a range of TensorBatch, with the rules of a `for` over the loader. Leaving the loop early
+/// discards the batches fetched ahead, and the next begin() starts the next epoch. The loader must outlive the range.
 class Batches {
  public:
   explicit Batches(Loader& loader) : loader_(&loader) {}
@@ -71,6 +71,7 @@ class Batches {
   Loader* loader_;
 };
 
+/// One epoch of the loader: for (const auto& batch : batches(loader)).
 inline Batches batches(Loader& loader) {
   return Batches(loader);
 }

@@ -24,19 +24,18 @@
 
 namespace penstock::torch {
 
-/// The common part of Dataset and ExampleDataset. Self::give() turns a TensorBatch into the batch type of torch's
+/// The common part of Dataset and ExampleDataset. Self::give() converts a TensorBatch to the batch type of torch's
 /// loader.
 ///
 ///   auto batches = ::torch::data::make_data_loader(dataset, dataset.options());  // a std::unique_ptr
-///   for (auto& batch : *batches) ...                                             // one epoch; the next `for`: the
-///   next
+///   for (auto& batch : *batches) ...  // one epoch; the next `for` is the next epoch
 ///
 /// Copies share one loader and its position. torch's data loader holds a copy, so the program's own copy can save the
 /// position. torch's loader keeps its last batch until it has the next: LoaderOptions::memory_options.reserved_batches
 /// must be 2 (the default) or more.
 ///
-/// Leave torch's workers at 0: penstock has its own threads, and reads and decodes ahead. With workers, every call is
-/// safe, but errors arrive as torch's WorkerException, several workers may swap batches, and each of max_jobs batches
+/// Leave torch's workers at 0: penstock has its own threads, and reads and decodes ahead. With workers, calls are
+/// thread-safe. But errors become torch's WorkerException, batches may change their order, and each of max_jobs batches
 /// counts as held.
 template <typename Self, typename Given>
 class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given, std::size_t> {
@@ -92,11 +91,11 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
     shared_->untouched = shared_->ended = false;
   }
 
-  /// The options for make_data_loader: the loader's batch size, and no workers of torch's own.
+  /// The options for make_data_loader: the loader's batch size, and 0 workers.
   ::torch::data::DataLoaderOptions options() const {
     return ::torch::data::DataLoaderOptions(shared_->loader->options().batch_size).workers(0);
   }
-  /// For stats(), state() and other functions. Must not be called while another thread is in get_batch().
+  /// For stats(), state() and other functions. No other thread may be in get_batch() meanwhile.
   const std::shared_ptr<Loader>& loader() const { return shared_->loader; }
 
  protected:

@@ -1,4 +1,4 @@
-// A batch as named tensors, for both adapters to libtorch.
+// A batch as named tensors of libtorch.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,18 @@ struct TensorField {
   std::string_view name;
   at::Tensor values;   ///< (rows, ...); ragged: (items of all rows, ...)
   at::Tensor offsets;  ///< ragged: int64 (rows + 1,), positions in `values`; else undefined
-  /// For rows with sizes of their own: int64 (rows, dimensions), and `values` contains elements; else undefined.
+  /// The sizes of each row: int64 (rows, dimensions), and `values` contains elements. Undefined if all rows have the
+  /// same sizes.
   at::Tensor shapes;
 };
 
-/// The outputs of one batch as tensors, in the slab's own memory. Copied are only offsets, `__valid__`, and outputs of
-/// at most 256 bytes per row, such as labels; a program may keep these as long as it likes.
+/// The outputs of one batch as tensors, in the memory of the batch. Only offsets, `__valid__`, and outputs of at most
+/// 256 bytes per row, such as labels, are copies. A program may keep the copies for any time.
 ///
-/// The slab returns to its pool when this object, its copies, and every other tensor taken from it (with their views)
-/// are gone. Until then its memory does not change, even after the loader has ended. On a GPU, torch's current stream
-/// waits for the values; another stream that uses them must be declared with record_stream(). Offsets and `__valid__`
-/// are always on the CPU. Labels are int64; other fields have the dtype of their chain.
+/// The memory returns to the loader when this object, its copies, and all other tensors taken from it (with their
+/// views) are gone. Any thread may release the last one. Until then the memory does not change, even after the loader
+/// has ended. On a GPU, torch's current stream waits for the values. If another stream uses them, call record_stream().
+/// Offsets and `__valid__` are always on the CPU. label() gives int64; other fields have the dtype of their chain.
 class TensorBatch {
  public:
   /// Throws Error: unsupported, for a field of a dtype that this PyTorch lacks.
@@ -85,14 +86,14 @@ class TensorBatch {
     return all;
   }
 
-  /// Replaces PyTorch's Tensor::record_stream(), which does not know this memory. `stream` is the stream's number
+  /// Replaces PyTorch's Tensor::record_stream(), which has no effect on this memory. `stream` is the stream's number
   /// (cuda_stream).
   void record_stream(StreamHandle stream) const { batch_.record_stream(stream); }
 
   std::span<const TensorField> fields() const { return fields_; }  ///< in the order of the loader's options
   /// bool (rows,): false for padding and for invalid rows.
   const at::Tensor& valid() const { return valid_; }
-  std::span<const std::string_view> keys() const { return batch_.keys(); }
+  std::span<const std::string_view> keys() const { return batch_.keys(); }     ///< valid while this object exists
   std::span<const std::uint64_t> samples() const { return batch_.samples(); }  ///< sample number of each row
   std::uint32_t size() const { return batch_.size(); }                         ///< rows
   std::uint64_t epoch() const { return batch_.epoch(); }
