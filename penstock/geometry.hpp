@@ -17,6 +17,7 @@ enum class Interpolation : std::uint8_t {
 };
 
 inline constexpr std::string_view kInterpolations[] = {"nearest", "area", "bilinear", "bicubic"};
+/// The names of the values, in their order.
 constexpr std::span<const std::string_view> choices(Interpolation) {
   return kInterpolations;
 }

@@ -150,9 +150,9 @@ struct LoaderOptions {
   double max_error_rate = 0.05;
   /// The limit as a number of samples, instead of a share. For a mixture, it applies to each source.
   std::optional<std::uint64_t> max_error_count = {};
-  /// Returns the sum over all ranks of a number that each rank passes, so that all ranks exceed the limit at the same
-  /// batch. next() calls it in its thread, after the same batches on every rank: every 16th of an epoch and the last.
-  /// Exceptions leave next(). The function must not use the loader.
+  /// Your function that returns the sum of its argument over all ranks. With it, all ranks exceed the limit at the same
+  /// batch. next() calls it in its thread, after the same batches on every rank: every 16th batch of an epoch, and the
+  /// last one. Exceptions leave next(). The function must not use the loader.
   std::function<std::uint64_t(std::uint64_t)> all_reduce = {};
   Missing missing = Missing::raise;
   /// When values are compared with the CRC-32C in their index. On a mismatch the loader reads the value again; if it

@@ -58,13 +58,15 @@ struct SavedDraws {
 /// closely as whole samples allow. `random`: each sample's source is random, so batches vary as with independent draws.
 enum class Sampling : std::uint8_t { shares, random };
 
-/// The end of an epoch: before a source would have to repeat, when each source was exhausted at least once (the others
-/// then repeat, in a fresh order), or after a number of samples.
+/// The end of an epoch. `first_exhausted`: before a source would have to repeat. `all_exhausted`: when each source was
+/// exhausted at least once. The other sources then repeat, in a fresh order. `samples`: after a number of samples,
+/// MixtureOptions::samples.
 enum class Stop : std::uint8_t { first_exhausted, all_exhausted, samples };
 
 std::string_view name(Sampling sampling);  ///< "shares", "random"
 
-/// Weights from a position of the training on. Positions count through all epochs, of MixtureOptions::samples each.
+/// Weights that apply from a position of the training. Positions count through all epochs, of MixtureOptions::samples
+/// each.
 struct WeightChange {
   std::uint64_t position = 0;
   std::vector<double> weights = {};  ///< one per source, in the mixture's order

@@ -43,7 +43,7 @@ enum class PackOnError : std::uint8_t {
 struct ConvertOptions {
   // ---- What people set first ----------------------------------------------------------------------------------------
 
-  std::string format = "tar";
+  std::string format = "tar";                           ///< a format that docs/formats.md lists as written
   std::uint64_t shard_size = std::uint64_t{256} << 20;  ///< size in bytes at which a new shard begins
   unsigned workers = 0;                                 ///< threads; 0: usable cores
 

@@ -48,7 +48,7 @@ enum class VoxelPoint : std::uint8_t {
   random,
 };
 
-std::span<const std::string_view> choices(VoxelPoint);
+std::span<const std::string_view> choices(VoxelPoint);  ///< the names: "centroid", "first", "random"
 
 /// A method that chooses points, with its parameters.
 struct SampleOptions {
@@ -94,6 +94,7 @@ enum class FewPoints : std::uint8_t {
 };
 
 inline constexpr std::string_view kFewPoints[] = {"repeat", "ragged", "raise"};
+/// The names of the values, in their order.
 constexpr std::span<const std::string_view> choices(FewPoints) {
   return kFewPoints;
 }

@@ -13,7 +13,7 @@ namespace penstock {
 
 class ReadEngine;  // storage/read/read_engine.hpp
 
-/// Which copies are read again, bypassing the page cache, and compared with the bytes written.
+/// The copies that stage() reads again, without the page cache, and compares with the bytes written.
 enum class StageVerify : std::uint8_t {
   unless_known,  ///< copies whose checksum penstock.json does not contain
   always,

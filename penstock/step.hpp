@@ -22,6 +22,7 @@ enum class PaddingMode : std::uint8_t {
 };
 
 inline constexpr std::string_view kPaddingModes[] = {"constant", "edge", "reflect", "symmetric"};
+/// The names of the values, in their order.
 constexpr std::span<const std::string_view> choices(PaddingMode) {
   return kPaddingModes;
 }

@@ -138,6 +138,7 @@ inline Chain cast(DType dtype) {
 /// How to treat rows that are longer than a fixed length.
 enum class Longer : std::uint8_t { raise, truncate };
 inline constexpr std::string_view kLonger[] = {"raise", "truncate"};
+/// The names of the values, in their order.
 constexpr std::span<const std::string_view> choices(Longer) {
   return kLonger;
 }

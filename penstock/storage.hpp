@@ -15,7 +15,8 @@ struct ChosenEngine;   // storage/read/read_engine.hpp
 struct EngineOptions;  // storage/read/read_engine.hpp
 class Dataset;
 
-/// The read engines. `store` is the one for datasets at addresses, and cannot be selected.
+/// The read engines, which docs/engines.md describes. `in_worker` is "inline" in Python and the command. `store` reads
+/// datasets from object stores and web servers, and cannot be selected.
 enum class EngineKind : std::uint8_t { automatic, io_uring, in_worker, pread, mmap, store };
 
 std::string_view name(EngineKind kind);  ///< "auto", "io_uring", "inline", "pread", "mmap", "store"
@@ -37,14 +38,14 @@ struct EngineStats {
   friend bool operator==(const EngineStats&, const EngineStats&) = default;
 };
 
-/// Called once per request, from any thread (also inside submit(), by its caller). The failure is null, or an Error
-/// with shard and offset (io; corrupt: "file ends inside the field"). Must not block and must not throw.
+/// Engines call it once per request, from any thread (also inside submit(), by its caller). The failure is null, or an
+/// Error with shard and offset (io; corrupt: "file ends inside the field"). The function must not block or throw.
 using OnRead = std::function<void(std::uint64_t tag, std::exception_ptr failure)>;
 /// Makes an engine like choose_engine().
 using EngineFactory = std::function<ChosenEngine(const Dataset&, const EngineOptions&, OnRead)>;
 
-/// When to compare bytes with their recorded CRC-32C: never; the first time that this loader reads a value, or a part
-/// of one; or each time.
+/// When to compare bytes with their recorded CRC-32C. `off`: never. `first`: when this loader reads a value, or a part
+/// of it, for the first time. `always`: each time.
 enum class Checksums : std::uint8_t { off, first, always };
 std::string_view name(Checksums checksums);  ///< "off", "first", "always"
 /// Returns the mode with that name. Throws Error: invalid_argument.
@@ -66,14 +67,14 @@ enum class CacheKind : std::uint8_t {
   /// `encoded`.
   decoded,
 };
-std::string_view name(CacheKind kind);
+std::string_view name(CacheKind kind);  ///< "none", "encoded", "decoded"
 /// Returns the cache with that name. Throws Error: invalid_argument.
 CacheKind cache_named(std::string_view name);
 
-/// Who shares the cache: the threads of one process, or all processes of this user on the node that read the same
-/// samples in the same way.
+/// The scope of the cache. `process`: the threads of one process share it. `node`: all processes of this user on the
+/// node share it if they read the same samples in the same way.
 enum class CacheScope : std::uint8_t { process, node };
-std::string_view name(CacheScope scope);
+std::string_view name(CacheScope scope);  ///< "process", "node"
 /// Returns the scope with that name. Throws Error: invalid_argument.
 CacheScope cache_scope_named(std::string_view name);
 
