@@ -37,7 +37,7 @@ std::string draws_text(const std::optional<SavedDraws>& draws) {
     case Draws::Kind::balanced:
       break;
   }
-  return "classes in balance";
+  return "balanced classes";
 }
 
 void require_same(const SavedOrder& saved, const SavedOrder& own) {
@@ -52,11 +52,11 @@ void require_same(const SavedOrder& saved, const SavedOrder& own) {
           window_text(own.shuffle_window));
   require(saved.draws.has_value() == own.draws.has_value() && (!own.draws || saved.draws->kind == own.draws->kind),
           draws_text(saved.draws), draws_text(own.draws));
-  require(saved.draws == own.draws, draws_text(saved.draws) + " of other numbers", "its own");
+  require(saved.draws == own.draws, draws_text(saved.draws) + " from other numbers", "its own numbers");
   require(saved.last == own.last, "last_batch=" + std::string(name(saved.last)),
           "last_batch=" + std::string(name(own.last)));
   require(saved.subset.has_value() == own.subset.has_value(), listed(saved.subset), listed(own.subset));
-  require(saved.subset == own.subset, "another subset of the samples", "one of its own");
+  require(saved.subset == own.subset, "another subset of the samples", "its own subset");
 }
 
 std::string told_of(const BatchLimits& limits) {
@@ -66,7 +66,7 @@ std::string told_of(const BatchLimits& limits) {
 }
 
 std::string by_text(const std::string& by) {
-  return by.empty() ? "lengths of the program's own" : "by_length(" + double_quoted(by) + ")";
+  return by.empty() ? "the program's own lengths" : "by_length(" + double_quoted(by) + ")";
 }
 
 // The windows in a text of transforms, "clip = window(...)", and the text without them.
@@ -110,7 +110,7 @@ void require_rows_of(const LoaderState& state, std::string_view transforms, bool
   const auto leaves_out = [](const std::string& windows) { return windows.find("edge=\"drop\"") != std::string::npos; };
   if (saved == own || !(leaves_out(saved) || leaves_out(own))) return;
   throw Error::invalid_argument("the state was saved with " + windows_text(saved) + ", this loader has " +
-                                windows_text(own) + ": other samples have a row, and so the order is another");
+                                windows_text(own) + ": other samples have rows, so the order differs");
 }
 
 }  // namespace
@@ -198,8 +198,9 @@ void Cursor::go_on(const LoaderState& state, Position& position) const {
   }
   const Plan plan = position.plan(then);
   if (state.batch > 0 && !plan.has(state.batch - 1))
-    throw Error::invalid_argument("the state stands behind batch " + std::to_string(state.batch) + " of epoch " +
-                                  std::to_string(state.epoch) + ", which has " + std::to_string(plan.batches()));
+    throw Error::invalid_argument("the state was saved after batch " + std::to_string(state.batch) + " of epoch " +
+                                  std::to_string(state.epoch) + ", but the epoch has " +
+                                  std::to_string(plan.batches()) + " batches");
   const std::uint64_t reached = plan.position_after(state.batch);
   const bool at_end = reached == 0 || reached == options_.samples;
   const bool same = options_.bucketed == nullptr || saved.same_batches(own);
@@ -207,10 +208,9 @@ void Cursor::go_on(const LoaderState& state, Position& position) const {
   if (same && state.world == options_.world && state.batch_size == options_.batch_size) return;
   if ((saved.budget != 0 || own.budget != 0) && !at_end) {
     if (!saved.same_in_all(own))
-      throw Error::invalid_argument("the state stands in the middle of an epoch whose batches were composed for " +
-                                    told_of(saved) + ", this loader is one of " + told_of(own) +
-                                    ": to go on with them, batch_size times the ranks and budget times the "
-                                    "ranks must be the same");
+      throw Error::invalid_argument("the state was saved in the middle of an epoch whose batches were composed for " +
+                                    told_of(saved) + ", this loader has " + told_of(own) +
+                                    "; to resume, keep batch_size times the ranks and budget times the ranks");
     return;  // the same batches, divided among other ranks
   }
   position.start = reached;
@@ -238,13 +238,13 @@ SavedMixture Cursor::mixture() const {
 void Cursor::note_differences(const LoaderState& state, std::string_view transforms,
                               std::vector<std::string>& notes) const {
   if (state.seed != options_.seed) {
-    notes.push_back("goes on with its own seed=" + std::to_string(state.seed) +
-                    ", not with this loader's seed=" + std::to_string(options_.seed));
+    notes.push_back("keeps its own seed=" + std::to_string(state.seed) +
+                    " instead of this loader's seed=" + std::to_string(options_.seed));
   }
   const ToldWindows saved = windows_among(state.transforms), own = windows_among(transforms);
   if (saved.windows != own.windows) {
     notes.push_back("was made with " + windows_text(saved.windows) + ", this loader has " + windows_text(own.windows) +
-                    ": the order is the same, what a row holds is not");
+                    ": the order is the same, but rows have other contents");
   }
   if (saved.rest != own.rest) {
     notes.push_back("was made with other codecs or transforms (" + state.transforms + ") than this loader's (" +
@@ -256,22 +256,21 @@ void Cursor::note_differences(const LoaderState& state, std::string_view transfo
 void Cursor::carry(const LoaderState& state, Restored& restored) const {
   if ((state.buckets || options_.bucketed != nullptr) && state.start + state.batch > 0)
     throw Error::invalid_argument(
-        "with batching by length a mixture of other weights or sources goes on at the end of an epoch alone: within "
-        "it, what "
-        "each source gave is not the beginning of its order");
+        "with batching by length, a mixture can change weights or sources only at the end of an epoch; before, the "
+        "delivered samples of a source are not the first of its order");
   auto carried = std::make_shared<Carried>();
   carried->epoch = state.epoch + (state.start + state.batch > 0 ? 1 : 0);
   for (const MixedSource& source : options_.mixed->sources) {
     const auto saved = std::ranges::find(state.mixture->sources, source.name, &SavedSource::name);
     const bool known = saved != state.mixture->sources.end();
     if (known && (saved->dataset != source.fingerprint() || saved->samples != source.samples))
-      throw Error::invalid_argument("source " + double_quoted(source.name) +
-                                    " has other samples than when the state was saved; give it another name to "
-                                    "begin it anew");
+      throw Error::invalid_argument(
+          "source " + double_quoted(source.name) +
+          " has other samples than when the state was saved; give it another name to start it from the beginning");
     carried->taken.push_back(known ? saved->taken : 0);
   }
-  restored.notes.push_back("is of a mixture of other weights or sources: epoch " + std::to_string(carried->epoch) +
-                           " begins with this loader's, and each source that both have goes on where it was");
+  restored.notes.push_back("is of a mixture with other weights or sources: epoch " + std::to_string(carried->epoch) +
+                           " begins with this loader's, and each source in both mixtures resumes where it was");
   restored.position = {.seed = state.seed,
                        .shuffle_block = options_.shuffle_block,
                        .epoch = carried->epoch,
@@ -280,16 +279,17 @@ void Cursor::carry(const LoaderState& state, Restored& restored) const {
 
 Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::string_view transforms) const {
   if (state.mixture.has_value() != (options_.mixed != nullptr))
-    throw Error::invalid_argument(state.mixture ? "the state is of a mixture, this loader's dataset is none"
-                                                : "the state is of one dataset, this loader's is a mixture");
+    throw Error::invalid_argument(state.mixture
+                                      ? "the state was saved with a mixture, this loader has a single dataset"
+                                      : "the state was saved with a single dataset, this loader has a mixture");
   std::string other = state.mixture ? difference(*state.mixture, mixture()) : "";
   if (state.mixture && other.empty() && state.samples != options_.samples)
-    other = "the state counts " + std::to_string(state.samples) + " samples an epoch, this mixture " +
+    other = "the state was saved with " + std::to_string(state.samples) + " samples per epoch, this mixture has " +
             std::to_string(options_.samples);
   if (!other.empty()) {
     if (!options_.mixed->carry) require_rows_of(state, transforms, false);
     if (!options_.mixed->carry)
-      throw Error::invalid_argument(other + "; on_change=\"carry\" goes on with each source where it was");
+      throw Error::invalid_argument(other + "; pass on_change=\"carry\" to resume each source where it was");
     if (state.order) require_same(*state.order, order());
     Restored restored;
     carry(state, restored);
@@ -300,8 +300,8 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
   require_rows_of(state, transforms,
                   state.samples == options_.samples && (!state.order || state.order->subset == subset_));
   if (state.samples != options_.samples) {
-    throw Error::invalid_argument("the state counts " + std::to_string(state.samples) +
-                                  " samples an epoch, this loader " + std::to_string(options_.samples));
+    throw Error::invalid_argument("the state was saved with " + std::to_string(state.samples) +
+                                  " samples per epoch, this loader has " + std::to_string(options_.samples));
   }
   Restored restored{.position = {.seed = state.seed,
                                  .shuffle_block = options_.shuffle_block,
@@ -317,17 +317,15 @@ Restored Cursor::load(const LoaderState& state, std::uint64_t fingerprint, std::
   std::vector<std::string>& notes = restored.notes;
   if (!state.order)
     notes.emplace_back(
-        "is of version 1, which does not say shuffle, its blocks, the choice of samples and last_batch: they are taken "
-        "to be this "
-        "loader's");
+        "is of version 1, which does not record shuffle, shuffle_block, subset and last_batch: this loader's values "
+        "are assumed");
   const bool by_blocks = block_of_version_1_ != 0 && (!state.order || state.order->block_of_version_1);
   if (by_blocks) {
     const std::string block = std::to_string(block_of_version_1_);
     restored.position.shuffle_block = block_of_version_1_;
     notes.push_back(
-        "goes on with the block shuffle that version 1 did by itself on this dataset: "
-        "shuffle=ps.shuffle.blocks(" +
-        block + ") makes it this loader's own, shuffle=True says that the state was saved without");
+        "uses the block shuffle that version 1 applied to this dataset by default; pass shuffle=ps.shuffle.blocks(" +
+        block + ") to keep it, or shuffle=True if the state was saved without it");
   }
   if (state.order) {
     SavedOrder own = order();

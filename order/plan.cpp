@@ -13,10 +13,10 @@ const PlanOptions& checked(const PlanOptions& options, std::uint64_t start) {
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 62;
   if (options.batch_size == 0) throw Error::invalid_argument("batch_size must be at least 1");
   if (options.world == 0) throw Error::invalid_argument("world_size must be at least 1");
-  if (options.rank >= options.world) throw Error::invalid_argument("rank must be less than world");
-  if (start > options.samples) throw Error::invalid_argument("the start position lies behind the end of the epoch");
+  if (options.rank >= options.world) throw Error::invalid_argument("rank must be less than world_size");
+  if (start > options.samples) throw Error::invalid_argument("the start position is after the end of the epoch");
   if (options.samples > kLimit || std::uint64_t{options.batch_size} * options.world > kLimit)
-    throw Error::invalid_argument("batch_size times world, or the number of samples, is too large");
+    throw Error::invalid_argument("batch_size times world_size, or the number of samples, is too large");
   return options;
 }
 
@@ -54,7 +54,7 @@ void Plan::bucket() {
       .batch_size = options_.batch_size, .world = options_.world, .budget = options_.bucketed->budget()};
   const BatchLimits limits = options_.composed.batch_size != 0 ? options_.composed : own;
   if (limits.budget != 0 && start_ != 0 && start_ != options_.samples)
-    throw Error::invalid_argument("with a budget an epoch goes on at a batch that it was composed of");
+    throw Error::invalid_argument("an epoch with a budget can only resume at the beginning of one of its batches");
   PlanOptions plain = options_;
   plain.bucketed = nullptr;
   const auto make_lister = [plain, epoch = epoch_]() -> ComposedEpoch::ListRows {
@@ -99,7 +99,7 @@ std::uint64_t Plan::batches() const {
 }
 
 void Plan::batch(std::uint64_t b, std::vector<Row>& rows) const {
-  if (!has(b)) throw Error::invalid_argument("batch " + std::to_string(b) + " lies behind the epoch's end");
+  if (!has(b)) throw Error::invalid_argument("batch " + std::to_string(b) + " comes after the end of the epoch");
   if (by_budget()) return rows_of(*global_batch(b), rows);
   const std::uint64_t step = start_ + b * per_step_;
   const std::uint64_t left = options_.samples - step;
@@ -125,7 +125,8 @@ void Plan::rows_of(const ComposedEpoch::GlobalBatch& batch, std::vector<Row>& ro
   const std::uint64_t size = batch.end - batch.first;
   const std::uint64_t of_rank = (size + options_.world - 1) / options_.world;
   if (of_rank > options_.batch_size)
-    throw Error::invalid_argument("a batch that was composed for other ranks has more rows than these have room for");
+    throw Error::invalid_argument(
+        "a batch that was composed for other ranks has more rows than the batches of these ranks can hold");
   rows.clear();
   for (std::uint64_t i = options_.rank * of_rank; i < (options_.rank + 1) * of_rank; ++i)
     rows.push_back(row_at(batch.first + i % size, i < size));

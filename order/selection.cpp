@@ -32,12 +32,13 @@ bool always_served(const Dataset& dataset, const Output& output, Missing missing
 void require_inside(const Dataset& dataset, std::span<const std::uint64_t> subset) {
   const ErrorContext here{.dataset = dataset.path().string()};
   if (subset.empty())
-    throw Error::invalid_argument("subset is empty, so an epoch would have no samples; leave it out for all samples",
+    throw Error::invalid_argument("subset is empty, so an epoch would have no samples; omit it to use all samples",
                                   here);
   for (const std::uint64_t sample : subset) {
     if (sample < dataset.size()) continue;
-    throw Error::invalid_argument(
-        "subset names sample " + std::to_string(sample) + " of a dataset of " + std::to_string(dataset.size()), here);
+    throw Error::invalid_argument("subset contains sample " + std::to_string(sample) + ", but the dataset has " +
+                                      std::to_string(dataset.size()) + " samples",
+                                  here);
   }
 }
 
@@ -121,7 +122,7 @@ std::string other_image(const Dataset& dataset, const Output& lacking, std::uint
       // then one of them is a mask, not an alternative
       if (dataset.locate(i, other, pieces) && serving_field(dataset, lacking, i, pieces)) return {};
     }
-    return "; it has \"" + fields[other].name + "\", and field(\"" + names + fields[other].name + "\") reads either";
+    return "; it has \"" + fields[other].name + "\"; use field(\"" + names + fields[other].name + "\") to read either";
   }
   return {};
 }
@@ -142,9 +143,9 @@ std::string whose_fields(const Dataset& dataset, const std::vector<const Output*
     std::uint64_t sample = 0;
     while (sample < dataset.size() && !serving_field(dataset, *outputs[i], sample, pieces)) ++sample;
     if (sample == dataset.size()) continue;
-    text += (text.empty() ? "" : ", ") + outputs[i]->name + " is of \"" + one_line(dataset.key(sample)) + "\"";
+    text += (text.empty() ? "" : ", ") + outputs[i]->name + " is a field of \"" + one_line(dataset.key(sample)) + "\"";
   }
-  return text.empty() ? text : ": " + text + "; the fields of one sample have one key";
+  return text.empty() ? text : ": " + text + "; fields of the same sample must have the same key";
 }
 
 std::string megabytes(double bytes) {
@@ -210,7 +211,7 @@ std::string why_no_window(const WindowTable& table) {
   std::snprintf(offsets, sizeof offsets, "%g to %g", *first, *last);
   return std::string("no sample has a whole window: its offsets reach from ") + offsets + ", and the longest of " +
          std::to_string(table.groups()) + " groups has " + std::to_string(table.longest()) +
-         (table.longest() == 1 ? " step" : " steps") + "; edge = \"pad\" repeats the nearest one";
+         (table.longest() == 1 ? " step" : " steps") + "; edge=\"pad\" repeats the nearest step";
 }
 
 Selection listed_samples(const Dataset& dataset, const Program& program, const OrderOptions& options) {
@@ -242,7 +243,7 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const O
       included.push_back(sample);
     } else if (options.missing != Missing::exclude) {
       throw Error::invalid_argument(
-          "the sample has no field for output '" + (*lacking)->name + "'; missing = exclude leaves such samples out" +
+          "the sample has no field for output '" + (*lacking)->name + "'; missing=\"exclude\" leaves such samples out" +
               other_image(dataset, **lacking, sample) + why_sample_lacks(dataset, **lacking, sample),
           {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
     }
@@ -258,9 +259,9 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const O
 std::shared_ptr<const DrawOrder> draws_among(const Dataset& dataset, const Selection& selection, const Draws& draws) {
   try {
     if (draws.numbers == nullptr)
-      throw Error::invalid_argument(draws.about +
-                                    ": a loader lets go of the numbers once it is made, so its options() "
-                                    "have none; give them again");
+      throw Error::invalid_argument(
+          draws.about +
+          ": the numbers are missing, because a loader releases them, so its options() have none; pass them again");
     if (draws.numbers->size() != dataset.size())
       throw Error::invalid_argument(draws.about + ": " + std::to_string(draws.numbers->size()) + " numbers for " +
                                     std::to_string(dataset.size()) + " samples");
@@ -279,20 +280,20 @@ std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, cons
   const LengthBuckets& buckets = *options.buckets;
   const ErrorContext here{.dataset = dataset.path().string()};
   if (buckets.lengths == nullptr || buckets.lengths->size() != dataset.size())
-    throw Error::invalid_argument("by_length() takes one length for each sample of the dataset: there are " +
+    throw Error::invalid_argument("by_length() requires one length for each sample of the dataset: there are " +
                                       std::to_string(buckets.lengths != nullptr ? buckets.lengths->size() : 0) +
                                       " lengths and " + std::to_string(dataset.size()) + " samples",
                                   here);
   if (!buckets.lengths->finished())
-    throw Error::invalid_argument("by_length() takes a finished table of lengths: call LengthTable::finish()", here);
+    throw Error::invalid_argument("by_length() requires a finished table of lengths: call LengthTable::finish()", here);
   std::shared_ptr<const LengthTable> lengths = buckets.lengths;
   if (!selection.included.empty()) lengths = std::make_shared<const LengthTable>(*lengths, selection.included);
   for (std::uint64_t number = 0; number < selection.listed; ++number) {
     if (lengths->has(number) && (buckets.budget == 0 || (*lengths)[number] <= buckets.budget)) continue;
     const ErrorContext where{.dataset = here.dataset, .key = std::string(dataset.key(selection.sample(number)))};
     if (!lengths->has(number))
-      throw Error::invalid_argument("the sample has nothing that by_length(" + double_quoted(buckets.by) + ")" +
-                                        " could measure; a view of those that have it leaves it out: filter(has=...)",
+      throw Error::invalid_argument("the sample has no value that by_length(" + double_quoted(buckets.by) + ")" +
+                                        " can measure; leave out such samples with filter(has=...)",
                                     where);
     throw Error::invalid_argument("the sample's length, " + shortest_decimal((*lengths)[number]) +
                                       ", is more than budget=" + shortest_decimal(buckets.budget),
@@ -305,12 +306,11 @@ std::shared_ptr<const BucketedOrder> bucketed_order(const Dataset& dataset, cons
 
 Selection select_samples(const Dataset& dataset, const Program& program, const OrderOptions& options) {
   if (options.mixture != nullptr && options.subset)
-    throw Error::invalid_argument(
-        "subset names samples of one dataset; a mixture takes datasets that are views of others",
-        {.dataset = dataset.path().string()});
+    throw Error::invalid_argument("subset cannot be combined with a mixture; pass the mixture views of its datasets",
+                                  {.dataset = dataset.path().string()});
   if (options.mixture != nullptr && options.draws != nullptr)
     throw Error::invalid_argument(
-        options.draws->about + " is of the samples of one dataset; a mixture has weights of its own, for each source",
+        options.draws->about + " cannot be combined with a mixture, which has a weight for each source",
         {.dataset = dataset.path().string()});
   if (options.mixture != nullptr) require_fields(dataset, *options.mixture, program, options.missing);
   Selection selection = listed_samples(dataset, program, options);
@@ -356,9 +356,10 @@ std::string cost_of_shuffle(const Dataset& dataset, const Program& program, cons
   const double times = use.undone / use.used * (1 - share_kept);
   if (times < kWorthAWord) return {};
   const std::string block = std::to_string(std::llround(use.undone / use.used));
-  return "a full shuffle undoes each filtered block of the dataset about " + std::to_string(std::llround(times)) +
-         " times an epoch, because about " + block + " samples share one; shuffle=ps.shuffle.blocks(" + block +
-         ") undoes each once, and block_cache_bytes of " + megabytes(all) + " keep them all";
+  return "a full shuffle decompresses each compressed block of the dataset about " +
+         std::to_string(std::llround(times)) + " times per epoch, because about " + block +
+         " samples share a block; shuffle=ps.shuffle.blocks(" + block +
+         ") decompresses each once, and block_cache_bytes of " + megabytes(all) + " keeps all of them";
 }
 
 std::uint64_t block_of_version_1(const Dataset& dataset) {

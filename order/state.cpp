@@ -31,19 +31,19 @@ template <typename T>
 T number(const Json& json, const char* name) {
   const Json& value = member(json, name);
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::numeric_limits<T>::max())
-    refuse(std::string("\"") + name + "\" is no number from 0 to " + std::to_string(std::numeric_limits<T>::max()));
+    refuse(std::string("\"") + name + "\" is not a number from 0 to " + std::to_string(std::numeric_limits<T>::max()));
   return value.get<T>();
 }
 
 std::string text(const Json& json, const char* name) {
   const Json& value = member(json, name);
-  if (!value.is_string()) refuse(std::string("\"") + name + "\" is no text");
+  if (!value.is_string()) refuse(std::string("\"") + name + "\" is not a string");
   return value.get<std::string>();
 }
 
 bool yes_or_no(const Json& json, const char* name) {
   const Json& value = member(json, name);
-  if (!value.is_boolean()) refuse(std::string("\"") + name + "\" is neither true nor false");
+  if (!value.is_boolean()) refuse(std::string("\"") + name + "\" is not true or false");
   return value.get<bool>();
 }
 
@@ -54,14 +54,14 @@ std::uint64_t fingerprint(const Json& json, const char* name) {
   const auto end = digits.data() + digits.size();
   const auto result = std::from_chars(digits.data(), end, value, 16);
   if (digits.size() != 16 || result.ec != std::errc() || result.ptr != end)
-    refuse(std::string("\"") + name + "\" is no fingerprint of 16 hexadecimal digits");
+    refuse(std::string("\"") + name + "\" is not a fingerprint of 16 hexadecimal digits");
   return value;
 }
 
 Last last_named(const std::string& given) {
   for (const Last last : {Last::keep, Last::drop, Last::pad})
     if (given == name(last)) return last;
-  refuse("\"last\" is neither keep, drop nor pad");
+  refuse("\"last\" is not keep, drop or pad");
 }
 
 constexpr std::array<std::pair<std::string_view, Draws::Kind>, 4> kDraws{{{"weighted", Draws::Kind::weighted},
@@ -70,10 +70,10 @@ constexpr std::array<std::pair<std::string_view, Draws::Kind>, 4> kDraws{{{"weig
                                                                           {"balanced", Draws::Kind::balanced}}};
 
 SavedDraws draws_of(const Json& json) {
-  if (!json.is_object()) refuse("\"draws\" is no object");
+  if (!json.is_object()) refuse("\"draws\" is not an object");
   const std::string kind = text(json, "kind");
   const auto found = std::ranges::find(kDraws, kind, &std::pair<std::string_view, Draws::Kind>::first);
-  if (found == kDraws.end()) refuse("\"kind\" of draws is none of weighted, once, repeated and balanced");
+  if (found == kDraws.end()) refuse("\"kind\" of draws is not weighted, once, repeated or balanced");
   return {.kind = found->second, .numbers = fingerprint(json, "numbers")};
 }
 
@@ -96,18 +96,18 @@ SavedOrder order_of(const Json& json) {
 Sampling sampling_named(const std::string& given) {
   for (const Sampling sampling : {Sampling::shares, Sampling::random})
     if (given == name(sampling)) return sampling;
-  refuse("\"sampling\" is neither shares nor random");
+  refuse("\"sampling\" is not shares or random");
 }
 
 SavedMixture mixture_of(const Json& json) {
-  if (!json.is_object()) refuse("\"mixture\" is no object");
+  if (!json.is_object()) refuse("\"mixture\" is not an object");
   SavedMixture mixture{.sampling = sampling_named(text(json, "sampling")),
                        .schedule = json.contains("schedule") ? fingerprint(json, "schedule") : 0,
                        .since = number<std::uint64_t>(json, "since")};
   const Json& sources = member(json, "sources");
-  if (!sources.is_array() || sources.empty()) refuse("\"sources\" is no list of sources");
+  if (!sources.is_array() || sources.empty()) refuse("\"sources\" is not a list of sources");
   for (const Json& source : sources) {
-    if (!source.is_object()) refuse("a source is no object");
+    if (!source.is_object()) refuse("a source is not an object");
     mixture.sources.push_back({.name = text(source, "name"),
                                .dataset = fingerprint(source, "dataset"),
                                .samples = number<std::uint64_t>(source, "samples"),
@@ -134,17 +134,18 @@ Json json_of(const SavedMixture& mixture) {
 }
 
 SavedBuckets buckets_of(const Json& json) {
-  if (!json.is_object()) refuse("\"buckets\" is no object");
+  if (!json.is_object()) refuse("\"buckets\" is not an object");
   const Json& budget = member(json, "batch_budget");
   const bool sound = budget.is_null() || (budget.is_number() && budget.get<double>() > 0);
-  if (!sound) refuse("\"batch_budget\" is neither null nor a number above 0");
+  if (!sound) refuse("\"batch_budget\" is not null or a number above 0");
   SavedBuckets buckets{.by = text(json, "by"),
                        .lengths = fingerprint(json, "lengths"),
                        .window = number<std::uint64_t>(json, "window"),
                        .limits = {.batch_size = number<std::uint32_t>(json, "batch_size"),
                                   .world = number<std::uint32_t>(json, "world"),
                                   .budget = budget.is_null() ? 0 : budget.get<double>()}};
-  if (buckets.limits.batch_size == 0 || buckets.limits.world == 0) refuse("\"buckets\" are of batches without rows");
+  if (buckets.limits.batch_size == 0 || buckets.limits.world == 0)
+    refuse("\"batch_size\" and \"world\" of \"buckets\" must be at least 1");
   return buckets;
 }
 
@@ -239,7 +240,7 @@ LoaderState LoaderState::from_json(std::string_view text_in) {
   if (version > 1 && json.contains("mixture")) state.mixture = mixture_of(json["mixture"]);
   if (version > 1 && json.contains("buckets")) state.buckets = buckets_of(json["buckets"]);
   if (state.world == 0 || state.batch_size == 0) refuse("\"world\" and \"batch_size\" must be at least 1");
-  if (state.start > state.samples) refuse("\"start\" lies behind \"samples\"");
+  if (state.start > state.samples) refuse("\"start\" is larger than \"samples\"");
   return state;
 }
 

@@ -63,17 +63,20 @@ void DrawOrder::weigh(const Draws& draws, const Listed& listed) {
     if (!(number >= 0) || !std::isfinite(number) || (repeats && number > kMostRepeats)) {
       const std::uint64_t sample = listed.sample(entry);
       throw Error::invalid_argument(draws.about + ": sample " + std::to_string(sample) + " has " +
-                                        shortest_decimal(number) + ", which is no number " +
+                                        shortest_decimal(number) + "; expected a number " +
                                         (repeats ? "from 0 to " + shortest_decimal(kMostRepeats) : "of 0 or more"),
                                     {.key = listed.key ? listed.key(sample) : ""});
     }
     sum += number;
     positive += number > 0 ? 1 : 0;
   }
-  if (positive == 0) throw Error::invalid_argument(draws.about + ": all are 0, so an epoch would have no samples");
-  if (!std::isfinite(sum)) throw Error::invalid_argument(draws.about + ": their sum is too large for a number");
+  if (positive == 0)
+    throw Error::invalid_argument(draws.about + ": all numbers are 0, so an epoch would have no samples");
+  if (!std::isfinite(sum))
+    throw Error::invalid_argument(draws.about + ": the sum of the numbers is too large for a float64");
   const double scale = repeats ? kPartsOfRepeat : kPartsOfWeights / sum;
-  if (!std::isfinite(scale)) throw Error::invalid_argument(draws.about + ": their sum is too small for a number");
+  if (!std::isfinite(scale))
+    throw Error::invalid_argument(draws.about + ": the sum of the numbers is too small for a float64");
   const auto parts_of = [&](std::uint64_t entry) -> std::uint64_t {
     const double number = number_of(entry);
     return number > 0 ? static_cast<std::uint64_t>(std::max(1.0, std::floor(number * scale + 0.5))) : 0;
@@ -85,9 +88,8 @@ void DrawOrder::weigh(const Draws& draws, const Listed& listed) {
   length_ = length_of(draws, repeats ? all_repeats : kind_ == Draws::Kind::once ? positive : listed.count);
   if (kind_ == Draws::Kind::once && length_ > positive)
     throw Error::invalid_argument("an epoch of " + std::to_string(length_) +
-                                  " samples cannot be drawn without "
-                                  "replacement: " +
-                                  std::to_string(positive) + " have a weight above 0");
+                                  " samples cannot be drawn without replacement: only " + std::to_string(positive) +
+                                  " samples have a weight above 0");
 }
 
 void DrawOrder::group(const Draws& draws, const Listed& listed) {

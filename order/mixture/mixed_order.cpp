@@ -107,7 +107,7 @@ PhasedShares phased_shares(const MixedOrder& order, std::uint64_t seed, std::uin
 void require_within_schedule(const MixedOrder& order, std::uint64_t epoch) {
   if (order.scheduled() && (Wide{epoch} + 1) * order.length > kLongestOrder)
     throw Error::invalid_argument("epoch " + std::to_string(epoch) +
-                                  " lies behind the 2^48th sample, with which a schedule of weights ends");
+                                  " comes after the 2^48th sample, the last one that a schedule of weights covers");
 }
 
 std::variant<PhasedShares, DrawnShares> shares_of(const MixedOrder& order, std::uint64_t seed, std::uint64_t epoch) {
@@ -147,9 +147,9 @@ MixedEpoch::MixedEpoch(const Options& options)
       deal_(options.start, options.batch_size, options.rank, options.world) {
   const std::uint64_t since = options_.carried ? options_.carried->epoch : 0;
   if (options_.epoch < since)
-    throw Error::invalid_argument("epoch " + std::to_string(options_.epoch) + " lies before epoch " +
+    throw Error::invalid_argument("epoch " + std::to_string(options_.epoch) + " comes before epoch " +
                                   std::to_string(since) +
-                                  ", in which a mixture of other weights or sources was carried on");
+                                  ", with which a mixture of other weights or sources was resumed");
   const std::uint64_t seed = options_.within.seed;
   const std::vector<Wide> given = given_before(order_, options_.epoch, seed);
   const std::vector<Wide> until_carried = given_before(order_, since, seed);

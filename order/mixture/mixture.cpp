@@ -25,7 +25,7 @@ std::vector<Dataset> datasets_of(std::span<const MixtureSource> sources) {
 double require_weight(const MixtureSource& source, double weight, const std::string& when) {
   if (!std::isfinite(weight) || weight < 0)
     throw Error::invalid_argument("the weight of source " + double_quoted(source.name) + when +
-                                  " is no number of 0 or more: " + std::to_string(weight));
+                                  " must be a number of 0 or more, not " + std::to_string(weight));
   return weight;
 }
 
@@ -38,17 +38,17 @@ void require_sum(double all, const std::string& when) {
 void require_schedule(std::span<const MixtureSource> sources, const MixtureOptions& options) {
   if (options.schedule.empty()) return;
   if (options.stop != Stop::samples)
-    throw Error::invalid_argument("a schedule of weights takes stop as a number, the samples of an epoch");
+    throw Error::invalid_argument("a schedule of weights requires stop to be a number of samples per epoch");
   if (options.sampling != Sampling::shares)
-    throw Error::invalid_argument("a schedule of weights takes sampling \"shares\"");
+    throw Error::invalid_argument("a schedule of weights requires sampling \"shares\"");
   std::uint64_t before = 0;
   for (const WeightChange& change : options.schedule) {
     const std::string position = std::to_string(change.position), when = " from position " + position + " on";
     if (change.position <= before)
-      throw Error::invalid_argument("the positions of a schedule rise from above 0, and " + position +
-                                    " comes behind " + std::to_string(before));
+      throw Error::invalid_argument("the positions of a schedule must be above 0 and increase, but " + position +
+                                    " comes after " + std::to_string(before));
     if (change.position >= kLongestOrder)
-      throw Error::invalid_argument("a schedule ends with position 2^48, and " + position + " lies behind it");
+      throw Error::invalid_argument("the positions of a schedule must be below 2^48, not " + position);
     if (change.weights.size() != sources.size())
       throw Error::invalid_argument(std::to_string(change.weights.size()) + " weights" + when + " for " +
                                     std::to_string(sources.size()) + " sources");
@@ -72,7 +72,7 @@ void require_sound(std::span<const MixtureSource> sources, const MixtureOptions&
   }
   require_sum(all, "");
   if (options.stop == Stop::samples && options.samples == 0)
-    throw Error::invalid_argument("an epoch of the mixture would have no samples: stop is 0");
+    throw Error::invalid_argument("stop is 0, so an epoch of the mixture would have no samples");
   require_schedule(sources, options);
 }
 
@@ -155,9 +155,8 @@ std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_
       }
     }
     if (own.samples == 0 && ever_comes(mixed.size()))
-      throw Error::invalid_argument(
-          "source " + double_quoted(source.name) + " of the mixture has no samples that can be used",
-          {.dataset = source.dataset.path().string()});
+      throw Error::invalid_argument("source " + double_quoted(source.name) + " of the mixture has no usable samples",
+                                    {.dataset = source.dataset.path().string()});
     first += source.dataset.size();
     listed += own.samples;
     mixed.push_back(std::move(own));
@@ -167,7 +166,7 @@ std::shared_ptr<const MixedOrder> Mixture::order_of(std::span<const std::uint64_
 
 std::vector<double> weights_by_size(std::span<const Dataset> datasets, double temperature) {
   if (!std::isfinite(temperature) || temperature <= 0)
-    throw Error::invalid_argument("the temperature of a mixture is a number above 0, not " +
+    throw Error::invalid_argument("the temperature of a mixture must be a number above 0, not " +
                                   std::to_string(temperature));
   std::vector<double> weights;
   for (const Dataset& dataset : datasets) {

@@ -29,28 +29,29 @@ constexpr std::uint64_t kWidestWindow = std::uint64_t{1} << 31;
 
 void check_token_options(const Dataset& dataset, std::uint64_t length, const TokenOptions& options) {
   const bool cut = options.packing == TokenPacking::cut;
-  if (length == 0) refuse_blocks(dataset, options, "blocks of tokens have a length of at least 1");
+  if (length == 0) refuse_blocks(dataset, options, "the length of blocks of tokens must be at least 1");
   if (length > kLongestBlockOfTokens)
-    refuse_blocks(dataset, options, "blocks of tokens have at most " + with_commas(kLongestBlockOfTokens) + " tokens");
+    refuse_blocks(dataset, options,
+                  "the length of blocks of tokens must be at most " + with_commas(kLongestBlockOfTokens));
   if (!cut && length > kLongestBin)
     refuse_blocks(dataset, options, "best_fit packs blocks of at most " + with_commas(kLongestBin) + " tokens");
   if (options.window == 0 || options.window > kWidestWindow)
     refuse_blocks(dataset, options, "window must be between 1 and " + with_commas(kWidestWindow) + " documents");
   if (cut && options.whole)
-    refuse_blocks(dataset, options, "documents are kept whole by packing \"best_fit\"; \"cut\" cuts them");
+    refuse_blocks(dataset, options, "documents=\"whole\" requires packing \"best_fit\"; \"cut\" cuts documents");
   if (cut && options.window != TokenOptions{}.window)
-    refuse_blocks(dataset, options, "window is for packing \"best_fit\": \"cut\" takes all documents in one row");
-  if (cut && !options.pad_last && options.pad != 0)
     refuse_blocks(dataset, options,
-                  "pad fills blocks that are not full, and packing \"cut\" has none but with last=\"pad\"");
+                  "window requires packing \"best_fit\"; \"cut\" joins all documents before it cuts them");
+  if (cut && !options.pad_last && options.pad != 0)
+    refuse_blocks(dataset, options, "pad with packing \"cut\" requires last=\"pad\": otherwise all blocks are full");
   if (!cut && options.pad_last)
-    refuse_blocks(dataset, options, "last is for packing \"cut\": \"best_fit\" pads every block that is not full");
+    refuse_blocks(dataset, options, "last requires packing \"cut\"; \"best_fit\" pads every block that is not full");
   for (const auto& [wanted, name] : {std::pair{options.positions, "positions"},
                                      {options.segment_ids, "segment_ids"},
                                      {options.cu_lengths, "cu_lengths"}}) {
     if (wanted && options.field == name)
       refuse_blocks(dataset, options,
-                    "the field of tokens and one that is added are both called \"" + options.field + "\"");
+                    "the field of tokens and an added field are both called \"" + options.field + "\"");
   }
 }
 
@@ -65,9 +66,9 @@ void require_short(const TokenDocuments& documents, std::uint64_t length, const 
   const std::uint64_t most = (length - (options.end ? 1 : 0)) * size_of(documents.dtype()) + documents.least_header();
   refuse_blocks(dataset, options,
                 "the document has " + with_commas(documents.tokens(first)) + " tokens, more than a block of " +
-                    with_commas(length) + ", and documents=\"whole\" cuts none (" + with_commas(longer) +
-                    " are longer than that): filter(lengths={\"" + one_line(options.field) + "\": (None, " +
-                    std::to_string(most) + ")}) leaves them out",
+                    with_commas(length) + ", and documents=\"whole\" does not cut documents (" + with_commas(longer) +
+                    " are too long); leave them out with filter(lengths={\"" + one_line(options.field) + "\": (None, " +
+                    std::to_string(most) + ")})",
                 std::string(dataset.key(documents.sample(first))));
 }
 
@@ -129,7 +130,7 @@ Dataset blocks_of_tokens(const Dataset& dataset, std::uint64_t length, const Tok
   if (layout->blocks() == 0) {
     refuse_blocks(dataset, options,
                   "a block of " + with_commas(length) + " tokens is longer than the " +
-                      with_commas(documents->tokens()) + " that there are: last=\"pad\" makes one block of them");
+                      with_commas(documents->tokens()) + " tokens of the dataset; last=\"pad\" makes one padded block");
   }
   const bool cut = options.packing == TokenPacking::cut;
   const std::string about = "blocks of " + with_commas(length) + " tokens, " + (cut ? "cut from " : "best fit of ") +

@@ -83,20 +83,20 @@ TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, con
   if (dataset_.size() == 0) refuse("the dataset has no documents");
   require_one_codec(schema);
   if (options.dtype && !is_token_dtype(*options.dtype))
-    refuse("tokens are integers, and " + words_of(*options.dtype) + " is no dtype of such");
+    refuse("dtype " + words_of(*options.dtype) + " is not an integer type, but tokens are integers");
   const EncodingTraits& traits = codec_traits(schema.codec);
   const bool plain_bytes = schema.codec.empty() || (traits.in_place && schema.dtype == DType::u8 && !schema.fixed);
   if (!traits.array_file && !traits.elements && !schema.codec.empty())
-    refuse("its values are " + schema.codec + ", not arrays of integers: tokens are stored raw, or as .npy");
+    refuse("its values are " + schema.codec + ", not arrays of integers; store tokens as raw or .npy");
   if (schema.codec.empty() && !options.dtype)
-    refuse("nothing tells what its bytes are: say the dtype of the stored tokens (dtype=\"uint16\")");
+    refuse("the dtype of the stored tokens is unknown; pass it (dtype=\"uint16\")");
   if (traits.elements && schema.fixed && schema.shape.size() > 1)
-    refuse("its values are of shape " + to_string(schema.shape) + ", and a document is a list of tokens");
+    refuse("its values have shape " + to_string(schema.shape) + ", but a document must have one dimension");
   for (std::uint64_t sample = 0; !dataset_.complete(field_) && sample < dataset_.size(); ++sample) {
     std::vector<Piece> pieces;
     if (dataset_.locate(sample, field_, pieces)) continue;
-    throw Error::invalid_argument("a document lacks the field: filter(has=\"" + one_line(schema.name) +
-                                      "\") chooses those that have it" +
+    throw Error::invalid_argument("a document lacks the field; choose those that have it with filter(has=\"" +
+                                      one_line(schema.name) + "\")" +
                                       and_why_no_field(dataset_, schema.name, dataset_.shard_of(sample)),
                                   context(sample));
   }
@@ -107,7 +107,7 @@ TokenDocuments::TokenDocuments(Dataset dataset, const TokenOptions& options, con
     begin_ = found.begin;
     begins_ = std::move(found.begins);
   }
-  if (!is_token_dtype(dtype_)) refuse("holds " + words_of(dtype_) + ", and tokens are integers");
+  if (!is_token_dtype(dtype_)) refuse("holds " + words_of(dtype_) + ", but tokens are integers");
   if (options.dtype && *options.dtype != dtype_)
     refuse("holds " + words_of(dtype_) + ", not " + words_of(*options.dtype));
   if (options.shuffle) order_.emplace(dataset_.size(), *options.shuffle, 0, kDocumentStream);
@@ -128,7 +128,7 @@ void TokenDocuments::count_tokens(const std::function<void()>& tick) {
     if (tick && sample % kDocumentTick == 0) tick();
     const std::uint64_t bytes = dataset_.length(sample, field_) - begin_of(sample);
     if (bytes % element != 0) {
-      throw Error::shape(std::to_string(bytes) + " bytes are no whole number of " + words_of(dtype_) + " tokens",
+      throw Error::shape(std::to_string(bytes) + " bytes are not a whole number of " + words_of(dtype_) + " tokens",
                          context(sample));
     }
     const std::uint64_t own = bytes == 0 ? 0 : bytes / element + (end_.empty() ? 0 : 1);
@@ -136,7 +136,7 @@ void TokenDocuments::count_tokens(const std::function<void()>& tick) {
     mark_ = mix64(mark_ ^ own);
   }
   if (tokens_ == 0) {
-    throw Error::invalid_argument("holds no token: none of its " + with_commas(dataset_.size()) + " documents has any",
+    throw Error::invalid_argument("contains no tokens: all " + with_commas(dataset_.size()) + " documents are empty",
                                   {.dataset = dataset_.path().string(), .field = dataset_.fields()[field_].name});
   }
 }
@@ -175,8 +175,9 @@ std::vector<std::byte> TokenDocuments::stored(std::int64_t token, const char* na
   convert_elements(reinterpret_cast<const std::byte*>(&token), DType::i64, bytes.data(), dtype_, 1);
   convert_elements(bytes.data(), dtype_, reinterpret_cast<std::byte*>(&back), DType::i64, 1);
   if (back == token) return bytes;
-  throw Error::invalid_argument(std::string(name) + " is " + std::to_string(token) + ", which " + words_of(dtype_) +
-                                    ", the dtype of the stored tokens, does not hold",
+  throw Error::invalid_argument(std::string(name) + " is " + std::to_string(token) +
+                                    ", but the dtype of the stored tokens, " + words_of(dtype_) +
+                                    ", cannot represent it",
                                 {.dataset = dataset_.path().string(), .field = dataset_.fields()[field_].name});
 }
 

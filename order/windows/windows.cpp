@@ -31,7 +31,7 @@ class KeyExpression {
       expression_.assign(text, std::regex::ECMAScript);
     } catch (const std::regex_error& error) {
       throw Error::invalid_argument(
-          "window(): group " + double_quoted(text) + " is no regular expression: " + error.what(),
+          "window(): group " + double_quoted(text) + " is not a regular expression: " + error.what(),
           {.dataset = dataset_});
     }
   }
@@ -39,7 +39,7 @@ class KeyExpression {
   std::string group(std::string_view key) const {
     const ErrorContext where{.dataset = dataset_, .key = std::string(key)};
     if (key.size() > kLongestKey)
-      throw Error::unsupported("a key of " + std::to_string(key.size()) + " bytes is too long for an expression",
+      throw Error::unsupported("a key of " + std::to_string(key.size()) + " bytes is too long for a regular expression",
                                where);
     std::match_results<std::string_view::const_iterator> match;
     bool found = false;

@@ -106,7 +106,7 @@ TEST_CASE("explain() tells the sample behind a row, where its bytes lie, and wha
       file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
       CHECK(bytes == npy_file(rows, "(40,)"));
     }
-    CHECK_THROWS_WITH_AS(loader.explain(batch, 4), doctest::Contains("row 4 of a batch of 4"), Error);
+    CHECK_THROWS_WITH_AS(loader.explain(batch, 4), doctest::Contains("there is no row 4: the batch has 4 rows"), Error);
   }
 }
 

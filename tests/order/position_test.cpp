@@ -170,7 +170,7 @@ TEST_CASE("a state restored into another order of its samples is an error that n
       [](LoaderOptions& o) {
         o.subset = {{1, 2, 3, 4, 5}};
       },
-      "20 samples an epoch, this loader 5");
+      "20 samples per epoch, this loader has 5");
   refused([](LoaderOptions& o) { o.subset.emplace(20, 7); }, none,
           "a subset of the samples, this loader has all samples");
   refused(
@@ -231,7 +231,7 @@ TEST_CASE("the epochs after a restored one go on with the state's seed, and the 
   const LoaderState saved = first.state();
   const auto expected = digests_of(first, 3);
   const std::string said = second.restore(saved);
-  CHECK(said.find("its own seed=7, not with this loader's seed=5") != std::string::npos);
+  CHECK(said.find("its own seed=7 instead of this loader's seed=5") != std::string::npos);
   CHECK(second.stats().notes == said);
   CHECK(digests_of(second, 3) == expected);
   CHECK(second.state() == first.state());
@@ -294,8 +294,9 @@ TEST_CASE("a state of version 1 is taken on trust, and says so") {
   REQUIRE(first.next().has_value());
   LoaderState saved = first.state();
   saved.order.reset();
-  CHECK(second.restore(LoaderState::from_json(saved.to_json())).find("is of version 1, which does not say shuffle") !=
-        std::string::npos);
+  CHECK(
+      second.restore(LoaderState::from_json(saved.to_json())).find("is of version 1, which does not record shuffle") !=
+      std::string::npos);
   CHECK(digests_of(second, 2) == digests_of(first, 2));
 }
 

@@ -102,21 +102,21 @@ TEST_CASE("what is no state is refused with the reason") {
           "version 3 was written by a newer penstock; this one reads versions 1 and 2");
   refused(with(kGolden, "state\":2", "state\":0"), "no version 0");
   refused(with(kVersion1, "state\":1", "state\":2"), "\"shuffle\" is missing");
-  refused(with(kGolden, "\"shuffle\":true", "\"shuffle\":1"), "\"shuffle\" is neither true nor false");
-  refused(with(kGolden, "\"shuffle_block\":32", "\"shuffle_block\":null"), "\"shuffle_block\" is no number");
+  refused(with(kGolden, "\"shuffle\":true", "\"shuffle\":1"), "\"shuffle\" is not true or false");
+  refused(with(kGolden, "\"shuffle_block\":32", "\"shuffle_block\":null"), "\"shuffle_block\" is not a number");
   refused(with(kGolden, "0123456789abcdef", "0123456789abcdeg"),
-          "\"subset\" is no fingerprint of 16 hexadecimal digits");
+          "\"subset\" is not a fingerprint of 16 hexadecimal digits");
   refused(with(kGolden, ",\"last\":\"pad\"", ""), "\"last\" is missing");
-  refused(with(kGolden, "pad", "most"), "\"last\" is neither keep, drop nor pad");
+  refused(with(kGolden, "pad", "most"), "\"last\" is not keep, drop or pad");
   refused(with(kGolden, "\"seed\":42,", ""), "\"seed\" is missing");
-  refused(with(kGolden, "42", "-1"), "\"seed\" is no number");
-  refused(with(kGolden, "42", "1.5"), "\"seed\" is no number");
-  refused(with(kGolden, "\"world\":8", "\"world\":4294967296"), "\"world\" is no number from 0 to 4294967295");
+  refused(with(kGolden, "42", "-1"), "\"seed\" is not a number");
+  refused(with(kGolden, "42", "1.5"), "\"seed\" is not a number");
+  refused(with(kGolden, "\"world\":8", "\"world\":4294967296"), "\"world\" is not a number from 0 to 4294967295");
   refused(with(kGolden, "\"world\":8", "\"world\":0"), "must be at least 1");
-  refused(with(kGolden, "\"start\":512", "\"start\":10008"), "lies behind");
+  refused(with(kGolden, "\"start\":512", "\"start\":10008"), "is larger than");
   refused(with(kGolden, "00ab54", "zzab54"), "16 hexadecimal digits");
   refused(with(kGolden, "00ab54", "ab54"), "16 hexadecimal digits");
-  refused(with(kGolden, "\"jpeg 1; resize 1\"", "7"), "\"transforms\" is no text");
+  refused(with(kGolden, "\"jpeg 1; resize 1\"", "7"), "\"transforms\" is not a string");
 }
 
 TEST_CASE("a state cut short anywhere is refused") {

@@ -47,10 +47,10 @@ def test_a_state_of_another_order_is_refused_and_another_seed_or_chain_is_told(a
         loader.load_state_dict(state)
     assert raised.value.kind == "invalid_argument"
     state = ps.Loader(arrays, seed=7, batch_size=8, shuffle=True, transforms={"cls": ps.label()}).state_dict()
-    with pytest.warns(UserWarning, match="its own seed=7, not with this loader's seed=0.*other codecs or transforms"):
+    with pytest.warns(UserWarning, match="its own seed=7 instead of this loader's seed=0.*other codecs or transforms"):
         loader.load_state_dict(state)
     assert "seed=7" in loader.stats()["notes"]
-    with pytest.warns(UserWarning, match="version 1, which does not say shuffle"):
+    with pytest.warns(UserWarning, match="version 1, which does not record shuffle"):
         loader.load_state_dict({**state, "penstock_state": 1})
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -100,7 +100,7 @@ def test_a_schedule_takes_up_what_another_mixture_gave(datasets):
     loader = ps.Loader(plain, transforms={"cls": ps.label()}, workers=1, shuffle=True, batch_size=5)
     met = [key for _ in range(2) for batch in loader for key, _, _ in rows_of(batch)]
     other = loader_of(datasets, carry="carry", batch_size=5)
-    with pytest.warns(UserWarning, match="of a mixture of other weights"):
+    with pytest.warns(UserWarning, match="of a mixture with other weights"):
         other.load_state_dict(loader.state_dict())
     met += [key for _ in range(5) for batch in other for key, _, _ in rows_of(batch)]
     for name, size in SIZES.items():
@@ -116,13 +116,13 @@ def test_a_schedule_takes_up_what_another_mixture_gave(datasets):
 @pytest.mark.parametrize(
     "schedule, stop, told",
     [
-        ([(10, FIRST)], "first_exhausted", "takes stop as a number"),
+        ([(10, FIRST)], "first_exhausted", "requires stop to be a number"),
         ([(0, FIRST)], 50, "positions are above 0"),
-        ([(10, FIRST), (10, FIRST)], 50, "10 comes behind 10"),
+        ([(10, FIRST), (10, FIRST)], 50, "10 comes after 10"),
         ([(10, {"a": -1, "b": 1, "c": 1})], 50, 'weight of source "a" from position 10 on'),
         ([(10, {"a": 0, "b": 0, "c": 0})], 50, "from position 10 on are 0"),
         ([(10, {"a": 1})], 50, 'source "b" has none'),
-        ([(2**48, FIRST)], 50, "ends with position 2^48"),
+        ([(2**48, FIRST)], 50, "positions of a schedule must be below 2^48"),
     ],
 )
 def test_what_cannot_be_is_one_clear_error(datasets, schedule, stop, told):
@@ -138,5 +138,5 @@ def test_other_things_than_schedules_are_told(datasets):
 
 
 def test_a_schedule_goes_with_shares_alone(datasets):
-    with pytest.raises(ps.Error, match='takes sampling "shares"'):
+    with pytest.raises(ps.Error, match='requires sampling "shares"'):
         ps.mixture(datasets, FIRST, stop=50, schedule=SCHEDULE, sampling="random")

@@ -330,7 +330,7 @@ def test_the_hint_of_whole_documents_counts_what_stands_in_front_of_tokens(tmp_p
     for end in (None, 5):
         with pytest.raises(ps.Error) as told:
             ps.token_blocks(dataset, 13, field="npy", packing="best_fit", documents="whole", end=end)
-        most = re.search(r'filter\(lengths=\{"npy": \(None, (\d+)\)\}\) leaves them out', told.value.cause)
+        most = re.search(r'leave them out with filter\(lengths=\{"npy": \(None, (\d+)\)\}\)', told.value.cause)
         short = dataset.filter(lengths={"npy": (None, int(most[1]))})
         assert len(short) == (4 if end is None else 3)
         ps.token_blocks(short, 13, field="npy", packing="best_fit", documents="whole", end=end)
@@ -360,21 +360,21 @@ def refused(match, *arguments, **options):
 def test_what_makes_no_blocks_is_refused(corpus, tmp_path):
     dataset, documents = corpus
     total = sum(map(len, documents))
-    assert refused("length of at least 1", dataset, 0).kind == "invalid_argument"
+    assert refused("must be at least 1", dataset, 0).kind == "invalid_argument"
     refused("must not be negative", dataset, -1)
-    refused(f"longer than the {total:,} that there are", dataset, total + 1)
+    refused(f"longer than the {total:,} tokens of the dataset", dataset, total + 1)
     assert len(ps.token_blocks(dataset, total + 1, last="pad")) == 1
     assert "its fields are tokens" in refused('there is no field "text"', dataset, 8, field="text").cause
     refused("holds uint16, not int32", dataset, 8, dtype="int32")
     refused("tokens are integers", dataset, 8, dtype="float32")
     refused('there is no "uint17"', dataset, 8, dtype="uint17")
-    refused("end is 70000, which uint16", dataset, 8, end=70000)
-    refused("pad is -1, which uint16", dataset, 8, pad=-1, last="pad")
-    refused('"cut" has none but with last="pad"', dataset, 8, pad=5)
-    refused('window is for packing "best_fit"', dataset, 8, window=5)
+    refused("end is 70000, but the dtype of the stored tokens, uint16,", dataset, 8, end=70000)
+    refused("pad is -1, but the dtype of the stored tokens, uint16,", dataset, 8, pad=-1, last="pad")
+    refused('pad with packing "cut" requires last="pad"', dataset, 8, pad=5)
+    refused('window requires packing "best_fit"', dataset, 8, window=5)
     refused("window must be between", dataset, 8, packing="best_fit", window=0)
-    refused('"best_fit"; "cut" cuts them', dataset, 8, documents="whole")
-    refused('last is for packing "cut"', dataset, 8, packing="best_fit", last="pad")
+    refused('"best_fit"; "cut" cuts documents', dataset, 8, documents="whole")
+    refused('last requires packing "cut"', dataset, 8, packing="best_fit", last="pad")
     for word in ("packing", "last", "documents"):
         refused(word, dataset, 8, **{word: "other"})
     refused("add", dataset, 8, add=["masks"])
@@ -389,34 +389,41 @@ def test_what_makes_no_blocks_is_refused(corpus, tmp_path):
     )
 
     empty = write_megatron(tmp_path / "empty", [[], []])
-    refused("holds no token: none of its 2 documents", empty, 8)
+    refused("contains no tokens: all 2 documents are empty", empty, 8)
 
 
 def test_documents_that_are_no_lists_of_integers_are_refused(tmp_path):
     def saved(name, *arrays):
         return write_npy(tmp_path / name, arrays)
 
-    refused("holds float32, and tokens are integers", saved("float", np.zeros(4, "f4")), 2, field="npy")
+    refused("holds float32, but tokens are integers", saved("float", np.zeros(4, "f4")), 2, field="npy")
     refused("holds bool", saved("bool", np.zeros(4, bool)), 2, field="npy")
-    refused(r"is of shape \(2, 2\)", saved("square", np.zeros(4, "i4"), np.zeros((2, 2), "i4")), 2, field="npy")
+    refused(r"has shape \(2, 2\)", saved("square", np.zeros(4, "i4"), np.zeros((2, 2), "i4")), 2, field="npy")
     error = refused(
-        "holds int64, the first document int32", saved("mixed", np.zeros(4, "i4"), np.zeros(4, "i8")), 2, field="npy"
+        "holds int64, but the first document holds int32",
+        saved("mixed", np.zeros(4, "i4"), np.zeros(4, "i8")),
+        2,
+        field="npy",
     )
     assert error.key == "00001" and error.field == "npy"
     refused("big-endian", saved("big", np.zeros(4, ">i4")), 2, field="npy")
     cut = saved("short", np.zeros(4, "i4"), np.zeros(40, "i4"))
     (cut / "00001.npy").write_bytes((cut / "00001.npy").read_bytes()[:-3])
-    assert refused("157 bytes follow the header, which tells of 160", cut, 2, field="npy").key == "00001"
+    assert refused("157 bytes follow the header, which declares 160", cut, 2, field="npy").key == "00001"
 
     folder = tmp_path / "bytes"
     folder.mkdir()
     (folder / "a.bin").write_bytes(b"12345")
     np.save(folder / "b.npy", np.zeros(3, "i4"))
     (folder / "a.txt").write_text("text")
-    refused("say the dtype", folder, 2, field="bin")
+    refused("the dtype of the stored tokens is unknown", folder, 2, field="bin")
     assert (
         refused(
-            "5 bytes are no whole number of uint16", ps.open(folder).filter(has="bin"), 2, field="bin", dtype="uint16"
+            "5 bytes are not a whole number of uint16",
+            ps.open(folder).filter(has="bin"),
+            2,
+            field="bin",
+            dtype="uint16",
         ).key
         == "a"
     )

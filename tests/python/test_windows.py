@@ -435,7 +435,7 @@ def test_states_name_the_window(packed):
         UserWarning, match=r"was made with clip = window\(.*\), this loader has clip = window\(.*\): the"
     ) as told:
         other.load_state_dict(state)
-    assert len(told) == 1 and "the order is the same, what a row holds is not" in str(told[0].message)
+    assert len(told) == 1 and "the order is the same, but rows have other contents" in str(told[0].message)
     assert written in str(told[0].message) and "transforms" not in str(told[0].message)
     same = ps.Loader(packed, transforms={"clip": window()})
     with warnings.catch_warnings():
@@ -460,7 +460,7 @@ def test_states_of_windows_that_leave_out_other_samples_are_refused_by_name(pack
         ({"offsets": [0, 1], "edge": "drop"}, of(offsets=[0, 1]).state_dict()),
     ):
         cause = refused(of(**options), state)
-        assert cause.count("clip = window(") == 2 and cause.endswith("samples have a row, and so the order is another")
+        assert cause.count("clip = window(") == 2 and cause.endswith("samples have rows, so the order differs")
     plain = ps.Loader(packed, transforms={"cls": ps.label()}, batch_size=4)
     assert "this loader has no windows" in refused(plain, dropped)
     assert "the state was saved with no windows" in refused(of(edge="drop"), plain.state_dict())
@@ -519,7 +519,7 @@ def test_windows_that_make_no_sense(make, said):
     [
         ({"clip": window(group="drive")}, 'no field "drive"'),
         ({"clip": window(group="json:drive")}, 'no member "drive"'),
-        ({"clip": window(group="(unclosed")}, "no regular expression"),
+        ({"clip": window(group="(unclosed")}, "not a regular expression"),
         ({"clip": window(group="^x(.)")}, "does not match"),
         ({"clip": window("jpg")}, 'no field "jpg"'),
         ({"clip": window(order_by="json:episode")}, "no finite number"),

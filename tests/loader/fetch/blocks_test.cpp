@@ -152,8 +152,9 @@ TEST_CASE("what a full shuffle over shared blocks costs is told, with the option
   LoaderOptions small = in_small_batches();
   small.memory_options.block_cache_bytes = 1000;
   CHECK(told(dataset, small) ==
-        "a full shuffle undoes each filtered block of the dataset about 16 times an epoch, because about 16 samples "
-        "share one; shuffle=ps.shuffle.blocks(16) undoes each once, and block_cache_bytes of 1 MB keep them all");
+        "a full shuffle decompresses each compressed block of the dataset about 16 times per epoch, because about 16 "
+        "samples share a block; shuffle=ps.shuffle.blocks(16) decompresses each once, and block_cache_bytes of 1 MB "
+        "keeps all of them");
   small.shuffle_block = 0;
   CHECK(told(dataset, small).find("about 16 times") != std::string::npos);
   small.shuffle_block = 16;
@@ -183,8 +184,8 @@ TEST_CASE("a state of version 1 goes on with the block shuffle that it meant, al
   saved.order.reset();
 
   Loader now(dataset, in_small_batches());
-  CHECK(now.restore(LoaderState::from_json(saved.to_json()))
-            .find("shuffle=ps.shuffle.blocks(16) makes it this loader's own") != std::string::npos);
+  CHECK(now.restore(LoaderState::from_json(saved.to_json())).find("pass shuffle=ps.shuffle.blocks(16) to keep it") !=
+        std::string::npos);
   CHECK(samples_of(now) == rest);
   CHECK(samples_of(now) == next);
   now.restore(saved);

@@ -250,7 +250,7 @@ TEST_CASE("other sizes of a batch cut the same places, without a budget; with on
   larger.batch_size = 10;
   const Cursor refuses(larger, {}, 0);
   CHECK_THROWS_WITH_AS(refuses.load(by_budget.save(1, "t"), 1, "t"),
-                       doctest::Contains("budget=100, this loader is one of 1 rank with batch_size=10"), Error);
+                       doctest::Contains("budget=100, this loader has 1 rank with batch_size=10"), Error);
   while (!by_budget.at_end()) {
     by_budget.advance();
     by_budget.delivered();

@@ -179,7 +179,8 @@ TEST_CASE("weights without replacement give each sample once, heavier ones soone
     CHECK(static_cast<double>(second_behind_4[i]) / static_cast<double>(first[4]) ==
           doctest::Approx(weights[i] / 6).epsilon(0.08));
   CHECK(order_of(Draws::Kind::once, weights, 3)->length() == 3);
-  CHECK(refusal([&] { order_of(Draws::Kind::once, weights, 5); }).find("4 have a weight above 0") != std::string::npos);
+  CHECK(refusal([&] { order_of(Draws::Kind::once, weights, 5); }).find("4 samples have a weight above 0") !=
+        std::string::npos);
 }
 
 TEST_CASE("many samples without replacement come in the order of their times, which are sorted by stretches") {
@@ -308,7 +309,7 @@ TEST_CASE("numbers that cannot be are told with their sample") {
     CHECK(told.find("weights: sample 1 has ") != std::string::npos);
     CHECK(told.find("key1") != std::string::npos);
   }
-  CHECK(refusal([] { order_of(Draws::Kind::weighted, {0, 0}); }).find("all are 0") != std::string::npos);
+  CHECK(refusal([] { order_of(Draws::Kind::weighted, {0, 0}); }).find("all numbers are 0") != std::string::npos);
   CHECK(refusal([] { order_of(Draws::Kind::weighted, {1e308, 1e308}); }).find("too large") != std::string::npos);
   CHECK(refusal([] { order_of(Draws::Kind::weighted, {1e-320, 0}); }).find("too small") != std::string::npos);
   CHECK(refusal([] { order_of(Draws::Kind::repeated, {2e6}); }).find("from 0 to 1048576") != std::string::npos);
@@ -335,7 +336,7 @@ TEST_CASE("a state says what is drawn, and goes on with nothing else") {
   const auto told = [&](const PlanOptions& other) {
     return refusal([&] { Cursor(other, std::nullopt, 0).load(state, 1, ""); });
   };
-  CHECK(told(options(order_of(Draws::Kind::weighted, {1, 2, 3, 5}))).find("of other numbers") != std::string::npos);
+  CHECK(told(options(order_of(Draws::Kind::weighted, {1, 2, 3, 5}))).find("from other numbers") != std::string::npos);
   CHECK(told(options(order_of(Draws::Kind::once, {1, 2, 3, 4}))).find("without replacement") != std::string::npos);
   CHECK(told(options(nullptr)).find("each sample once") != std::string::npos);
   const LoaderState plain = saved(options(nullptr));
