@@ -36,7 +36,7 @@ class Inflater {
         plain_(kPiece) {
     constexpr int kOfGzip = 16;
     if (::inflateInit2(&stream_, MAX_WBITS + (gzip_ ? kOfGzip : 0)) != Z_OK)
-      throw Error::resource("no memory to undo " + name() + " with", context());
+      throw Error::resource("no memory to decompress " + name() + " data", context());
   }
   ~Inflater() { ::inflateEnd(&stream_); }
   Inflater(Inflater&&) = delete;
@@ -62,10 +62,10 @@ class Inflater {
       const int result = ::inflate(&stream_, Z_NO_FLUSH);
       offset_ += before - stream_.avail_in;
       const std::size_t made = plain_.size() - stream_.avail_out;
-      if (result == Z_MEM_ERROR) throw Error::resource("no memory to undo " + name() + " with", context());
-      if (result == Z_NEED_DICT) throw corrupt("broken " + name() + " data: it was made with a dictionary");
+      if (result == Z_MEM_ERROR) throw Error::resource("no memory to decompress " + name() + " data", context());
+      if (result == Z_NEED_DICT) throw corrupt("broken " + name() + " data: it requires a dictionary");
       if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
-        const std::string why = stream_.msg == nullptr ? "it is no " + name() : stream_.msg;
+        const std::string why = stream_.msg == nullptr ? "it is not " + name() : stream_.msg;
         throw corrupt("broken " + name() + " data: " + why);
       }
       if (made != 0) {
@@ -94,8 +94,7 @@ class Inflater {
       if (stream_.avail_in != 0) break;
       if (!fill()) return false;
     }
-    if (!gzip_ || *stream_.next_in != kGzipFirst)
-      throw corrupt("bytes that are no " + name() + " data follow behind it");
+    if (!gzip_ || *stream_.next_in != kGzipFirst) throw corrupt("other bytes follow the " + name() + " data");
     ::inflateReset(&stream_);
     return true;
   }

@@ -193,7 +193,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
     Packer packer(source, fields, share, position, writer, skips_bad(options), recoder ? &*recoder : nullptr);
     const auto go_on = [&] {
       if (told.again()) return;
-      throw Error::resource("interrupted; resume continues after the last whole shard",
+      throw Error::resource("interrupted; resume continues after the last complete shard",
                             {.dataset = writer.destination().string()});
     };
     while (const std::optional<Batch> batch = loader.next(go_on)) {
@@ -266,7 +266,7 @@ std::optional<ConvertResult> finished_part(const fs::path& folder, const Json& m
 void require_disk_for_parts(const fs::path& destination) {
   if (const auto address = store_destination(destination)) {
     throw Error::unsupported(
-        "parts are packed to a disk that all ranks see; penstock stage brings the result to a store",
+        "parts must be packed to a disk that all ranks can read; copy the result to a store with penstock stage",
         {.dataset = *address});
   }
   require_writable_place(destination);
@@ -275,10 +275,12 @@ void require_disk_for_parts(const fs::path& destination) {
 ConvertResult convert_part(KeyOrder keyed, const fs::path& destination, const ConvertOptions& options,
                            const std::function<bool(const ConvertProgress&)>& progress) {
   if (options.rank >= options.world) {
-    throw Error::invalid_argument("rank " + std::to_string(options.rank) + " of " + std::to_string(options.world));
+    throw Error::invalid_argument("rank " + std::to_string(options.rank) + " must be less than world, which is " +
+                                  std::to_string(options.world));
   }
   require_disk_for_parts(destination);
-  if (!options.report.empty()) throw Error::invalid_argument("the report is of all ranks: give it when finishing");
+  if (!options.report.empty())
+    throw Error::invalid_argument("the report covers all ranks; pass report when you join the parts");
   if (!options.overwrite) require_absent(destination);
   const Format* format = format_named(options.format);
   if (format == nullptr) throw Error::invalid_argument("unknown format: " + options.format);

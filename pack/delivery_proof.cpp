@@ -17,10 +17,10 @@
 namespace penstock {
 namespace {
 
-const std::string kOtherValue = "the bytes are as they should be, but a loader makes other values of them";
+const std::string kOtherValue = "the bytes are correct, but a loader delivers other values for them";
 
 std::string unreadable(const Error& error) {
-  return "a loader reads the source's value, but not this one: " + error.cause();
+  return "a loader can read the source's value, but not this one: " + error.cause();
 }
 
 // Runs `read` on the source's value. Returns nothing if a loader cannot read that value.
@@ -103,7 +103,8 @@ class PointRows {
     std::vector<std::byte> values;
     for (const PointAttribute& attribute : wanted) {
       const std::size_t number = attribute_number(decoder.header(), attribute.name), width = size_of(attribute.dtype);
-      if (decoder.header().attributes[number].dtype != attribute.dtype) throw Error::shape("another type of attribute");
+      if (decoder.header().attributes[number].dtype != attribute.dtype)
+        throw Error::shape("an attribute has another type");
       values.resize(points * width);
       decoder.attribute(field, {}, number, values.data());
       place(values, at, width);
@@ -161,10 +162,10 @@ std::vector<std::string> kept_attributes(const CloudRecoding& recoding, const Cl
 std::string fault_of_attributes(const CloudRecoding& recoding, const CloudHeader& ours, const CloudHeader& theirs) {
   for (const auto& [name, dtype] : ours.attributes) {
     const PointAttribute* source = attribute_named(theirs, name);
-    if (source == nullptr) return "its points have the attribute \"" + name + "\", those of the source lack it";
+    if (source == nullptr) return "its points have the attribute \"" + name + "\", but those of the source lack it";
     if (source->dtype != dtype) {
       return "the attribute \"" + name + "\" of its points is " + std::string(penstock::name(dtype)) +
-             ", of the source's " + std::string(penstock::name(source->dtype));
+             ", but in the source it is " + std::string(penstock::name(source->dtype));
     }
   }
   for (const std::string& name : kept_attributes(recoding, theirs)) {

@@ -68,8 +68,8 @@ std::string name_of(const Dataset& dataset, std::uint64_t sample) {
   const std::string first = name_of(dataset, samples.first), second = name_of(dataset, samples.second);
   if (first == second) throw Error::corrupt("two samples of " + first + " have this key", where);
   throw Error::invalid_argument("a sample of " + first + " and one of " + second +
-                                    " have this key, and the names of the shards do not tell them apart: pack the "
-                                    "shards one by one, or rename one of the files",
+                                    " have this key, and the names of their shards are equal; pack the shards one by "
+                                    "one, or rename one of the files",
                                 where);
 }
 

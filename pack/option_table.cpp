@@ -58,8 +58,8 @@ constexpr auto kOptions = std::to_array<PackOption>({
     {kShards, "align", Bytes{in<&C::align>()},
      "Samples begin at a multiple of this number of bytes (tar, zip). 4096 suits O_DIRECT.", kAll},
     {kShards, "temp_dir", in<&C::spool>(),
-     "Folder of temporary files: decompressed sources, samples of a writer, shards on their way to a store. The "
-     "default is beside the destination, for a store $TMPDIR.",
+     "Folder of temporary files: decompressed sources, samples of a writer, shards on their way to a store. Default: "
+     "next to the destination; for a store: $TMPDIR.",
      kOfPack | kOfWriter | kOfCommand},
     {kShards, "overwrite", in<&C::overwrite>(),
      "Replaces a dataset at the destination once the new one is complete. In a store, the old one is removed first.",
@@ -90,7 +90,7 @@ constexpr auto kOptions = std::to_array<PackOption>({
               }},
      "\"keep\" stores JPEG files as they are. \"recode\" stores them in a code with identical pixels that decodes "
      "about twice as fast; \"original\" restores the files. \"baseline\" converts progressive files to baseline files "
-     "with identical pixels, which decode twice as fast. \"quality:Q\" compresses them again.",
+     "with identical pixels, which decode twice as fast. \"quality:Q\" re-encodes them.",
      kAll},
     {kImages, "max_side", in<&C::recoding, &Recoding::jpeg, &JpegRecoding::max_side>(),
      "JPEG files with a longer side are shrunk to this many pixels, with the quality of `jpeg` or 90. 0: never.", kAll},

@@ -179,9 +179,8 @@ void PackSource::Unpacked::add(const SourceFile& file, const fs::path& into,
   files.push_back({.given = file.path, .taken = to, .mark = mark});
   std::error_code failure;
   if (fs::exists(fs::symlink_status(to, failure))) {
-    throw Error::invalid_argument(
-        "there is another file beside it that is " + to.filename().string() + ", which it would unpack to",
-        {.dataset = file.path.string()});
+    throw Error::invalid_argument("two source files have the name " + to.filename().string() + " after decompression",
+                                  {.dataset = file.path.string()});
   }
   if (!compressed) {
     fs::create_symlink(fs::absolute(file.path), to, failure);

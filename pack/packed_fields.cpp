@@ -68,7 +68,7 @@ std::span<const std::byte> PackedFields::renumbered(std::uint32_t number, std::s
   const auto old = class_number(value, new_number_.size());
   if (!old) {
     throw Error::corrupt("'" + std::string(reinterpret_cast<const char*>(value.data()), value.size()) +
-                         "' is no index of one of " + std::to_string(new_number_.size()) + " classes");
+                         "' is not the number of one of the " + std::to_string(new_number_.size()) + " classes");
   }
   scratch = std::to_string(new_number_[*old]);
   return std::as_bytes(std::span(scratch));

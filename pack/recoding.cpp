@@ -62,8 +62,8 @@ void require_apart(const Dataset& source, const std::vector<std::string>& fields
       if (!source.locate(sample, *source.field(field), pieces)) continue;
       if (first != nullptr) {
         throw Error::invalid_argument("sample " + std::string(source.key(sample)) + " has images in '" + *first +
-                                          "' and '" + field + "': name those to be decoded, as in decode '" + *first +
-                                          "=224'",
+                                          "' and '" + field + "'; name the fields to decode, for example decode '" +
+                                          *first + "=224'",
                                       {.dataset = source.path().string()});
       }
       first = &field;
@@ -112,7 +112,8 @@ Recoding resolved(Recoding recoding, const Dataset& source) {
   PixelRecoding& pixels = recoding.pixels;
   if (pixels.keeps_all()) return recoding;
   if (!recoding.jpeg.keeps_all())
-    throw Error::invalid_argument("images are decoded, so there are no JPEG files to make over: jpeg and max_side");
+    throw Error::invalid_argument(
+        "decode cannot be combined with jpeg or max_side, because decoded images are not JPEG files");
   if (pixels.fields.empty()) pixels.fields = image_fields(source);
   for (const std::string& name : pixels.fields) {
     const auto field = source.field(name);
@@ -128,7 +129,8 @@ Recoding resolved(Recoding recoding, const Dataset& source) {
     }
   }
   if (pixels.height == 0)
-    throw Error::invalid_argument("no image tells the size to decode to", {.dataset = source.path().string()});
+    throw Error::invalid_argument("the size to decode to is unknown, because no image can be read",
+                                  {.dataset = source.path().string()});
   return recoding;
 }
 
@@ -172,7 +174,7 @@ Recoding recoding_of(const Dataset& dataset) {
     }
     if (made.contains("decode")) recoding.pixels = pixel_recoding(made.at("decode").get<std::string>());
   } catch (const nlohmann::json::exception&) {
-    throw Error::corrupt("penstock.json says in an unknown way how values were made over");
+    throw Error::corrupt("penstock.json has an unknown record of how values were re-encoded");
   }
   return recoding;
 }

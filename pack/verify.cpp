@@ -96,10 +96,10 @@ class Verification {
     try {
       const Index now = format->index(shard_path(dataset_, shard), opened.root, {});
       if (const auto difference = index_difference(opened.index, now))
-        note(found, {}, {}, opened.name + ": the index is not that of the files: it has " + *difference);
+        note(found, {}, {}, opened.name + ": the index does not match the files: it has " + *difference);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::resource) throw;
-      note(found, {}, {}, opened.name + ": no index can be made of it any more: " + error.what());
+      note(found, {}, {}, opened.name + ": its index cannot be built again: " + error.what());
     }
     add(found, dataset_.size() + shard);
   }
@@ -134,7 +134,7 @@ class Verification {
       found.bytes += value.size();
       if (const auto recorded = dataset_.crc32c(sample, field)) {
         ++found.checked;
-        if (*recorded != crc32c(value)) note(found, key, field_name, "the bytes do not have the CRC-32C recorded");
+        if (*recorded != crc32c(value)) note(found, key, field_name, "the bytes do not match the recorded CRC-32C");
       }
       check_ranges(sample, field, value, found);
       if (source_ != nullptr && match_.source_of[sample]) compare(sample, field, value, found);
@@ -155,7 +155,7 @@ class Verification {
       if (crc32c(bytes) == sums[range]) continue;
       note(found, std::string(dataset_.key(sample)), dataset_.fields()[field].name,
            dataset_.shard(dataset_.shard_of(sample)).name + ": bytes " + std::to_string(begin) + " to " +
-               std::to_string(begin + bytes.size()) + " of the value do not have the CRC-32C recorded for them");
+               std::to_string(begin + bytes.size()) + " of the value do not match the recorded CRC-32C");
     }
   }
 

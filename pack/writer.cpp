@@ -30,8 +30,11 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kMostSamples = std::numeric_limits<std::uint32_t>::max();
 
 const Format& checked_format(const fs::path& destination, const ConvertOptions& options) {
-  if (options.resume) throw Error::invalid_argument("samples that are gone cannot be resumed: resume packs from files");
-  if (options.world != 0) throw Error::invalid_argument("a writer packs all of its samples, not one rank's part");
+  if (options.resume)
+    throw Error::invalid_argument(
+        "a writer cannot resume, because its earlier samples are gone; resume requires files as the source");
+  if (options.world != 0)
+    throw Error::invalid_argument("a writer cannot pack one rank's part; it packs all of its samples");
   if (options.align == 0 || (options.align & (options.align - 1)) != 0)
     throw Error::invalid_argument("align must be a power of two, not " + std::to_string(options.align));
   DatasetWriter::require_free(destination, options.format, options.overwrite);
@@ -47,7 +50,7 @@ fs::path spool_folder(const fs::path& destination, const fs::path& asked) {
 
 void require_key(std::string_view key) {
   if (key.empty() || key.ends_with('/') || key.find('\0') != std::string_view::npos)
-    throw Error::invalid_argument("a key is not empty, does not end with a slash and has no NUL");
+    throw Error::invalid_argument("a key must not be empty, end with a slash or contain NUL");
 }
 
 void require_field(std::string_view key, const std::string& field, const Format& format) {
@@ -55,12 +58,12 @@ void require_field(std::string_view key, const std::string& field, const Format&
                         field.find('/') == std::string::npos && field.find('\0') == std::string::npos;
   if (!possible) {
     throw Error::invalid_argument(
-        "a field's name is not empty or a dot, does not begin with two underscores and has no slash and no NUL",
+        "a field's name must not be empty or a dot, begin with two underscores, or contain a slash or NUL",
         {.field = field});
   }
   if (format.longest_name != 0 && key.size() + 1 + field.size() > format.longest_name) {
-    throw Error::invalid_argument("key and field have more than the " + std::to_string(format.longest_name) +
-                                      " bytes that " + std::string(format.name) + " can hold",
+    throw Error::invalid_argument("key and field are together longer than the " + std::to_string(format.longest_name) +
+                                      " bytes that " + std::string(format.name) + " can store",
                                   {.field = field});
   }
 }
@@ -140,7 +143,7 @@ struct Writer::State {
 void Writer::State::require_usable() const {
   if (process != ::getpid()) throw Error::invalid_argument("a writer cannot be used in a forked process");
   if (failure) std::rethrow_exception(failure);
-  if (over) throw Error::invalid_argument("the dataset is finished, or failed");
+  if (over) throw Error::invalid_argument("the dataset is finished, or writing it failed");
 }
 
 void Writer::State::add(std::string_view key, std::span<const WriterValue> values) {
@@ -178,7 +181,7 @@ void Writer::State::record(std::string_view key, std::span<const Prepared> field
   require_usable();
   // Another thread may have added the key since the first check.
   if (keys.contains(key)) throw Error::invalid_argument("two samples have this key");
-  if (builder.size() >= kMostSamples - 1) throw Error::resource("a writer takes fewer than 4294967294 samples");
+  if (builder.size() >= kMostSamples - 1) throw Error::resource("a dataset must have fewer than 4294967294 samples");
   const auto number = static_cast<std::uint32_t>(builder.size());
   builder.add_sample(key);
   keys.insert(key, number);

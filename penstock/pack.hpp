@@ -41,7 +41,7 @@ enum class PackOnError : std::uint8_t {
 
 /// The options of convert().
 struct ConvertOptions {
-  // ---- What people set first ----------------------------------------------------------------------------------------
+  // ---- Options that most people set ---------------------------------------------------------------------------------
 
   std::string format = "tar";                           ///< a format that docs/formats.md lists as written
   std::uint64_t shard_size = std::uint64_t{256} << 20;  ///< size in bytes at which a new shard begins

@@ -393,7 +393,7 @@ TEST_CASE("samples left out are reported in order, in the dataset and where aske
 
   ConvertOptions part = small_shards("lmdb", 0, 3);
   part.report = alone.report;
-  CHECK(says(error_of([&] { convert(source, folder / "set", part); }), {"report", "when finishing"}));
+  CHECK(says(error_of([&] { convert(source, folder / "set", part); }), {"report", "when you join the parts"}));
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     ConvertOptions options = small_shards("lmdb", rank, 3);
     options.on_error = PackOnError::skip;

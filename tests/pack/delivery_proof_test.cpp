@@ -46,11 +46,11 @@ TEST_CASE("equal bytes must be readable wherever the source's are") {
   strange.insert(strange.begin() + 2, 8000, std::byte{7});
   CHECK(of_copy(kJpeg, strange).empty());
   CHECK(of_copy({.name = "jpg", .codec = "jpt"}, strange).empty());
-  CHECK(of_copy(kPng, strange).find("a loader reads the source's value, but not this one") == 0);
+  CHECK(of_copy(kPng, strange).find("a loader can read the source's value, but not this one") == 0);
   CHECK_FALSE(of_copy(kRaw, strange).empty());
   const auto length = static_cast<std::int64_t>(strange.size());
   const FieldSchema numbers{.name = "jpg", .codec = "raw", .shape = {length}, .fixed = true};
-  CHECK(of_copy(numbers, strange).find("a loader makes other values of them") != std::string::npos);
+  CHECK(of_copy(numbers, strange).find("a loader delivers other values for them") != std::string::npos);
   CHECK(of_copy(kPng, to_bytes("neither can be read")).empty());
 }
 
@@ -118,9 +118,9 @@ TEST_CASE("attributes of clouds that the source lacks, or has as another type, a
     const auto fault = [&](const Bytes& ours) { return made_over(recoding, kPoints, ours, cloud); };
     CHECK(fault(cloud).empty());
     CHECK(fault(cloud_of(places, {7, 8}, {"light", DType::u8})) ==
-          "its points have the attribute \"light\", those of the source lack it");
+          "its points have the attribute \"light\", but those of the source lack it");
     CHECK(fault(cloud_of(places, {7, 8}, {"shade", DType::i8})) ==
-          "the attribute \"shade\" of its points is int8, of the source's uint8");
+          "the attribute \"shade\" of its points is int8, but in the source it is uint8");
     CHECK_FALSE(fault(cloud_of(places, {7, 8}, {"shade", DType::u8}, 5)).empty());  // relative to another place
   }
   CHECK(made_over(ordered, kPoints, cloud, to_bytes("PSPOINTS")).empty());  // no loader reads the source

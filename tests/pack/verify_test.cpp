@@ -23,7 +23,7 @@
 namespace penstock::test::verify_test {
 namespace {
 
-const std::string kOtherValue = "the bytes are as they should be, but a loader makes other values of them";
+const std::string kOtherValue = "the bytes are correct, but a loader delivers other values for them";
 
 std::vector<std::string> faults(const Dataset& dataset, const Dataset* source = nullptr) {
   std::vector<std::string> found;
@@ -130,7 +130,7 @@ TEST_CASE("verify compares the checksums of ranges of values") {
   const Dataset wrong = open(folder / "packed");
   CHECK(faults(wrong) ==
         std::vector<std::string>{"b.bin: " + wrong.shard(1).name +
-                                 ": bytes 196608 to 200000 of the value do not have the CRC-32C recorded for them"});
+                                 ": bytes 196608 to 200000 of the value do not match the recorded CRC-32C"});
   CHECK(faults(wrong, &source) == faults(wrong));
 }
 

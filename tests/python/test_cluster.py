@@ -150,7 +150,7 @@ def test_wrong_usage_is_2(icons, tmp_path):
     assert "a number or env" in fails(*words, "--rank", "first", "--world", "2")
     assert "no launcher" in fails(*words, "--rank", "env")
     assert "world from the environment" in fails(*words, "--rank", "env", "--world", "2")
-    assert "when finishing" in fails(*words, "--rank", "0", "--world", "2", "--report", tmp_path / "report")
+    assert "when you join the parts" in fails(*words, "--rank", "0", "--world", "2", "--report", tmp_path / "report")
     fails("pack-join", tmp_path / "x", "--format", "tar")
     assert os.listdir(tmp_path) == []
 

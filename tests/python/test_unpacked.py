@@ -126,7 +126,7 @@ def test_archives_in_several_members_and_with_zeros_behind_are_read_as_gzip_read
         (lambda whole: whole[:-1], "the gzip data ends early"),
         (lambda whole: whole[: len(whole) // 2], "the gzip data ends early"),
         (lambda whole: whole[:5], "the gzip data ends early"),
-        (lambda whole: whole + b"garbage", "bytes that are no gzip data follow behind it"),
+        (lambda whole: whole + b"garbage", "other bytes follow the gzip data"),
         (lambda whole: whole[:-8] + bytes(4) + whole[-4:], "broken gzip data: incorrect data check"),
         (lambda whole: whole[:2000] + bytes(100) + whole[2100:], "broken gzip data"),
     ],
@@ -180,7 +180,9 @@ def test_a_folder_of_compressed_files_is_packed_as_the_folder_of_plain_ones(tmp_
     (folder / "1.tar").unlink()
     assert samples(pack(folder, tmp_path)[0]) == EXPECTED
     (folder / "0.tar").write_bytes(plain)
-    with pytest.raises(ps.Error, match="0.tar(.gz)?: invalid argument: there is another file beside it that is 0.tar"):
+    with pytest.raises(
+        ps.Error, match="0.tar(.gz)?: invalid argument: two source files have the name 0.tar after decompression"
+    ):
         pack(folder, tmp_path, "second")
 
 
@@ -287,9 +289,9 @@ def test_tfrecord_files_of_both_compressions_are_packed(name, compress, tmp_path
     ("spoil", "cause"),
     [
         (lambda whole: whole[:-1], "the zlib data ends early"),
-        (lambda whole: whole + b"x", "bytes that are no zlib data follow behind it"),
+        (lambda whole: whole + b"x", "other bytes follow the zlib data"),
         (lambda whole: whole[:-4] + bytes(4), "broken zlib data: incorrect data check"),
-        (lambda whole: b"\x78\xbb" + whole[2:], "broken zlib data: it was made with a dictionary"),
+        (lambda whole: b"\x78\xbb" + whole[2:], "broken zlib data: it requires a dictionary"),
     ],
 )
 def test_broken_zlib_files_are_named(spoil, cause, tmp_path):
