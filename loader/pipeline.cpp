@@ -45,8 +45,8 @@ std::string doubts_of(const std::vector<FieldChain>& fields) {
     for (const Step& step : chain.steps) {
       if (!in_other_units(step)) continue;
       doubts += (doubts.empty() ? "output " : "; output ") + output + ": " + to_string(step) +
-                " is for pixels from 0 to 1, and these means or deviations look as if for pixels from 0 to 255: divide "
-                "them by 255";
+                " expects pixels from 0 to 1, but these means or deviations seem to be for pixels from 0 to 255; "
+                "divide them by 255";
     }
   }
   return doubts;

@@ -52,7 +52,7 @@ bool Pipeline::in_its_process() const {
 void Pipeline::require_same_process() const {
   if (in_its_process()) return;
   throw Error::invalid_argument(
-      "this loader was made before fork(): its threads live in the parent; make one in this process",
+      "this loader was made before fork(), so its threads run in the parent process; make a loader in this process",
       {.dataset = dataset_.path().string()});
 }
 
@@ -155,13 +155,12 @@ std::optional<BatchResult> Pipeline::take(const std::function<void()>& while_wai
 
 void Pipeline::require_room() {
   const auto refuse = [&](unsigned holds, const std::string& limit) {
-    throw Error::resource(
-        "the program holds " + std::to_string(holds) + " batches, as many as " + limit +
-            " allows; they are views of the loader's memory: let go of each before the next one, "
-            "keep copies of what you need of them (numpy.array(), tensor.clone()), or give max_live_batches "
-            "the number of batches that you keep (an epoch has " +
-            std::to_string(consumer_.cursor.batches_per_epoch()) + ")",
-        {.dataset = dataset_.path().string()});
+    throw Error::resource("the program holds " + std::to_string(holds) + " batches, as many as " + limit +
+                              " allows. Batches are views of the loader's memory. Release each one before the next, "
+                              "copy the values that you keep (numpy.array(), tensor.clone()), or set max_live_batches "
+                              "to the number of batches that you keep (an epoch has " +
+                              std::to_string(consumer_.cursor.batches_per_epoch()) + ")",
+                          {.dataset = dataset_.path().string()});
   };
   BatchPool& pool = stages_.back()->pool();
   if (&pool != slabs_.get()) {  // batches that batch_transform keeps on the host must leave enough slabs in circulation
@@ -262,8 +261,8 @@ Batch Pipeline::at(std::uint64_t epoch, std::uint64_t number) {
   at.batch = number;
   const Plan plan = plan_of(at);
   if (!plan.has(number)) {
-    throw Error::invalid_argument("batch " + std::to_string(number) + " of an epoch of " +
-                                  std::to_string(plan.batches()));
+    throw Error::invalid_argument("there is no batch " + std::to_string(number) + ": the epoch has " +
+                                  std::to_string(plan.batches()) + " batches");
   }
   Batch rebuilt = filled_here(at, plan, on_device_.share).batch;
   for (const auto& stage : stages_) rebuilt = stage->apply(std::move(rebuilt));
@@ -272,7 +271,8 @@ Batch Pipeline::at(std::uint64_t epoch, std::uint64_t number) {
 
 RowAccount Pipeline::explain(const Batch& batch, std::uint32_t row) const {
   if (row >= batch.size()) {
-    throw Error::invalid_argument("row " + std::to_string(row) + " of a batch of " + std::to_string(batch.size()));
+    throw Error::invalid_argument("there is no row " + std::to_string(row) + ": the batch has " +
+                                  std::to_string(batch.size()) + " rows");
   }
   RowAccount account = account_for(dataset_, whole_program(), batch.slab()->context(row), options_.windows.get());
   if (!batch.sources().empty())

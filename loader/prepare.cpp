@@ -158,9 +158,10 @@ void require_unreadable(const Dataset& dataset, LoaderOptions& options) {
   std::ranges::sort(named);
   const auto twice = std::ranges::adjacent_find(named);
   if (twice == named.end()) return;
-  throw Error::invalid_argument("unreadable: several samples have the key " + double_quoted(*twice) +
-                                    ", and some of them may be good; packed, the samples have keys of their own",
-                                here);
+  throw Error::invalid_argument(
+      "unreadable: several samples have the key " + double_quoted(*twice) +
+          ", and some of them may be readable; pack the dataset, so that each sample has its own key",
+      here);
 }
 
 Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, const LoaderOptions& options) {
@@ -193,9 +194,9 @@ void require_order_of_draws(const Dataset& dataset, const LoaderOptions& options
   const auto refuse = [&](const char* cause) {
     throw Error::invalid_argument(draws.about + cause, {.dataset = dataset.path().string()});
   };
-  if (by_chance && !options.shuffle) refuse(": samples are drawn by chance, which takes shuffle");
+  if (by_chance && !options.shuffle) refuse(": samples are drawn at random, which requires shuffle");
   if (by_chance && in_parts)
-    refuse(" go with neither shuffle.window() nor shuffle.blocks(), which keep to the samples' order");
+    refuse(" cannot be combined with shuffle.window() or shuffle.blocks(), which follow the order of the samples");
 }
 
 void require_whole_batches(const Dataset& dataset, const LoaderOptions& options) {
@@ -205,7 +206,7 @@ void require_whole_batches(const Dataset& dataset, const LoaderOptions& options)
   if (window > kLongestWindow) throw Error::invalid_argument("pool of by_length() must be at most 2147483648", here);
   if (window < rows)
     throw Error::invalid_argument(
-        "pool=" + std::to_string(window) + " has no room for a batch of all ranks, " + std::to_string(rows) + " rows",
+        "pool=" + std::to_string(window) + " is smaller than a batch of all ranks, " + std::to_string(rows) + " rows",
         here);
 }
 
@@ -247,10 +248,10 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
     options.max_workers = std::min(kMostWorkers, std::max(kFewestAuto, 4 * options.workers));
   options.max_workers = std::max(options.max_workers, options.workers);
   require(options.mixture == nullptr || options.shuffle || options.mixture->options().sampling != Sampling::random,
-          "a mixture whose sources come by chance (sampling \"random\") takes shuffle");
+          "a mixture with sampling \"random\" requires shuffle");
   require(options.shuffle_window == 0 || options.shuffle, "shuffle_window requires shuffle");
   require(options.shuffle_window == 0 || options.shuffle_block.value_or(0) == 0,
-          "shuffle_window and shuffle_block are two orders: give one of them");
+          "shuffle_window cannot be combined with shuffle_block");
   require_order_of_draws(dataset, options);
   if (options.batching != nullptr) require_whole_batches(dataset, options);
   require(options.device_options.prefetch > 0, "device_options.prefetch must be at least 1");
@@ -266,9 +267,9 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   const bool no_step_on_host_rows =
       !options.batch_transform && options.mix.empty() && options.cache.kind == CacheKind::none;
   require(options.device_options.gpu_jpeg == 0 || no_step_on_host_rows,
-          "gpu_jpeg goes with none of batch_transform, mix and cache: they work on rows in the host's memory");
+          "gpu_jpeg cannot be combined with batch_transform, mix or cache, which work on rows in the host's memory");
   require(!options.device_options.gpu_direct || no_step_on_host_rows,
-          "gpu_direct goes with none of batch_transform, mix and cache: they work on rows in the host's memory");
+          "gpu_direct cannot be combined with batch_transform, mix or cache, which work on rows in the host's memory");
   try {
     ask_for_classes(options, dataset.fields());
   } catch (const Error& error) {
@@ -290,11 +291,9 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   }
   if (options.device_options.finish_on == FinishOn::device) {
     throw Error::invalid_argument(
-        "finish_on is \"device\", but no output's last step can be done there: that takes a device, images of the "
-        "codecs' "
-        "own steps that end in normalize() or cast(), or points whose last steps are center(), unit_sphere(), "
-        "rotate(), "
-        "jitter() or the like, and on_error other than mark",
+        "finish_on is \"device\", but the device cannot run the last step of any output. This requires a device, "
+        "on_error other than \"mark\", and one of: images whose built-in steps end in normalize() or cast(); points "
+        "that end in center(), unit_sphere(), rotate(), jitter() or similar",
         {.dataset = dataset.path().string()});
   }
   std::vector<DeviceOutput> outputs;

@@ -105,7 +105,7 @@ struct DeviceOptions {
 
 /// The options of a Loader. The defaults suit training from local storage.
 struct LoaderOptions {
-  // ---- What people set first ----------------------------------------------------------------------------------------
+  // ---- Options that most people set ---------------------------------------------------------------------------------
 
   std::uint32_t batch_size = 64;  ///< rows
   bool shuffle = false;

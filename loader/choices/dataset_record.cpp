@@ -210,8 +210,8 @@ class RecordReader {
   void version() {
     version_ = number();
     if (version_ < kWithoutOptions || version_ > kRecordVersion)
-      throw Error::unsupported("the record of a dataset is of version " + std::to_string(version_) + ", this reads " +
-                               std::to_string(kRecordVersion));
+      throw Error::unsupported("the record of a dataset has version " + std::to_string(version_) +
+                               ", but this penstock reads version " + std::to_string(kRecordVersion));
   }
 
   std::uint64_t number() {
@@ -256,7 +256,7 @@ class RecordReader {
       const Dataset whole = opened();
       return chosen(whole);
     }
-    if (kind != kSeveral) refuse_record("holds a kind of dataset that is not known");
+    if (kind != kSeveral) refuse_record("contains an unknown kind of dataset");
     std::filesystem::path name = text();
     std::string format = text();
     std::vector<std::string> classes = texts();
@@ -295,9 +295,8 @@ class RecordReader {
 
   [[noreturn]] static void refuse_keys(const std::filesystem::path& path) {
     throw Error::invalid_argument(
-        "is not the dataset that it was when this was written down (pickled): its keys, their order, its shards or "
-        "fields "
-        "are others now; open it, and choose, anew",
+        "the dataset has changed since it was pickled: its keys, their order, its shards or fields differ; open the "
+        "dataset and select the samples again",
         {.dataset = path.string()});
   }
 
@@ -310,7 +309,7 @@ class RecordReader {
     } else if (kind == kBlocks) {
       add_blocks(shards, depth);
     } else {
-      refuse_record("holds a kind of shards that is not known");
+      refuse_record("contains an unknown kind of shards");
     }
     for (std::size_t shard = begin; shard < shards.size(); ++shard) {
       if (number() == 0) continue;
@@ -351,11 +350,11 @@ class RecordReader {
   TokenOptions options() {
     TokenOptions options{.field = text()};
     const std::uint64_t packing = number();
-    if (packing > static_cast<std::uint64_t>(TokenPacking::best_fit)) refuse_record("has a packing that is not known");
+    if (packing > static_cast<std::uint64_t>(TokenPacking::best_fit)) refuse_record("has an unknown packing");
     options.packing = static_cast<TokenPacking>(packing);
     if (number() != 0) {
       options.dtype = dtype_named(text());
-      if (!options.dtype) refuse_record("has a dtype that is not known");
+      if (!options.dtype) refuse_record("has an unknown dtype");
     }
     if (number() != 0) options.end = integer();
     options.pad = integer();
@@ -380,7 +379,7 @@ class RecordReader {
     }
     for (std::uint64_t left = count(); left > 0; --left) {
       const std::uint64_t of_field = number();
-      if (of_field >= lists) refuse_record("names a list that is not there");
+      if (of_field >= lists) refuse_record("refers to a list that does not exist");
       choice.list_of_field.push_back(static_cast<std::uint32_t>(of_field));
     }
     choice.about = text();
@@ -397,7 +396,7 @@ class RecordReader {
     while (listed < size) {
       const std::uint64_t first = end + static_cast<std::uint64_t>(integer()), run = number();
       if (first > samples || run == 0 || run > samples - first || run > size - listed)
-        refuse_record("names samples that are not there");
+        refuse_record("refers to samples that do not exist");
       if (++met == kRunsAsSuch) {
         for (std::uint64_t position = 0; position < listed; ++position) many.add(runs[position]);
       }
@@ -434,11 +433,11 @@ std::string to_record(const Dataset& dataset) {
 }
 
 Dataset from_record(std::string_view record, const OpenRecorded& open) {
-  if (!record.starts_with(kMagic)) throw Error::corrupt("this is no record of a dataset");
+  if (!record.starts_with(kMagic)) throw Error::corrupt("this is not the record of a dataset");
   RecordReader reader(record.substr(kMagic.size()), open);
   reader.version();
   Dataset dataset = reader.dataset();
-  if (!reader.at_end()) refuse_record("goes on behind its end");
+  if (!reader.at_end()) refuse_record("has bytes after its end");
   return dataset;
 }
 

@@ -51,7 +51,7 @@ std::unordered_map<std::string, double> numbers_by_text(const Dataset& dataset, 
   for (const auto& [value, number] : given) {
     if (std::isfinite(number) && number >= 0) continue;
     throw Error::invalid_argument(
-        about + ": " + double_quoted(value) + " has " + shortest_decimal(number) + ", which is no number of 0 or more",
+        about + ": " + double_quoted(value) + " has " + shortest_decimal(number) + "; expected a number of 0 or more",
         {.dataset = dataset.path().string()});
   }
   if (!column.is_class() || dataset.classes().empty()) return numbers;
@@ -60,9 +60,9 @@ std::unordered_map<std::string, double> numbers_by_text(const Dataset& dataset, 
     if (found != dataset.classes().end()) {
       numbers[std::to_string(found - dataset.classes().begin())] = number;
     } else if (class_number(value) >= dataset.classes().size()) {
-      throw Error::invalid_argument(
-          about + ": " + double_quoted(value) + " is none of the " + with_commas(dataset.classes().size()) + " classes",
-          {.dataset = dataset.path().string()});
+      throw Error::invalid_argument(about + ": " + double_quoted(value) + " is not one of the " +
+                                        with_commas(dataset.classes().size()) + " classes",
+                                    {.dataset = dataset.path().string()});
     }
   }
   return numbers;
@@ -111,7 +111,7 @@ Draws drawn_by(Draws::Kind kind, const Dataset& dataset, std::string_view column
     const std::string text = read.text(sample, 0);
     const auto found = numbers.find(text);
     if (found == numbers.end())
-      throw Error::invalid_argument(about + ": nothing is given for " + value_named(dataset, read, text),
+      throw Error::invalid_argument(about + ": no number is given for " + value_named(dataset, read, text),
                                     {.dataset = dataset.path().string(), .key = std::string(sample.key)});
     table->set(sample.sample, std::bit_cast<std::uint64_t>(found->second));
   });

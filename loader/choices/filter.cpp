@@ -64,9 +64,10 @@ class Narrowing {
     if (absent != keys.end()) {
       const auto count = std::ranges::count_if(wanted, [](const auto& each) { return !each.second; });
       throw Error::invalid_argument(
-          "there is no sample of key \"" + one_line(*absent) + "\"" +
-              (count > 1 ? " (and of " + with_commas(static_cast<std::uint64_t>(count - 1)) + " more)" : "") + ", of " +
-              with_commas(wanted.size()) + " asked for; text alone is a pattern, as \"cat/*\"",
+          "no sample has the key \"" + one_line(*absent) + "\"" +
+              (count > 1 ? " (or " + with_commas(static_cast<std::uint64_t>(count - 1)) + " more)" : "") + ", of " +
+              with_commas(wanted.size()) +
+              " requested keys; a string instead of a list is a pattern, such as \"cat/*\"",
           {.dataset = view_.path().string()});
     }
     narrow(std::move(builder).finish(), about);
@@ -153,7 +154,7 @@ class Narrowing {
     if (found != classes.end()) return std::to_string(found - classes.begin());
     const bool number = !label.empty() && std::ranges::all_of(label, [](char c) { return c >= '0' && c <= '9'; });
     if (number && label.size() < 10 && std::stoul(label) < classes.size()) return std::to_string(std::stoul(label));
-    throw Error::invalid_argument(double_quoted(label) + " is no class; there are " + with_commas(classes.size()) +
+    throw Error::invalid_argument(double_quoted(label) + " is not a class; there are " + with_commas(classes.size()) +
                                       ": " + one_line(listed({classes.begin(), classes.end()})),
                                   {.dataset = view_.path().string()});
   }
@@ -166,7 +167,7 @@ std::vector<std::string> keys_in(const std::filesystem::path& file) {
   const std::string text = read_text_file(file);
   std::vector<std::string> keys;
   for (const std::string_view line : lines_of(text)) keys.emplace_back(line);
-  if (keys.empty()) throw Error::invalid_argument("holds no keys", {.dataset = file.string()});
+  if (keys.empty()) throw Error::invalid_argument("contains no keys", {.dataset = file.string()});
   return keys;
 }
 
@@ -179,7 +180,7 @@ SampleList with_sides(const Dataset& dataset, std::uint32_t field, const Sides& 
   for_each_layout(
       dataset, field,
       [&](std::uint64_t sample, const Layout& layout) {
-        if (!layout.image) throw Error::unsupported("is no image, so it has no sides");
+        if (!layout.image) throw Error::unsupported("is not an image, so it has no sides");
         const auto [shorter, longer] = std::minmax(layout.shape[0], layout.shape[1]);
         if (shorter >= sides.shortest && longer <= sides.longest)
           chosen[sample / 64] |= std::uint64_t{1} << (sample % 64);

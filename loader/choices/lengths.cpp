@@ -37,8 +37,8 @@ constexpr auto kMeasures = std::to_array<MeasureName>({{"bytes", Measure::bytes}
 
 void require_length(double length, const ErrorContext& where, const std::string& whose) {
   if (length >= 0 && std::isfinite(length)) return;
-  throw Error::invalid_argument(whose + (std::isnan(length) ? " is no number" : " is " + shortest_decimal(length)) +
-                                    ": a length is a number of 0 or more",
+  throw Error::invalid_argument(whose + (std::isnan(length) ? " is not a number" : " is " + shortest_decimal(length)) +
+                                    "; a length must be a number of 0 or more",
                                 where);
 }
 
@@ -62,7 +62,7 @@ void measure_stored(const Dataset& dataset, std::uint32_t field, std::uint64_t u
 }
 
 double measured(Measure measure, const Layout& layout) {
-  if (!layout.image) throw Error::unsupported("is no image, so it has no sides");
+  if (!layout.image) throw Error::unsupported("is not an image, so it has no sides");
   const auto height = static_cast<double>(layout.shape[0]), width = static_cast<double>(layout.shape[1]);
   switch (measure) {
     case Measure::height:
@@ -127,9 +127,9 @@ void measure(const Dataset& dataset, std::string_view by, const BucketOptions& o
     const std::uint32_t field = field_named(dataset, asked->second);
     if (asked->first == Measure::bytes) return measure_stored(dataset, field, 1, lengths, tick);
     if (asked->first == Measure::shape && options.budget != 0)
-      throw Error::invalid_argument(
-          "budget takes lengths, which shapes are not: give \"pixels:" + one_line(asked->second) + "\"",
-          {.dataset = dataset.path().string()});
+      throw Error::invalid_argument("budget cannot be combined with shapes, which are not lengths; pass \"pixels:" +
+                                        one_line(asked->second) + "\"",
+                                    {.dataset = dataset.path().string()});
     return measure_images(dataset, field, asked->first, lengths, tick);
   }
   const auto field = dataset.field(by);
@@ -170,7 +170,7 @@ std::shared_ptr<const LengthBuckets> bucket_by(std::span<const double> lengths, 
   require_sound(options);
   auto table = std::make_unique<LengthTable>(lengths.size());
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    require_length(lengths[i], {}, "lengths: that of sample " + std::to_string(i));
+    require_length(lengths[i], {}, "lengths: the length of sample " + std::to_string(i));
     table->set(i, lengths[i]);
   }
   return finished({}, std::move(table), options);

@@ -25,18 +25,18 @@ constexpr std::array<std::string_view, 7> kMembers{"sources",  "weights",   "tem
 }
 
 double number_in(const nlohmann::json& json, const std::string& name) {
-  if (!json.is_number()) refuse_mixture(name + " is no number");
+  if (!json.is_number()) refuse_mixture(name + " is not a number");
   return json.get<double>();
 }
 
 std::uint64_t whole_in(const nlohmann::json& json, const std::string& name) {
-  if (!json.is_number_unsigned()) refuse_mixture(name + " is no whole number of 0 or more");
+  if (!json.is_number_unsigned()) refuse_mixture(name + " is not a whole number of 0 or more");
   return json.get<std::uint64_t>();
 }
 
 std::vector<double> weights_in(const nlohmann::json& json, const std::vector<MixtureSource>& sources,
                                const std::string& name) {
-  if (!json.is_object()) refuse_mixture(name + " is no object of numbers by source");
+  if (!json.is_object()) refuse_mixture(name + " is not an object of numbers by source");
   for (const auto& [source, weight] : json.items())
     if (std::ranges::find(sources, source, &MixtureSource::name) == sources.end())
       refuse_mixture(name + ": there is no source " + double_quoted(source));
@@ -60,19 +60,19 @@ OpenOptions open_options_in(const nlohmann::json& json, const std::string& sourc
     if (name == "path") continue;
     if (!value.is_string() && !value.is_boolean() && !value.is_array())
       refuse_mixture(double_quoted(name) + " of source " + double_quoted(source) +
-                     " is no text, no list, and neither true nor false");
+                     " is not a string, a list, true or false");
     set_open_option(options, name, value.is_string() ? value.get<std::string>() : value.dump());
   }
   return options;
 }
 
 std::vector<MixtureSource> sources_in(const nlohmann::json& json, const std::filesystem::path& folder) {
-  if (!json.is_object() || json.empty()) refuse_mixture("\"sources\" is no object of paths by name");
+  if (!json.is_object() || json.empty()) refuse_mixture("\"sources\" is not an object of paths by name");
   std::vector<MixtureSource> sources;
   for (const auto& [name, path] : json.items()) {
     const bool with_options = path.is_object() && path.contains("path");
     const nlohmann::json& place = with_options ? path["path"] : path;
-    if (!place.is_string()) refuse_mixture("the path of source " + double_quoted(name) + " is no text");
+    if (!place.is_string()) refuse_mixture("the path of source " + double_quoted(name) + " is not a string");
     const OpenOptions options = with_options ? open_options_in(path, name) : OpenOptions();
     sources.push_back({.name = name, .dataset = open(place_of(folder, place.get<std::string>()), options)});
   }
@@ -86,13 +86,13 @@ void set_stop(const nlohmann::json& json, MixtureOptions& options) {
   } else if (json == "all_exhausted") {
     options.stop = Stop::all_exhausted;
   } else if (json != "first_exhausted") {
-    refuse_mixture("\"stop\" is none of \"first_exhausted\", \"all_exhausted\" and a number of samples");
+    refuse_mixture("\"stop\" is not \"first_exhausted\", \"all_exhausted\" or a number of samples");
   }
 }
 
 std::vector<double> weights_of_sources(const nlohmann::json& json, const std::vector<MixtureSource>& sources) {
   if (json.contains("weights") && json.contains("temperature"))
-    refuse_mixture("it has weights and a temperature: give one of them");
+    refuse_mixture("\"weights\" cannot be combined with \"temperature\"");
   if (json.contains("weights")) return weights_in(json["weights"], sources, "\"weights\"");
   std::vector<Dataset> datasets;
   for (const MixtureSource& source : sources) datasets.push_back(source.dataset);
@@ -106,17 +106,16 @@ MixtureOptions options_in(const nlohmann::json& json, const std::vector<MixtureS
   if (json.contains("sampling")) {
     if (json["sampling"] == "random") options.sampling = Sampling::random;
     if (json["sampling"] != "random" && json["sampling"] != "shares")
-      refuse_mixture("\"sampling\" is neither \"shares\" nor \"random\"");
+      refuse_mixture("\"sampling\" is not \"shares\" or \"random\"");
   }
   if (json.contains("on_change")) {
     options.carry = json["on_change"] == "carry";
-    if (!options.carry && json["on_change"] != "raise")
-      refuse_mixture("\"on_change\" is neither \"raise\" nor \"carry\"");
+    if (!options.carry && json["on_change"] != "raise") refuse_mixture("\"on_change\" is not \"raise\" or \"carry\"");
   }
   if (json.contains("schedule")) {
-    if (!json["schedule"].is_array()) refuse_mixture("\"schedule\" is no list of [position, weights]");
+    if (!json["schedule"].is_array()) refuse_mixture("\"schedule\" is not a list of [position, weights]");
     for (const nlohmann::json& change : json["schedule"]) {
-      if (!change.is_array() || change.size() != 2) refuse_mixture("\"schedule\" is no list of [position, weights]");
+      if (!change.is_array() || change.size() != 2) refuse_mixture("\"schedule\" is not a list of [position, weights]");
       options.schedule.push_back({.position = whole_in(change[0], "a position of \"schedule\""),
                                   .weights = weights_in(change[1], sources, "\"schedule\"")});
     }
@@ -125,11 +124,13 @@ MixtureOptions options_in(const nlohmann::json& json, const std::vector<MixtureS
 }
 
 Mixture mixture_in(const nlohmann::json& json, const std::filesystem::path& folder) {
-  if (!json.is_object()) refuse_mixture("it is no JSON object");
+  if (!json.is_object()) refuse_mixture("it is not a JSON object");
   if (json.contains("carry"))
-    refuse_mixture("it has \"carry\", which is \"on_change\" now: \"carry\" of true, \"raise\" of false");
+    refuse_mixture(
+        "it has \"carry\", which is now \"on_change\": write \"carry\" instead of true, \"raise\" instead of false");
   for (const auto& [name, value] : json.items())
-    if (std::ranges::find(kMembers, name) == kMembers.end()) refuse_mixture("it has an unknown " + double_quoted(name));
+    if (std::ranges::find(kMembers, name) == kMembers.end())
+      refuse_mixture("it has the unknown member " + double_quoted(name));
   if (!json.contains("sources")) refuse_mixture("it has no \"sources\"");
   std::vector<MixtureSource> sources = sources_in(json["sources"], folder);
   const std::vector<double> weights = weights_of_sources(json, sources);
@@ -151,7 +152,7 @@ Mixture read_mixture(const std::filesystem::path& path) {
     const JsonDocument document(text);
     return mixture_in(document.root(), path.parent_path());
   } catch (const nlohmann::json::exception&) {
-    throw Error::invalid_argument("the file of a mixture is no JSON", {.dataset = path.string()});
+    throw Error::invalid_argument("the file of a mixture is not valid JSON", {.dataset = path.string()});
   } catch (const Error& error) {
     throw error.in({.dataset = path.string()});
   }

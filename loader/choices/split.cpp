@@ -30,7 +30,8 @@ std::string share_text(double share) {
 
 // Returns the upper end of each part, as a fraction of 1.
 std::vector<double> ends_of(const std::vector<SplitPart>& parts) {
-  if (parts.empty()) throw Error::invalid_argument("a split needs parts and their shares, as train 0.9, val 0.1");
+  if (parts.empty())
+    throw Error::invalid_argument("a split requires parts and their shares, such as train 0.9, val 0.1");
   std::set<std::string> names;
   std::vector<double> sums;
   double sum = 0;
@@ -38,7 +39,7 @@ std::vector<double> ends_of(const std::vector<SplitPart>& parts) {
   for (const SplitPart& part : parts) {
     if (!std::isfinite(part.share) || part.share <= 0) {
       throw Error::invalid_argument("the share of \"" + one_line(part.name) + "\" is " + share_text(part.share) +
-                                    "; a share is a number above 0");
+                                    "; a share must be a number above 0");
     }
     if (!names.insert(part.name).second)
       throw Error::invalid_argument("two parts are called \"" + one_line(part.name) + "\"");
@@ -47,7 +48,7 @@ std::vector<double> ends_of(const std::vector<SplitPart>& parts) {
   }
   if (!whole && std::abs(sum - 1) > kNearlyOne) {
     throw Error::invalid_argument("the shares add up to " + share_text(sum) +
-                                  ", not to 1: give what is left a name, or whole numbers as proportions");
+                                  ", not to 1; name a part for the rest, or pass whole numbers as proportions");
   }
   for (double& end : sums) end /= sum;
   return sums;

@@ -81,13 +81,13 @@ class NpyHeaders {
 NpyHeader document_header(const Dataset& dataset, std::uint32_t field, NpyHeaders& headers, std::uint64_t sample) {
   const NpyHeader header = headers.of(sample);
   if (header.shape.size() != 1)
-    throw Error::shape("is of shape " + to_string(header.shape) + ", and a document is a list of tokens");
+    throw Error::shape("has shape " + to_string(header.shape) + ", but a document must have one dimension");
   if (header.swapped && size_of(header.dtype) > 1)
-    throw Error::unsupported("its elements are big-endian: store them little-endian, as NumPy does unless told");
+    throw Error::unsupported("its elements are big-endian; store them as little-endian, NumPy's default");
   const std::uint64_t held = dataset.length(sample, field) - header.data_begin;
   const std::uint64_t told = element_count(header.shape) * size_of(header.dtype);
   if (held != told) {
-    throw Error::corrupt("npy: " + std::to_string(held) + " bytes follow the header, which tells of " +
+    throw Error::corrupt("npy: " + std::to_string(held) + " bytes follow the header, which declares " +
                          std::to_string(told));
   }
   return header;
@@ -118,9 +118,9 @@ TokenBegins token_begins(const Dataset& dataset, std::uint32_t field, const std:
   const auto look = [&](unsigned worker, std::uint64_t sample) {
     const NpyHeader header = checked(*headers[worker], sample);
     if (header.dtype != first.dtype) {
-      throw Error::shape(
-          "holds " + std::string(name(header.dtype)) + ", the first document " + std::string(name(first.dtype)),
-          context(sample));
+      throw Error::shape("holds " + std::string(name(header.dtype)) + ", but the first document holds " +
+                             std::string(name(first.dtype)),
+                         context(sample));
     }
     if (header.data_begin != first.data_begin) alike.store(false, std::memory_order_relaxed);
     begins->set(sample, header.data_begin);

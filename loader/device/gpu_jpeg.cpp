@@ -73,8 +73,8 @@ GpuJpeg gpu_jpeg_of(const LoaderOptions& options, std::span<const Output> output
   const std::string not_used = "not used: ";
   if (names.empty()) {
     return {.said = not_used +
-                    "no output's images cross as uint8 pixels, made by crops, resizes and flips alone (normalize() or "
-                    "cast() on the device, or channels_last() of uint8)"};
+                    "no output has images that are copied to the device as uint8 pixels after only crops, resizes and "
+                    "flips (normalize() or cast() on the device, or channels_last() of uint8)"};
   }
   try {
     auto jpegs = std::make_shared<DeviceJpegs>(options.device_options.opened, decoder_of(options),

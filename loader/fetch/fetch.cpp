@@ -118,7 +118,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSl
     if (slot.data() == nullptr) {
       add(from, i, *field, sample);
     } else if (length != slot.size()) {
-      throw Error::shape("the stored value has " + std::to_string(length) + " bytes, a row of this output " +
+      throw Error::shape("the stored value has " + std::to_string(length) + " bytes, but a row of this output has " +
                              std::to_string(slot.size()),
                          {.field = outputs[i].name});
     } else if (is_offloaded(slots, i)) {
@@ -206,7 +206,7 @@ void Fetch::add(const FetchFrom& from, std::uint32_t output, std::uint32_t field
     for (const ByteRange& range : fetch.ranges) {
       if (range.begin > range.end || range.end > length) {
         throw Error::corrupt("the codec selects bytes " + std::to_string(range.begin) + " to " +
-                             std::to_string(range.end) + " of a value of " + std::to_string(length));
+                             std::to_string(range.end) + " of a value of length " + std::to_string(length));
       }
       fetch.selected += range.end - range.begin;
     }

@@ -80,17 +80,17 @@ SampleCache::SampleCache(CacheKind kind, std::uint64_t limit_bytes, std::uint64_
   lay_columns(program);
   const std::uint64_t table_bytes = samples * columns_.size() * sizeof(std::uint64_t);
   if (limit_bytes <= table_bytes + kAlignment + kOverread) {
-    throw Error::invalid_argument("the cache's limit of " + std::to_string(limit_bytes) + " bytes does not hold the " +
-                                  std::to_string(table_bytes) + " bytes that the table of " + std::to_string(samples) +
-                                  " samples takes");
+    throw Error::invalid_argument("the cache's limit of " + std::to_string(limit_bytes) +
+                                  " bytes is too small for the " + std::to_string(table_bytes) +
+                                  " bytes of the table of " + std::to_string(samples) + " samples");
   }
   if (origin) {
     try {
       share(limit_bytes, samples, *origin);
       return;
     } catch (const Error& error) {
-      refused_ =
-          "this process has a cache of its own, of as many bytes: the node's cannot be had (" + error.cause() + ")";
+      refused_ = "this process uses its own cache of the same size, because the node's cache is not available (" +
+                 error.cause() + ")";
     }
   }
   capacity_ = limit_bytes - table_bytes;
@@ -321,7 +321,7 @@ std::string SampleCache::note() const {
   std::string note = shared_->memory.note();
   if (const std::uint64_t damaged = shared_->damaged.load(std::memory_order_relaxed); damaged != 0)
     note += (note.empty() ? "" : "; ") + std::to_string(damaged) +
-            " values in the sample cache were not as they had been kept, and are read again";
+            " values in the sample cache were damaged and are read again";
   return note;
 }
 

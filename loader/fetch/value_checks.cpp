@@ -145,8 +145,8 @@ Error checksum_error(const Dataset& dataset, std::uint64_t sample, std::uint32_t
                      std::uint32_t recorded, std::uint32_t found) {
   ErrorContext where = error_location(dataset, sample, field);
   if (where.offset) *where.offset += begin;
-  return Error::corrupt("the bytes have the CRC-32C " + digits_of(found) + ", recorded is " + digits_of(recorded) +
-                            "; they were read twice",
+  return Error::corrupt("the bytes have the CRC-32C " + digits_of(found) + ", but " + digits_of(recorded) +
+                            " is recorded; they were read twice",
                         where);
 }
 

@@ -175,7 +175,7 @@ class Search {
     LoaderOptions joined = forecast_.options();
     joined.shuffle_block = blocks.shuffle_block;
     offer("shuffle_block", std::to_string(blocks.shuffle_block), joined,
-          text_of(", one request for about %.0f samples in place of %.0f", 1 / blocks.requests_then,
+          text_of(", one request for about %.0f samples instead of %.0f", 1 / blocks.requests_then,
                   blocks.requests / blocks.requests_then));
   }
 

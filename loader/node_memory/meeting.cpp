@@ -120,11 +120,11 @@ UnforkedDescriptor Meeting::turn() const {
       wait_for({}, kAskAgain);  // the holder is gone, or does not listen yet
       continue;
     }
-    if (!is_of_this_user(other.get())) throw Error::resource("another user's process has the socket's name");
+    if (!is_of_this_user(other.get())) throw Error::resource("a process of another user has the name of the socket");
     std::array<pollfd, 1> end{pollfd{.fd = other.get(), .events = POLLIN, .revents = 0}};
     wait_for(end, deadline.left());
   } while (deadline.left() > std::chrono::milliseconds(0));
-  throw Error::resource("a process that came before does not get on");
+  throw Error::resource("another process that joins the cache does not finish");
 }
 
 // Skips places of other users. To keep this user's processes apart, another user would have to take all places.
@@ -144,7 +144,7 @@ UnforkedDescriptor Meeting::ask() const {
     }
     if (!busy && asked.sockets.empty()) return {};
     if (deadline.left() == std::chrono::milliseconds(0))
-      throw Error::resource("the processes that share it do not answer");
+      throw Error::resource("the processes that share the cache do not answer");
     wait_for({}, kAskAgain);
   }
 }

@@ -88,7 +88,7 @@ NodeMemory::NodeMemory(const MemoryKey& key, std::uint64_t bytes, std::uint64_t 
       values_at_(rounded_up(sizeof(Header) + table_words * sizeof(std::uint64_t), kMemoryPage)),
       process_(::getpid()) {
   if (bytes_ <= values_at_ + kOverread)
-    throw Error::resource(std::to_string(bytes) + " bytes do not hold a table that is shared");
+    throw Error::resource(std::to_string(bytes) + " bytes are too few for a shared table");
   join(Meeting(meeting_name(key), patience), key);
 }
 
@@ -127,7 +127,7 @@ void NodeMemory::make(const MemoryKey& key) {
     throw Error::resource("cannot make " + std::to_string(bytes_) + " bytes of shared memory: " + reason(errno));
   file_ = opened_here(made);
   if (const int refusal = provide_file(file_.get(), 0, values_at_); refusal != 0)
-    throw Error::resource("shared memory is refused: " + reason(refusal));
+    throw Error::resource("the system refuses shared memory: " + reason(refusal));
   mapping_ = UnforkedMapping(file_.get(), bytes_);
   Header& made_header = header();
   made_header.magic = kMemoryMagic;
@@ -143,13 +143,13 @@ void NodeMemory::map_handed(const MemoryKey& key) {
   const int seals = ::fcntl(file_.get(), F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(file_.get(), &status) != 0 ||
       static_cast<std::uint64_t>(status.st_size) != bytes_)
-    throw Error::resource("what was handed on is not the cache's memory");
+    throw Error::resource("the received memory is not the memory of the cache");
   mapping_ = UnforkedMapping(file_.get(), bytes_);
   const Header& found = header();
   const std::uint64_t provided = found.provided.load(std::memory_order_relaxed);
   if (found.magic != kMemoryMagic || found.key != key || found.bytes != bytes_ || found.values_at != values_at_ ||
       provided < values_at_ || provided > bytes_)
-    throw Error::resource("the memory that was handed on is damaged");
+    throw Error::resource("the received memory is damaged");
 }
 
 // Takes a free place and locks its byte. The lock shows that the member lives, because the system releases it when
@@ -173,7 +173,7 @@ void NodeMemory::take_place(const Meeting& meeting) {
     header().members[place].store(number_, std::memory_order_relaxed);
     return;
   }
-  throw Error::resource("all of its " + std::to_string(Meeting::kPlaces) + " places are taken");
+  throw Error::resource("all of its " + std::to_string(Meeting::kPlaces) + " places are in use");
 }
 
 NodeMemory::Header& NodeMemory::header() const {
@@ -246,8 +246,8 @@ unsigned NodeMemory::members() const {
 std::string NodeMemory::note() const {
   const int refusal = refused_.load(std::memory_order_relaxed);
   if (refusal == 0) return {};
-  return "memory for the sample cache is refused (" + reason(refusal) +
-         "): this process keeps no more of what the cache does not have";
+  return "the system refuses memory for the sample cache (" + reason(refusal) +
+         "), so this process adds no more values to the cache";
 }
 
 }  // namespace penstock

@@ -24,7 +24,7 @@ std::uint32_t number(const char* name, const std::string& text) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
   if (result.ec != std::errc() || result.ptr != end || text.empty())
-    throw Error::invalid_argument(std::string("rank from the environment: ") + name + "=" + text + " is no number");
+    throw Error::invalid_argument(std::string("rank from the environment: ") + name + "=" + text + " is not a number");
   return value;
 }
 
@@ -44,11 +44,13 @@ RankAndWorld rank_from_environment(const Environment& environment) {
     if (rank && world) {
       RankAndWorld found{number(launcher.rank, *rank), number(launcher.world, *world), source};
       if (found.rank < found.world) return found;
-      throw Error::invalid_argument("rank from the environment: " + source + " are " + *rank + " and " + *world);
+      throw Error::invalid_argument("rank from the environment: " + source + " are " + *rank + " and " + *world +
+                                    ", but ranks begin at 0 and must be less than the number of ranks");
     }
     tried += (tried.empty() ? "" : ", ") + source;
   }
-  throw Error::invalid_argument("rank from the environment: no launcher has set both of " + tried);
+  throw Error::invalid_argument(
+      "rank from the environment: no launcher has set both variables of one of these pairs: " + tried);
 }
 
 RankAndWorld rank_from_environment() {

@@ -6,10 +6,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kFirst = "What people set first", kOrder = "Order and ranks", kErrors = "Errors and data",
-                           kMachine = "Machine", kOwn = "Your own code and logs", kCache = "CacheOptions",
-                           kDisk = "DiskCacheOptions", kRead = "ReadOptions", kMemory = "MemoryOptions",
-                           kDevice = "DeviceOptions", kCpp = "C++ alone";
+constexpr std::string_view kFirst = "Options that most people set", kOrder = "Order and ranks",
+                           kErrors = "Errors and data", kMachine = "Machine", kOwn = "Your own code and logs",
+                           kCache = "CacheOptions", kDisk = "DiskCacheOptions", kRead = "ReadOptions",
+                           kMemory = "MemoryOptions", kDevice = "DeviceOptions", kCpp = "C++ only";
 
 using L = LoaderOptions;
 using Bytes = LoaderOption::Bytes;
@@ -27,7 +27,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
     {kFirst, "transforms", ByHand{"dict[str, penstock.Chain | penstock.Transform] | None", "None"},
      "Chains by output: {\"jpg\": ps.image.resize(256) | ps.image.center_crop(224)}. A chain reads the field with the "
      "name of its output, or begins with ps.field(\"png\"). None: every stored field, decoded.",
-     "Always for training: it says how images are cropped and normalized, and what a label is."},
+     "Always for training, to crop and normalize images and to choose the labels."},
     {kFirst, "drop_last", ByHand{"bool", "False"}, "True is last_batch=\"drop\", as in torch's DataLoader.",
      "For training that needs batches of one size.", Door::python},
     {kFirst, "seed", in<&L::seed>(),
@@ -49,9 +49,8 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
     {kOrder, "world_size", ByHand{"int | None", "None"}, "Number of processes that share an epoch.",
      "With a rank that is a number."},
     {kOrder, "sampler", ByHand{"object | None", "None"},
-     "ps.sampler.weighted(w, num_samples=n), .repeated(r), .balanced(\"cls\"), or torch's. It decides which "
-     "samples an "
-     "epoch has, and how often. In C++, drawn_by() and balanced_by() make one (penstock/sampling.hpp).",
+     "ps.sampler.weighted(w, num_samples=n), .repeated(r), .balanced(\"cls\"), or torch's. The sampler decides which "
+     "samples an epoch has, and how often. In C++, drawn_by() and balanced_by() make one (penstock/sampling.hpp).",
      "If classes differ in size, or some samples should come more often."},
     {kOrder, "batching", ByHand{"penstock.batching.Batching | None", "None"},
      "Batches of similar lengths: ps.batching.by_length(\"tokens\", budget=16384). A batch has as many rows as the "
@@ -90,7 +89,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "\"off\", \"first\" or \"always\": which reads to verify with a CRC-32C. \"first\" is the first read of a value "
      "by "
      "this loader.",
-     "\"always\" if you doubt the storage; \"off\" if an epoch takes seconds and its rows need no decoding."},
+     "\"always\" if you do not trust the storage; \"off\" if an epoch takes seconds and its rows need no decoding."},
     {kErrors, "expect_classes", ByHand{"collections.abc.Sequence[str] | None", "None"},
      "Class names that the dataset must have, in this order. Otherwise Loader() fails.",
      "For validation data: expect_classes=ps.open(training).classes checks that labels mean the same.", Door::python},
@@ -118,13 +117,12 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "If your loop keeps many batches, or memory is short.", Door::python},
 
     {kOwn, "sample_transform", ByHand{"object | None", "None"},
-     "ps.sample_transform(function, outputs): your function of several outputs. It gets NumPy arrays, and returns a "
-     "dict of new values.",
+     "ps.sample_transform(function, outputs): your function of several outputs. The function gets NumPy arrays, and "
+     "returns a dict of new values.",
      "For augmentations that change an image with its masks and boxes, such as those of Albumentations.", Door::python},
     {kOwn, "batch_transform", ByHand{"object | None", "None"},
-     "Your function of each batch; the loop gets its result. It runs in order, in one thread ahead of your loop. A "
-     "second "
-     "parameter gets a numpy Generator. The function must not use the loader.",
+     "Your function of each batch; the loop gets its result. The function runs in order, in one thread ahead of your "
+     "loop. A second parameter gets a numpy Generator. Do not use the loader in it.",
      "For work on whole batches that must not slow down the training step."},
     {kOwn, "python_workers", ByHand{"int", "0"},
      "Processes for ps.transform() and ps.sample_transform() functions. 0 runs them in one thread of this "
@@ -139,20 +137,19 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "False if nothing may be written to /dev/shm."},
     {kOwn, "all_reduce", ByHand{"object | None", "None"},
      "Your function that sums a number over all ranks: max_errors then counts on all. All ranks then stop at the same "
-     "batch. It must "
-     "not use the loader.",
+     "batch. The function must not use the loader.",
      "In training of several processes with on_error, where all ranks must end together. ps.torch.Loader sets it."},
 
     {kCache, "cache.kind",
      Words<&L::cache, &CacheOptions::kind>::of<CacheKind::none, CacheKind::encoded, CacheKind::decoded>(),
-     "What is kept of samples for later epochs: \"encoded\" (stored bytes) or \"decoded\" (images as pixels, before "
-     "random transforms). Batches are the same without.",
+     "Form of the samples in the cache: \"encoded\" (stored bytes) or \"decoded\" (images as pixels, before random "
+     "transforms). Batches are the same without a cache.",
      "\"decoded\" if the decoded dataset fits into memory; \"encoded\" if storage is slow."},
     {kCache, "cache.limit", Bytes{in<&L::cache, &CacheOptions::limit>()},
      "Limit in bytes. A full cache keeps what it has, and nothing new.",
      "Give the cache the memory that your program leaves."},
     {kCache, "cache.shared", Words<&L::cache, &CacheOptions::shared>::of<CacheScope::process, CacheScope::node>(),
-     "Who shares the cache: this \"process\", or all processes of a \"node\" that read the same samples in the same "
+     "Scope of the cache: this \"process\", or all processes of a \"node\" that read the same samples in the same "
      "way.",
      "\"node\" with several ranks on a machine."},
     {kDisk, "disk_cache.path", in<&L::disk_cache, &DiskCacheOptions::path>(),
@@ -160,7 +157,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "that name it share it. \"auto\": one under the job's temporary folder. Local datasets are not kept.",
      "If a training reads data from a store more than once."},
     {kDisk, "disk_cache.limit", Bytes{in<&L::disk_cache, &DiskCacheOptions::limit>()},
-     "Limit in bytes. 0: the limit that the folder was made with, or nine tenths of what was free then.",
+     "Limit in bytes. 0: the limit with which the folder was made, or nine tenths of the space that was free then.",
      "If others need the disk too."},
     {kRead, "read_options.engine",
      Words<&L::read_options, &ReadOptions::engine>::of<EngineKind::automatic, EngineKind::io_uring,
@@ -229,7 +226,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
     {kCpp,
      "windows",
      {},
-     "Which samples the rows of windows have. A loader whose chains begin with window() makes it itself.",
+     "The samples of the rows of windows. A loader whose chains begin with window() sets it.",
      "Never by hand.",
      Door::cpp},
     {kCpp,

@@ -42,14 +42,14 @@ BatchMixer::BatchMixer(std::vector<Mix> mixes, std::span<const Output> outputs)
     labels |= output.kind == RowKind::classes;
     if (output.window != 0) refuse(output.name, "has the steps of a window, which cannot be mixed");
     if (output.kind == RowKind::follower)
-      refuse(output.name, "follows an image, and boxes and masks of two images cannot be mixed");
+      refuse(output.name, "is paired with an image, and boxes and masks of two images cannot be mixed");
     if (!is_image(output)) continue;
-    if (output.own_dimensions != 0) refuse(output.name, "has images of sizes of their own, which cannot be mixed");
+    if (output.own_dimensions != 0) refuse(output.name, "has images of different sizes, which cannot be mixed");
     if (is_integer(output.dtype) && has(mixes_, Mix::Kind::mixup))
       refuse(output.name,
              "is " + std::string(name(output.dtype)) + ": mixup() needs image.normalize() or image.cast(\"float32\")");
     if (images && size_of_image(output) != image_ && has(mixes_, Mix::Kind::cutmix))
-      refuse(output.name, "has another size than the images before it, so that cutmix() cannot cut one box from both");
+      refuse(output.name, "has another size than the images before it, so cutmix() cannot cut the same box from both");
     image_ = size_of_image(output);
     images = true;
   }
@@ -96,7 +96,7 @@ void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields
     check(mix);
     if (mix.num_classes != options.mix.front().num_classes)
       throw Error::invalid_argument("mix: " + to_string(mix) + " and " + to_string(options.mix.front()) +
-                                    " have other numbers of classes");
+                                    " have different numbers of classes");
   }
   if (options.transforms.empty())
     for (const FieldSchema& field : fields) options.transforms.emplace_back(field.name, Chain{});
@@ -109,8 +109,8 @@ void ask_for_classes(LoaderOptions& options, std::span<const FieldSchema> fields
     const auto* label = chain.steps.empty() ? nullptr : chain.steps.front().as<step::Label>();
     if (label == nullptr) continue;
     if (label->num_classes != 0 && label->num_classes != options.mix.front().num_classes)
-      refuse(output,
-             "has " + std::to_string(label->num_classes) + " classes, not those of " + to_string(options.mix.front()));
+      refuse(output, "has " + std::to_string(label->num_classes) + " classes, but the mix has " +
+                         to_string(options.mix.front()));
     chain.steps.front() = step::Label{.num_classes = options.mix.front().num_classes};
   }
 }

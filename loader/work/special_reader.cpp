@@ -41,7 +41,7 @@ void fill(const Piece& piece, std::byte* destination) {
 
 void copy_slice(const Piece& piece, const std::vector<std::byte>& block, std::byte* destination) {
   if (piece.offset > block.size() || piece.length > block.size() - piece.offset)
-    throw Error::corrupt("a value lies outside its block of " + std::to_string(block.size()) + " bytes");
+    throw Error::corrupt("a value is outside its block of " + std::to_string(block.size()) + " bytes");
   std::memcpy(destination, block.data() + piece.offset, piece.length);
 }
 

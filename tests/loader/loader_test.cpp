@@ -176,12 +176,14 @@ TEST_CASE("the numbers of draws are let go of once a loader is made") {
   REQUIRE(loader.options().sampler != nullptr);
   CHECK(loader.options().sampler->kind == Draws::Kind::weighted);
   CHECK(loader.next());
-  CHECK_THROWS_WITH_AS(Loader(data.dataset(), loader.options()), doctest::Contains("weights: a loader lets go"), Error);
+  CHECK_THROWS_WITH_AS(Loader(data.dataset(), loader.options()), doctest::Contains("weights: the numbers are missing"),
+                       Error);
 }
 
 TEST_CASE("held_max is held unless it is given, and not less") {
   const Arrays data(8);
-  CHECK(Loader(data.dataset(), {.memory_options = {.reserved_batches = 3}}).options().memory_options.max_live_batches == 3);
+  CHECK(Loader(data.dataset(), {.memory_options = {.reserved_batches = 3}}).options().memory_options.max_live_batches ==
+        3);
   CHECK(Loader(data.dataset(), {.memory_options = {.reserved_batches = 3}}).stats().held_max_bytes == 0);
   CHECK_THROWS_WITH_AS(Loader(data.dataset(), {.memory_options = {.reserved_batches = 3, .max_live_batches = 2}}),
                        doctest::Contains("max_live_batches"), Error);

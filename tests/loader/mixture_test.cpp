@@ -136,7 +136,7 @@ TEST_CASE("what cannot be mixed is told when it is made") {
   LoaderOptions in_order = options_of(2);
   in_order.shuffle = false;
   CHECK_THROWS_WITH_AS((Loader{sources.mixture(1, 1, {.sampling = Sampling::random}), in_order}),
-                       doctest::Contains("takes shuffle"), Error);
+                       doctest::Contains("requires shuffle"), Error);
 }
 
 }  // namespace penstock::test::mixture_test

@@ -82,8 +82,8 @@ def test_show_guesses_the_task_and_names_classes(packed):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--row", 64], "row 64 of a batch of 64"),
-        (["--batch", 1000], "batch 1000 of an epoch of 8"),
+        (["--row", 64], "there is no row 64: the batch has 64 rows"),
+        (["--batch", 1000], "there is no batch 1000: the epoch has 8 batches"),
         (["--fields", "png=image.rezise(3)"], 'there is no step "image.rezise"'),
         (["--fields", "=image.resize(3)"], "is not NAME=CHAIN"),
         (["--fields", "cls=label()", "--picture", "row.png"], "no output of this row is a picture"),

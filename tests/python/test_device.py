@@ -191,13 +191,13 @@ def test_what_does_not_go_together_is_refused(arrays):
         ({"device_options": ps.DeviceOptions(gpu_direct=True)}, "gpu_direct requires a device"),
         (
             {"device": "host", "device_options": ps.DeviceOptions(gpu_direct=True), "cache": "encoded"},
-            "gpu_direct goes with none of",
+            "gpu_direct cannot be combined with",
         ),
         ({"device_options": ps.DeviceOptions(gpu_jpeg=0.5)}, "gpu_jpeg requires a device"),
         ({"device": "host", "device_options": ps.DeviceOptions(gpu_jpeg=2)}, "gpu_jpeg must be between 0 and 1"),
         (
             {"device": "host", "device_options": ps.DeviceOptions(gpu_jpeg=0.5), "cache": "encoded"},
-            "gpu_jpeg goes with none of",
+            "gpu_jpeg cannot be combined with",
         ),
         ({"device": "tpu"}, "a device is"),
         ({"device": "host", "batch_transform": lambda batch: batch}, "batch_transform"),

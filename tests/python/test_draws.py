@@ -231,7 +231,7 @@ def test_other_draws_are_refused_by_name(dataset):
         return told.value.cause
 
     state = loader_of(dataset, batch_size=4, **options_of("weights")).state_dict()
-    assert "weights of other numbers" in refused({"shuffle": True, "sampler": ps.sampler.weighted([1] * SIZE)}, state)
+    assert "weights from other numbers" in refused({"shuffle": True, "sampler": ps.sampler.weighted([1] * SIZE)}, state)
     assert "without replacement" in refused(
         {"shuffle": True, "sampler": ps.sampler.weighted(NUMBERS, replacement=False, num_samples=47)},
         {
@@ -252,7 +252,7 @@ def test_other_draws_are_refused_by_name(dataset):
         ({"sampler": ps.sampler.weighted([1.0])}, "weights: 1 numbers for 53 samples"),
         ({"sampler": ps.sampler.weighted([-1.0] * SIZE)}, "sample 0 has -1"),
         ({"sampler": ps.sampler.weighted([float("nan")] * SIZE)}, "sample 0 has nan"),
-        ({"sampler": ps.sampler.weighted([0] * SIZE)}, "all are 0"),
+        ({"sampler": ps.sampler.weighted([0] * SIZE)}, "all numbers are 0"),
         ({"sampler": ps.sampler.weighted("score")}, 'there is no field "score"'),
         ({"sampler": ps.sampler.weighted("json:score")}, 'no member "score"'),
         ({"sampler": ps.sampler.weighted("json:kind")}, 'weights="json:kind": "a" is no finite number'),
@@ -264,14 +264,17 @@ def test_other_draws_are_refused_by_name(dataset):
         ),
         ({"sampler": ps.sampler.repeated(__file__)}, f'a file of numbers is pathlib.Path("{__file__}")'),
         ({"batching": ps.batching.by_length("w.npy")}, 'lengths="w.npy" is a text, which names a field'),
-        ({"sampler": ps.sampler.weighted({"9": -1})}, 'weights by "cls": "9" has -1, which is no number of 0 or more'),
-        ({"sampler": ps.sampler.weighted({"cat": 1})}, 'nothing is given for "9"'),
-        ({"sampler": ps.sampler.weighted([1] * SIZE), "shuffle": False}, "takes shuffle"),
+        ({"sampler": ps.sampler.weighted({"9": -1})}, 'weights by "cls": "9" has -1; expected a number of 0 or more'),
+        ({"sampler": ps.sampler.weighted({"cat": 1})}, 'no number is given for "9"'),
+        ({"sampler": ps.sampler.weighted([1] * SIZE), "shuffle": False}, "requires shuffle"),
         (
             {"sampler": ps.sampler.weighted([1] * SIZE), "shuffle": ps.shuffle.blocks(4)},
-            "neither shuffle.window() nor shuffle.blocks()",
+            "cannot be combined with shuffle.window() or shuffle.blocks()",
         ),
-        ({"sampler": ps.sampler.weighted([1] * SIZE, replacement=False, num_samples=54)}, "53 have a weight above 0"),
+        (
+            {"sampler": ps.sampler.weighted([1] * SIZE, replacement=False, num_samples=54)},
+            "53 samples have a weight above 0",
+        ),
         ({"sampler": ps.sampler.repeated([2e6] * SIZE)}, "from 0 to 1048576"),
         ({"sampler": ps.sampler.balanced("klass")}, 'there is no field "klass"'),
     ],
@@ -372,10 +375,10 @@ def test_classes_are_told_as_they_are_written(tmp_path):
         (tmp_path / "d" / name).mkdir(parents=True)
         Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / "d" / name / "a.png")
     for given, told in (
-        ({"cat": 1}, 'nothing is given for class "dog"'),
-        ({"cat": 1, "dog": -1}, '"dog" has -1, which is no number of 0 or more'),
-        ({"cat": 1, "dgo": 1}, '"dgo" is none of the 2 classes'),
-        ({0: 1, 1: 1, 7: 1}, '"7" is none of the 2 classes'),
+        ({"cat": 1}, 'no number is given for class "dog"'),
+        ({"cat": 1, "dog": -1}, '"dog" has -1; expected a number of 0 or more'),
+        ({"cat": 1, "dgo": 1}, '"dgo" is not one of the 2 classes'),
+        ({0: 1, 1: 1, 7: 1}, '"7" is not one of the 2 classes'),
     ):
         for make, named in ((ps.sampler.weighted, "weights"), (ps.sampler.repeated, "repeats")):
             with pytest.raises(ps.Error, match=f'{named} by "cls": {told}'):

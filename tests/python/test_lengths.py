@@ -218,7 +218,9 @@ def test_images_by_their_headers(images):
     )
     sides = [shapes[key] for batch in loader for key in batch["__key__"]]
     assert sides == sorted(sides, reverse=True)
-    with pytest.raises(ps.Error, match='budget takes lengths, which shapes are not: give "pixels:jpg"'):
+    with pytest.raises(
+        ps.Error, match='budget cannot be combined with shapes, which are not lengths; pass "pixels:jpg"'
+    ):
         ps.Loader(dataset, batching=ps.batching.by_length("shape:jpg", budget=1000))
     for by in ("height:jpg", "width:jpg"):
         assert (
@@ -254,9 +256,12 @@ def test_padding_is_small_and_masks_say_what_counts(texts):
         ({"batching": ps.batching.by_length("nothing")}, 'there is no field "nothing"; its fields are'),
         ({"batching": ps.batching.by_length("json:weight")}, 'has no member "weight"'),
         ({"batching": ps.batching.by_length([1] * 5)}, "5 lengths and 137 samples"),
-        ({"batching": ps.batching.by_length([-1] + [1] * 136)}, "sample 0 is -1: a length is a number of 0 or more"),
-        ({"batching": ps.batching.by_length([float("nan")] * SAMPLES)}, "sample 0 is no number"),
-        ({"batching": ps.batching.by_length("npy", pool=63)}, "pool=63 has no room for a batch of all ranks, 64 rows"),
+        (
+            {"batching": ps.batching.by_length([-1] + [1] * 136)},
+            "the length of sample 0 is -1; a length must be a number of 0 or more",
+        ),
+        ({"batching": ps.batching.by_length([float("nan")] * SAMPLES)}, "the length of sample 0 is not a number"),
+        ({"batching": ps.batching.by_length("npy", pool=63)}, "pool=63 is smaller than a batch of all ranks, 64 rows"),
         ({"batching": ps.batching.by_length("npy", budget=max(LENGTHS) - 0.5)}, r"is more than budget=\d+\.5"),
     ],
 )
@@ -274,7 +279,7 @@ def test_lengths_that_are_none_are_told(texts, tmp_path):
         ps.Loader(texts, batching=ps.batching.by_length(np.ones((5, 2))))
     (tmp_path / "a.txt").write_text("one")
     (tmp_path / "b.cls").write_text("1")
-    with pytest.raises(ps.Error, match='sample b: .*has nothing that by_length."txt". could measure'):
+    with pytest.raises(ps.Error, match='sample b: .*has no value that by_length."txt". can measure'):
         ps.Loader(tmp_path, batching=ps.batching.by_length("txt"), transforms={"txt": ps.raw()}, missing="empty")
 
 
@@ -341,7 +346,7 @@ def test_mixtures_keep_each_sample_and_carry_at_the_end_of_epochs_alone(texts):
     at_end = loader.state_dict()
     next(iter(loader))
     other = of({"a": 1, "b": 2}, LENGTHS, transforms={"npy": ps.raw()})
-    with pytest.raises(ps.Error, match="at the end of an epoch alone"):
+    with pytest.raises(ps.Error, match="only at the end of an epoch"):
         other.load_state_dict(loader.state_dict())
     with pytest.warns(UserWarning, match="other weights"):
         other.load_state_dict(at_end)

@@ -64,7 +64,7 @@ def test_what_a_full_shuffle_over_shared_blocks_costs_is_a_warning(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("x", data=np.zeros((64, 8), "int32"), chunks=(16, 8), compression="gzip")
     with pytest.warns(
-        UserWarning, match=r"about 16 samples share one; shuffle=ps.shuffle.blocks\(16\) undoes each once"
+        UserWarning, match=r"about 16 samples share a block; shuffle=ps.shuffle.blocks\(16\) decompresses each once"
     ):
         loader = ps.Loader(tmp_path / "x.h5", shuffle=True, memory_options=ps.MemoryOptions(block_cache_bytes=100))
     assert "ps.shuffle.blocks(16)" in loader.stats()["notes"]
@@ -111,7 +111,7 @@ def test_explain_tells_what_a_row_was_made_of(icons):
         np.testing.assert_array_equal(np.asarray(batch["png"])[row], pixels)
         flips += png["flip"]
     assert 0 < flips < 8
-    with pytest.raises(ps.Error, match="row 8 of a batch of 8"):
+    with pytest.raises(ps.Error, match="there is no row 8: the batch has 8 rows"):
         loader.explain(2, 3, 8)
 
 

@@ -19,7 +19,7 @@ def test_holding_more_than_held_names_held(long_arrays):
             ps.Loader(long_arrays, batch_size=4, transforms=FIELDS, memory_options=ps.MemoryOptions(reserved_batches=2))
         )
     assert raised.value.kind == "resource"
-    assert str(raised.value).endswith("give max_live_batches the number of batches that you keep (an epoch has 10)")
+    assert str(raised.value).endswith("set max_live_batches to the number of batches that you keep (an epoch has 10)")
     assert (
         len(
             list(

@@ -617,7 +617,7 @@ def test_mixing_leaves_ragged_and_padded_rows_alone_and_refuses_images_of_their_
     for here, there in zip(plain, ps.Loader(mixed, transforms={"png": image} | fields, **options), strict=True):
         for name in ("npy", "padded", "mask", "__key__"):
             assert values_of(here)[name] == values_of(there)[name]
-    with pytest.raises(ps.Error, match="images of sizes of their own, which cannot be mixed"):
+    with pytest.raises(ps.Error, match="images of different sizes, which cannot be mixed"):
         ps.Loader(mixed, transforms={"png": OWN_SIZE["png"]} | fields, **options)
 
 

@@ -97,7 +97,7 @@ def test_subset_takes_numbers_of_the_view(packed):
         view[99].key,
         view[3].key,
     ]
-    with pytest.raises(ps.Error, match="subset names sample 100 of a dataset of 100"):
+    with pytest.raises(ps.Error, match="subset contains sample 100, but the dataset has 100 samples"):
         ps.Loader(view, sampler=ps.sampler.subset([100]))
 
 
@@ -220,7 +220,9 @@ def test_a_pickle_of_a_dataset_that_changed_is_refused(tmp_path, view):
     dataset = ps.open(tmp_path / "d")
     kept = pickle.dumps(dataset.take(2) if view else dataset)
     (tmp_path / "d" / "2.cls").unlink()
-    with pytest.raises(ps.Error, match=f"{tmp_path / 'd'}: invalid argument: is not the dataset that it was when"):
+    with pytest.raises(
+        ps.Error, match=f"{tmp_path / 'd'}: invalid argument: the dataset has changed since it was pickled"
+    ):
         pickle.loads(kept)
     (tmp_path / "d" / "2.cls").write_text("2")
     assert len(pickle.loads(kept)) == (2 if view else 4)
@@ -390,7 +392,7 @@ def test_keys_come_from_a_file(records, tmp_path):
     listed.write_text("\n".join(dataset.keys[7:90:3]) + "\n")
     assert dataset.filter(keys=listed).keys == dataset.keys[7:90:3]
     listed.write_text("nobody\n" + dataset.keys[3])
-    with pytest.raises(ps.Error, match='there is no sample of key "nobody"'):
+    with pytest.raises(ps.Error, match='no sample has the key "nobody"'):
         dataset.filter(keys=listed)
 
 
@@ -545,7 +547,7 @@ def test_each_value_gets_its_shares(records):
 @pytest.mark.parametrize(
     ("parts", "options", "text"),
     [
-        ({}, {}, "a split needs parts"),
+        ({}, {}, "a split requires parts"),
         ({"a": 0.5, "b": 0.4}, {}, "the shares add up to 0.9, not to 1"),
         ({"a": 1, "b": 0}, {}, 'share of "b" is 0'),
         ({"a": 1, "b": -1}, {}, 'share of "b" is -1'),

@@ -95,14 +95,14 @@ TEST_CASE("what has no length, or does not fit, is told with its name") {
   const Dataset dataset = texts.dataset();
   fails(dataset, "tokens", {}, "there is no field \"tokens\"");
   fails(dataset, "json:letters", {}, "has no member \"letters\"");
-  fails(dataset, "txt", {.window = 3}, "pool=3 has no room for a batch of all ranks, 4 rows");
+  fails(dataset, "txt", {.window = 3}, "pool=3 is smaller than a batch of all ranks, 4 rows");
   fails(dataset, "txt", {.window = 0}, "pool must be at least 1");
   fails(dataset, "txt", {.budget = 50}, "the sample's length, 51, is more than budget=50");
   fails(dataset, "txt", {.budget = 50}, "s11");
   fails(dataset, "txt", {.budget = -1}, "budget must be a number above 0");
   fails(dataset, "pixels:txt", {}, "txt");
   write_file(texts.folder / "texts" / "s05.json", "{\"words\": -2}");
-  fails(texts.dataset(), "json:words", {}, "the number is -2: a length is a number of 0 or more");
+  fails(texts.dataset(), "json:words", {}, "the number is -2; a length must be a number of 0 or more");
   for (const double wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     std::vector<double> lengths(20, 1);
     lengths[7] = wrong;

@@ -158,10 +158,10 @@ TEST_CASE("what does not go together is refused when the loader is made") {
   CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct requires a device"));
   options = rows_alone(device_with());
   options.batch_transform = [](Batch&) {};
-  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct goes with none of"));
+  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct cannot be combined with"));
   options = rows_alone(device_with());
   options.cache.kind = CacheKind::encoded;
-  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct goes with none of"));
+  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("gpu_direct cannot be combined with"));
 }
 
 TEST_CASE("short reads and interruptions change nothing, and a failing read is tried again") {

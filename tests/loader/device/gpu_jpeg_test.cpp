@@ -237,7 +237,8 @@ TEST_CASE("where it cannot be had the stats say why, and the host decodes") {
   options.device_options.finish_on = FinishOn::host;
   Loader floats(data.dataset(), options);
   CHECK(digests_of(floats) == digests_of(plain));
-  CHECK(floats.stats().gpu_jpeg.find("not used: no output's images cross as uint8 pixels") == 0);
+  CHECK(floats.stats().gpu_jpeg.find("not used: no output has images that are copied to the device as uint8 pixels") ==
+        0);
   CHECK(floats.stats().gpu_jpeg_rows == 0);
 
   options.device_options.finish_on = FinishOn::automatic;
@@ -259,8 +260,8 @@ TEST_CASE("what does not go together is refused when the loader is made") {
   refused("gpu_jpeg must be between 0 and 1", [](LoaderOptions& options) { options.device_options.gpu_jpeg = 1.5; });
   refused("gpu_jpeg must be between 0 and 1",
           [](LoaderOptions& options) { options.device_options.gpu_jpeg = std::nan(""); });
-  refused("gpu_jpeg goes with none of", [](LoaderOptions& options) { options.cache.kind = CacheKind::encoded; });
-  refused("gpu_jpeg goes with none of", [](LoaderOptions& options) { options.batch_transform = [](Batch&) {}; });
+  refused("gpu_jpeg cannot be combined with", [](LoaderOptions& options) { options.cache.kind = CacheKind::encoded; });
+  refused("gpu_jpeg cannot be combined with", [](LoaderOptions& options) { options.batch_transform = [](Batch&) {}; });
 }
 
 TEST_CASE("a JPEG that the device finds bad meets the error policy, as on the host") {

@@ -226,7 +226,7 @@ TEST_CASE("a value that differs is an error that names its place and both checks
       CHECK(place.field == field);
       CAPTURE(error.what());
       CHECK(place.offset.value_or(0) == extent.offset + begin);
-      CHECK(std::string(error.what()).find("recorded is") != std::string::npos);
+      CHECK(std::string(error.what()).find("is recorded") != std::string::npos);
     }
   }
 }

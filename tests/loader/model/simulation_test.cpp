@@ -168,8 +168,8 @@ TEST_CASE("a store that takes so many requests at a time gives more rows where e
   CHECK(rate(demands, {.cores = 8}, options(2)) == doctest::Approx(2.5 * 20 / (100 * kMs)).epsilon(0.05));
   demands.storage.rows = 1;
   demands.storage.at_once = 0;  // as many as there are slabs for: 256 rows and what is ready
-  const double rows_ahead =
-      64.0 * (slab_count(options(2), std::uint64_t{1000}, ReadsAhead::of_store) - options(2).memory_options.reserved_batches);
+  const double rows_ahead = 64.0 * (slab_count(options(2), std::uint64_t{1000}, ReadsAhead::of_store) -
+                                    options(2).memory_options.reserved_batches);
   CHECK(rate(demands, {.cores = 8}, options(2)) == doctest::Approx(rows_ahead / (100 * kMs)).epsilon(0.1));
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("a block shuffle is a gain where fewer requests are one, and where its
   CHECK(gain->value == "4");
   CHECK(gain->options.shuffle_block == 4);
   CHECK(gain->ratio == doctest::Approx(3.8).epsilon(0.06));
-  CHECK(gain->text.find("one request for about 4 samples in place of 4") != std::string::npos);
+  CHECK(gain->text.find("one request for about 4 samples instead of 4") != std::string::npos);
   demands.storage.sizes_tell = false;
   CHECK_FALSE(offered());
   demands.storage.sizes_tell = true;

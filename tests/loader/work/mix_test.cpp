@@ -194,17 +194,17 @@ TEST_CASE("what cannot be mixed is refused with its cause") {
   CHECK(contains(refusal(options), "no output is an image"));
   options = mixing({cutmix(0.2, kClasses)});
   options.transforms.emplace_back("mask", field("png") | follow("png"));
-  CHECK(contains(refusal(options), "output \"mask\" follows an image"));
+  CHECK(contains(refusal(options), "output \"mask\" is paired with an image"));
   options = mixing({cutmix(0.2, kClasses)});
   options.transforms.emplace_back("small", field("png") | image::center_crop(8));
   CHECK(contains(refusal(options), "output \"small\" has another size"));
   options = mixing({mixup(0.2, kClasses), cutmix(0.2, 11)});
-  CHECK(contains(refusal(options), "other numbers of classes"));
+  CHECK(contains(refusal(options), "different numbers of classes"));
   options = mixing({mixup(-1, kClasses)});
   CHECK(contains(refusal(options), "alpha above 0"));
   options = mixing({mixup(1, kClasses)});
   options.transforms[1].second = label(12);
-  CHECK(contains(refusal(options), "has 12 classes, not those of mixup(1, num_classes=10)"));
+  CHECK(contains(refusal(options), "has 12 classes, but the mix has mixup(1, num_classes=10)"));
 }
 
 }  // namespace penstock::test::mix_test
