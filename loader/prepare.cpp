@@ -144,8 +144,7 @@ void require_unreadable(const Dataset& dataset, LoaderOptions& options) {
   const ErrorContext here{.dataset = dataset.path().string()};
   if (options.on_error == OnError::raise)
     throw Error::invalid_argument(
-        "unreadable requires on_error \"replace\" or \"mark\", which decides what the rows of these samples hold",
-        here);
+        "unreadable requires on_error \"replace\" or \"mark\", which determine the rows of these samples", here);
   for (const std::string& key : options.read_options.unreadable) {
     if (!dataset.find(key))
       throw Error::invalid_argument("unreadable: the dataset has no sample " + double_quoted(key), here);

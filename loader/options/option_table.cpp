@@ -69,10 +69,8 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "evaluation, which needs every sample once."},
 
     {kErrors, "on_error", Words<&L::on_error>::of<OnError::raise, OnError::replace, OnError::mark>(),
-     "For an invalid sample: \"raise\", \"replace\" it by another, or \"mark\" its row. The error "
-     "names "
-     "the sample. \"replace\" puts another sample in its place. \"mark\" delivers a row of zeros, whose __valid__ is "
-     "False.",
+     "For an invalid sample: \"raise\", \"replace\" it by another, or \"mark\" its row. The error names the sample. "
+     "\"replace\" puts another sample in its place. \"mark\" delivers a row of zeros, whose __valid__ is False.",
      "\"replace\" for long trainings; \"mark\" for evaluation, which may count no sample twice."},
     {kErrors, "max_errors", ByHand{"int | float", "0.05"},
      "Most invalid samples in an epoch: a count (10), or a share (0.05). One more raises. The limit counts for "
@@ -87,8 +85,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "If storage may hang, and a job should rather end than wait."},
     {kErrors, "checksums", Words<&L::checksums>::of<Checksums::off, Checksums::first, Checksums::always>(),
      "\"off\", \"first\" or \"always\": which reads to verify with a CRC-32C. \"first\" is the first read of a value "
-     "by "
-     "this loader.",
+     "by this loader.",
      "\"always\" if you do not trust the storage; \"off\" if an epoch takes seconds and its rows need no decoding."},
     {kErrors, "expect_classes", ByHand{"collections.abc.Sequence[str] | None", "None"},
      "Class names that the dataset must have, in this order. Otherwise Loader() fails.",
@@ -112,8 +109,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "ps.ReadOptions(engine=\"pread\", direct_io=True, read_ahead_bytes=\"1GiB\").",
      "Hardly ever; `penstock bench` compares engines.", Door::python},
     {kMachine, "memory_options", ByHand{"MemoryOptions | None", "None"},
-     "ps.MemoryOptions(max_live_batches=64): batches that you may keep. Also the memory for "
-     "decompressed blocks.",
+     "ps.MemoryOptions(max_live_batches=64): batches that you may keep. Also the memory for decompressed blocks.",
      "If your loop keeps many batches, or memory is short.", Door::python},
 
     {kOwn, "sample_transform", ByHand{"object | None", "None"},
