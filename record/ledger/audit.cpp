@@ -89,15 +89,15 @@ class LedgerAuditor {
   void read() {
     const std::vector<std::string> names = folder_.names();
     const auto where = folder_.path().string();
-    if (names.empty()) throw Error::invalid_argument(where + " holds no ledger: no file of it ends in .ledger");
+    if (names.empty()) throw Error::invalid_argument(where + " holds no ledger: no file in it ends in .ledger");
     for (const std::string& name : names) {
       files_.push_back(read_ledger_file(folder_, name, files_.size()));
       const LedgerContent& file = files_.back();
       for (const std::string& fault : file.faults) audit_.faults.push_back(name + ": " + fault);
       if (file.torn)
         audit_.notes.push_back(name +
-                               ": its last record is not whole, and counts for nothing: the process ended while "
-                               "writing it, or the file was cut off");
+                               ": its last record is incomplete and was ignored: the process ended while writing it, "
+                               "or the file was truncated");
       if (!file.header) continue;
       if (!header_) header_ = *file.header;
       require_alike(*file.header);
@@ -108,12 +108,12 @@ class LedgerAuditor {
     audit_.fingerprint = header_->state.dataset;
     if (header_->state.order->draws)
       audit_.notes.push_back(
-          "samples come as weights, repeats or balance have it: what is counted are positions of that order");
+          "the loader used weights, repeats or balance: the audit counts positions of their order, not samples");
     if (dataset_ != nullptr && header_->state.mixture)
-      throw Error::unsupported("the ledger " + where + " is of a mixture: its positions are proved without a dataset",
+      throw Error::unsupported("the ledger " + where + " was written with a mixture: audit it without a dataset",
                                {.dataset = dataset_->path().string()});
     if (dataset_ != nullptr && dataset_->fingerprint() != header_->state.dataset)
-      throw Error::invalid_argument("the ledger " + where + " is of another dataset, " + header_->path,
+      throw Error::invalid_argument("the ledger " + where + " was written with another dataset, " + header_->path,
                                     {.dataset = dataset_->path().string()});
   }
 
@@ -121,7 +121,7 @@ class LedgerAuditor {
     const std::string difference = ledger_difference(other.state, header_->state);
     if (difference.empty()) return;
     throw Error::corrupt("the ledger " + folder_.path().string() +
-                         " has files of several datasets or orders: one is of " + difference);
+                         " has files of several datasets or orders: one was written with " + difference);
   }
 
   // Finds the epochs that may be incomplete. These are the epoch of the latest stretch and, if that has just begun,
@@ -200,7 +200,7 @@ class LedgerAuditor {
     if (told.missing.count > 0)
       audit_.faults.push_back(epoch + std::to_string(told.missing.count) + " of " + std::to_string(told.samples) +
                               " samples were not delivered, at positions " + place_of(told.missing) + failures(turns) +
-                              (current_.contains(told.epoch) ? "" : "; a later epoch was begun all the same"));
+                              (current_.contains(told.epoch) ? "" : ", although a later epoch has begun"));
     if (told.twice.count > 0)
       audit_.faults.push_back(epoch + std::to_string(told.twice.count) +
                               " samples were delivered more than once, at positions " + place_of(told.twice));
@@ -208,7 +208,7 @@ class LedgerAuditor {
       const LedgerMove &one = turns[i - 1].any().move, &next = turns[i].any().move;
       if (one.seed == next.seed && one.shuffle_block == next.shuffle_block) continue;
       audit_.faults.push_back(epoch + "its order changes at position " + std::to_string(next.position) +
-                              ": seed or shuffle_block are others behind it than before");
+                              ": seed or shuffle_block differ before and after it");
     }
     return audit_.faults.size() != before;
   }
@@ -219,7 +219,8 @@ class LedgerAuditor {
       for (const auto& [rank, share] : turn.shares)
         for (const auto& [first, end] : share.stretch->failed)
           if (first < share.limit) failed += std::min(end, share.limit) - first;
-    return failed == 0 ? "" : "; of " + std::to_string(failed) + " the loader raised an error in place of their batch";
+    return failed == 0 ? ""
+                       : "; for " + std::to_string(failed) + " of them the loader raised an error instead of a batch";
   }
 
   void tell_of_rest(const AuditedEpoch& told, const LedgerTurn& last) {
@@ -229,13 +230,13 @@ class LedgerAuditor {
     const auto &least = *at_least, &most = *at_most;
     if (last.any().world > last.shares.size()) {
       ranks = "; " + std::to_string(last.any().world - last.shares.size()) + " of " + std::to_string(last.any().world) +
-              " ranks have had no batch of it since it was last begun";
+              " ranks have received no batch of it since it last began";
     } else if (by_batch(most) > by_batch(least) + kBatchesApart) {
       ranks = "; rank " + std::to_string(least.first) + " is at batch " + std::to_string(by_batch(least)) + ", rank " +
               std::to_string(most.first) + " at " + std::to_string(by_batch(most));
     }
     audit_.notes.push_back("epoch " + std::to_string(told.epoch) + " is not over: " + std::to_string(told.delivered) +
-                           " of " + std::to_string(told.samples) + " samples were delivered so far" + ranks);
+                           " of " + std::to_string(told.samples) + " samples have been delivered so far" + ranks);
   }
 
   void name_samples(AuditedPositions& positions, std::uint64_t epoch, const LedgerMove& move) const {

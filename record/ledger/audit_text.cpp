@@ -15,8 +15,8 @@ namespace {
 using AuditJson = nlohmann::ordered_json;
 
 constexpr std::size_t kKeysShown = 20;
-constexpr std::array kColumns{"epoch", "samples",    "delivered", "missing", "twice",  "left out",
-                              "bad",   "taken back", "restores",  "ranks",   "verdict"};
+constexpr std::array kColumns{"epoch", "samples",     "delivered", "missing", "twice",  "left out",
+                              "bad",   "rolled back", "restores",  "ranks",   "verdict"};
 using AuditRow = std::array<std::string, kColumns.size()>;
 
 std::string ranks_of(const AuditedEpoch& epoch) {
@@ -84,7 +84,7 @@ std::string to_text(const LedgerAudit& audit) {
   const auto proved =
       static_cast<std::size_t>(std::ranges::count(audit.epochs, AuditedEpoch::Verdict::proved, &AuditedEpoch::verdict));
   if (!audit.good()) return text + counted(audit.faults.size(), "fault") + "\n";
-  if (proved == 0) return text + "no faults, and no epoch that is over\n";
+  if (proved == 0) return text + "no faults, and no complete epoch\n";
   return text + "proved: " + counted(proved, "epoch") + ", each sample delivered once\n";
 }
 

@@ -83,7 +83,7 @@ void LedgerFile::unmap() noexcept {
 }
 
 void LedgerFile::is_cut() const {
-  throw Error(ErrorKind::io, "cannot write the ledger " + path() + ": it was cut short, or its disk failed");
+  throw Error(ErrorKind::io, "cannot write the ledger " + path() + ": it was truncated, or its disk failed");
 }
 
 void LedgerFile::make_room() {

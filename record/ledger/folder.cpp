@@ -32,7 +32,7 @@ LedgerFolder::LedgerFolder(Descriptor folder, const std::filesystem::path& path)
 LedgerFolder LedgerFolder::made(const std::filesystem::path& path) {
   std::error_code failure;
   std::filesystem::create_directories(path, failure);
-  if (failure) throw Error::io(failure.value(), "cannot make the folder of the ledger " + path.string());
+  if (failure) throw Error::io(failure.value(), "cannot create the folder of the ledger " + path.string());
   return opened(path);
 }
 
@@ -79,7 +79,7 @@ std::optional<ReadLedgerHeader> LedgerFolder::header(const std::string& name) co
 bool LedgerFolder::delivers(const std::string& name, std::uint64_t header_bytes) const {
   const Descriptor file = open(name);
   struct stat found {};
-  if (::fstat(file.get(), &found) != 0) throw Error::io(errno, "cannot look at " + (path_ / name).string());
+  if (::fstat(file.get(), &found) != 0) throw Error::io(errno, "cannot get the status of " + (path_ / name).string());
   const auto size = static_cast<std::uint64_t>(found.st_size);
   if (size < header_bytes + kLedgerRecordBytes) return false;
   const auto record = [&](std::uint64_t number) {

@@ -50,13 +50,13 @@ LedgerJson ledger_json(const LedgerHeader& header) {
 
 std::uint64_t ledger_number(const LedgerJson& json, const char* name) {
   const auto found = json.find(name);
-  if (found == json.end() || !found->is_number_unsigned()) no_ledger_header(std::string(name) + " is no number");
+  if (found == json.end() || !found->is_number_unsigned()) no_ledger_header(std::string(name) + " is not a number");
   return found->get<std::uint64_t>();
 }
 
 std::string ledger_text(const LedgerJson& json, const char* name) {
   const auto found = json.find(name);
-  if (found == json.end() || !found->is_string()) no_ledger_header(std::string(name) + " is no text");
+  if (found == json.end() || !found->is_string()) no_ledger_header(std::string(name) + " is not a string");
   return found->get<std::string>();
 }
 
@@ -89,7 +89,7 @@ std::vector<std::byte> LedgerHeader::bytes() const {
 
 ReadLedgerHeader ledger_header(std::span<const std::byte> bytes) {
   if (bytes.size() < kFixedBytes || std::memcmp(bytes.data(), kLedgerMagic.data(), kLedgerMagic.size()) != 0)
-    no_ledger_header("it does not begin as a ledger's file does");
+    no_ledger_header("it does not begin with the magic bytes of a ledger");
   FixedPart fixed;
   std::uint32_t checksum = 0;
   std::memcpy(&fixed, bytes.data() + 8, sizeof fixed);
@@ -97,21 +97,21 @@ ReadLedgerHeader ledger_header(std::span<const std::byte> bytes) {
   const std::size_t left = bytes.size() - kFixedBytes;
   if (fixed.text_bytes > left || fixed.header_bytes > kMostHeaderBytes || fixed.header_bytes % kHeaderUnit != 0 ||
       kFixedBytes + fixed.text_bytes > fixed.header_bytes)
-    no_ledger_header("its lengths contradict the file's");
+    no_ledger_header("its lengths contradict the size of the file");
   const auto text = bytes.subspan(kFixedBytes, fixed.text_bytes);
-  if (header_checksum(fixed, text) != checksum) no_ledger_header("its checksum differs");
+  if (header_checksum(fixed, text) != checksum) no_ledger_header("its checksum is wrong");
   if (fixed.version != kLedgerVersion) {
     throw Error::unsupported("version " + std::to_string(fixed.version) +
-                             " of the format was written by a newer penstock; this one reads version 1");
+                             " of the format was written by a newer penstock; this penstock reads version 1");
   }
   const char* begin = reinterpret_cast<const char*>(text.data());
   const LedgerJson json = LedgerJson::parse(begin, begin + text.size(), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("state")) no_ledger_header("it is no JSON object with a state");
+  if (!json.is_object() || !json.contains("state")) no_ledger_header("it is not a JSON object with a state");
   LedgerHeader header;
   header.state = LoaderState::from_json(json["state"].dump());
-  if (!header.state.order) no_ledger_header("its state does not say the order");
+  if (!header.state.order) no_ledger_header("its state does not contain the order");
   const std::uint64_t rank = ledger_number(json, "rank");
-  if (rank >= header.state.world) no_ledger_header("its rank is not below its world");
+  if (rank >= header.state.world) no_ledger_header("its rank is not less than its number of ranks");
   header.rank = static_cast<std::uint32_t>(rank);
   header.path = ledger_text(json, "path");
   header.on_error = ledger_text(json, "on_error");

@@ -49,7 +49,7 @@ class LedgerFileReader {
   void begin(const LedgerRecord& record, std::uint64_t number) {
     const LedgerMove move = LedgerMove::of(record);
     known_ = is_possible(move, state().samples);
-    if (!known_) return damaged(number, "says what cannot be");
+    if (!known_) return damaged(number, "contains impossible values");
     content_.stretches.push_back({.file = file_,
                                   .time = record.time,
                                   .move = move,
@@ -60,8 +60,8 @@ class LedgerFileReader {
 
   void add(const LedgerRecord& record, std::uint64_t number) {
     const LedgerBatch batch = LedgerBatch::of(record);
-    if (!known_) return damaged(number, "belongs to a damaged one");
-    if (!is_possible(batch, state().samples)) return damaged(number, "says what cannot be");
+    if (!known_) return damaged(number, "belongs to a damaged record");
+    if (!is_possible(batch, state().samples)) return damaged(number, "contains impossible values");
     LedgerStretch& stretch = content_.stretches.back();
     ++stretch.batches;
     stretch.last_batch = batch.batch;

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "records are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "records are written as they are in memory");
 
 std::uint32_t ledger_checksum(const LedgerWords& words, std::uint64_t number) {
   const auto bytes = std::as_bytes(std::span(words)).subspan(sizeof(std::uint32_t));

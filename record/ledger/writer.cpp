@@ -52,8 +52,8 @@ void LedgerWriter::require_alike() const {
     if (!other) continue;
     const std::string difference = ledger_difference(other->header.state, mine_.state);
     if (difference.empty()) return;
-    throw Error::invalid_argument("the ledger " + folder_.path().string() + " is of " + difference +
-                                      ": give each dataset and each order of it a folder of its own",
+    throw Error::invalid_argument("the ledger " + folder_.path().string() + " was written with " + difference +
+                                      ": use a separate folder for each dataset and each order of it",
                                   {.dataset = mine_.path});
   }
 }
@@ -68,11 +68,12 @@ void LedgerWriter::require_alone() const {
     if (process.pid_namespace != mine_.process.identity.pid_namespace || !lives(process)) continue;
     if (!folder_.delivers(name, other->bytes)) continue;
     const bool here = process == mine_.process.identity;
-    throw Error::invalid_argument(
-        "another loader delivers as rank " + std::to_string(mine_.rank) + " of " + std::to_string(mine_.state.world) +
-            " into the ledger " + folder_.path().string() + ": " +
-            (here ? "this process has it; close it first" : "process " + std::to_string(process.pid) + " runs still"),
-        {.dataset = mine_.path});
+    throw Error::invalid_argument("another loader delivers as rank " + std::to_string(mine_.rank) + " of " +
+                                      std::to_string(mine_.state.world) + " into the ledger " +
+                                      folder_.path().string() + ": " +
+                                      (here ? "it is in this process; close it first"
+                                            : "process " + std::to_string(process.pid) + " is still running"),
+                                  {.dataset = mine_.path});
   }
 }
 

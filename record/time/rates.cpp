@@ -37,9 +37,9 @@ std::string store_text(const Stats& stats) {
   std::string text = text_of("%.1f requests/s, %.1f MB/s, %s each: %llu requests of %s", rates.requests_per_s,
                              rates.bytes_per_s / 1e6, time_text(rates.latency).c_str(), number(store.requests),
                              decimal_bytes_text(static_cast<double>(store.bytes)).c_str());
-  if (store.retries != 0) text += text_of(", %llu again", number(store.retries));
+  if (store.retries != 0) text += text_of(", %llu retried", number(store.retries));
   if (store.hedges != 0) text += text_of(", %llu hedged", number(store.hedges));
-  return text + text_of(", %llu connections made", number(store.connections));
+  return text + text_of(", %llu connections opened", number(store.connections));
 }
 
 std::string disk_cache_text(const Stats& stats) {
@@ -47,13 +47,13 @@ std::string disk_cache_text(const Stats& stats) {
   const DiskCacheRates rates = disk_cache_rates(stats);
   const auto bytes = [](std::uint64_t count) { return decimal_bytes_text(static_cast<double>(count)); };
   std::string text =
-      text_of("%s of %llu blocks were there, %.1f MB/s read, %.1f MB/s written: %s and %s",
+      text_of("%s of %llu blocks were cached, %.1f MB/s read, %.1f MB/s written: %s and %s",
               percent_text(rates.hit_share).c_str(), number(cache.hits + cache.misses), rates.read_bytes_per_s / 1e6,
               rates.written_bytes_per_s / 1e6, bytes(cache.bytes_read).c_str(), bytes(cache.bytes_written).c_str());
   if (cache.bad != 0) text += text_of(", %llu blocks were damaged", number(cache.bad));
   if (cache.bytes_evicted != 0)
     text += ", " + bytes(cache.bytes_evicted) + " evicted in " + time_text(seconds_of(cache.evicting));
-  if (cache.bypassed != 0) text += text_of(", %llu blocks not kept", number(cache.bypassed));
+  if (cache.bypassed != 0) text += text_of(", %llu blocks not cached", number(cache.bypassed));
   return text + "; " + bytes(cache.used) + " of " + bytes(cache.limit) + " in " + stats.disk_cache_dir;
 }
 

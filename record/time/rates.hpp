@@ -22,10 +22,11 @@ struct DiskCacheRates {
 };
 DiskCacheRates disk_cache_rates(const Stats& stats);
 
-/// Returns "512.0 requests/s, 45.3 MB/s, 31.2 ms each: 1234 requests of 96.2 MB, 2 again, 1 hedged, 12 connections".
+/// Returns "512.0 requests/s, 45.3 MB/s, 31.2 ms each: 1234 requests of 96.2 MB, 2 retried, 1 hedged, 12 connections
+/// opened".
 std::string store_text(const Stats& stats);
-/// Returns "98 % of 1234 blocks: 45.3 MB/s read, 1.2 MB/s written; 96.0 of 200.0 MB in /tmp/cache". The stats must
-/// have a disk cache.
+/// Returns "98 % of 1234 blocks were cached, 45.3 MB/s read, 1.2 MB/s written: 90.6 MB and 2.4 MB; 96.0 MB of 200.0 MB
+/// in /tmp/cache". The stats must have a disk cache.
 std::string disk_cache_text(const Stats& stats);
 
 }  // namespace penstock

@@ -43,8 +43,8 @@ void Recorder::begin_traced_step() {
 
 void Recorder::begin_trace(const std::filesystem::path& file, const TraceOptions& options) {
   if (tracing()) {
-    throw Error::invalid_argument("a trace is being recorded already, for " + file_->path().string() +
-                                  ": end it before the next one begins");
+    throw Error::invalid_argument("a trace is already being recorded to " + file_->path().string() +
+                                  ": end it before you begin another one");
   }
   if (options.max_events == 0) throw Error::invalid_argument("max_events must be at least 1");
   if (options.schedule) options.schedule->check();
@@ -56,7 +56,7 @@ void Recorder::begin_trace(const std::filesystem::path& file, const TraceOptions
 }
 
 TraceSummary Recorder::end_trace(const TraceNames& names) {
-  if (!tracing()) throw Error::invalid_argument("no trace is being recorded: trace() begins one");
+  if (!tracing()) throw Error::invalid_argument("no trace is being recorded: call trace() first");
   const TraceFile file = *std::exchange(file_, std::nullopt);
   const TraceLog::Recorded recorded = trace_.end();
   file.replace([&](TextFile& text) { write_trace(text, recorded, names); });

@@ -56,10 +56,10 @@ void print_checks(std::ostream& out, const Stats& stats) {
     print(out, ": %llu values or parts checked (%.1f MB)", static_cast<unsigned long long>(stats.checks.checked),
           static_cast<double>(stats.checks.checked_bytes) / 1e6);
     if (stats.checks.unchecked != 0)
-      print(out, ", %llu have none (%.1f MB)", static_cast<unsigned long long>(stats.checks.unchecked),
+      print(out, ", %llu without a checksum (%.1f MB)", static_cast<unsigned long long>(stats.checks.unchecked),
             static_cast<double>(stats.checks.unchecked_bytes) / 1e6);
     if (stats.checks.mismatches != 0)
-      print(out, ", %llu did not match at first", static_cast<unsigned long long>(stats.checks.mismatches));
+      print(out, ", %llu differed on the first read", static_cast<unsigned long long>(stats.checks.mismatches));
   }
   out << "\n";
 }
@@ -83,16 +83,16 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
   out << "verdict     " << verdict_of(stats).text << "\n";
   print_times(out, stats);
   out << "engine      " << name(stats.engine) << ": " << stats.engine_reason << "\n";
-  print(out, "memory      %.1f MB in %llu slabs, %.1f MB read window, %.1f MB blocks",
+  print(out, "memory      %.1f MB in %llu batch buffers, %.1f MB read window, %.1f MB blocks",
         static_cast<double>(stats.slab_bytes) / 1e6, static_cast<unsigned long long>(stats.slabs),
         static_cast<double>(stats.window_bytes) / 1e6, static_cast<double>(stats.block_cache_bytes) / 1e6);
   if (stats.held_max_bytes != 0)
-    print(out, ", up to %.1f MB more by max_live_batches", static_cast<double>(stats.held_max_bytes) / 1e6);
+    print(out, ", up to %.1f MB more (max_live_batches)", static_cast<double>(stats.held_max_bytes) / 1e6);
   out << "\n";
   out << "staging     " << stats.staging << "\n";
   if (!stats.device.empty()) {
     out << "device      " << stats.device << ": ";
-    print(out, "%.1f MB in %llu slabs\n", static_cast<double>(stats.device_bytes) / 1e6,
+    print(out, "%.1f MB in %llu batch buffers\n", static_cast<double>(stats.device_bytes) / 1e6,
           static_cast<unsigned long long>(stats.device_slabs));
     if (const double copying = seconds_of(stats.copy_time); copying > 0)
       print(out, "copies      %.1f MB, %.2f GB/s while they ran\n", static_cast<double>(stats.copied_bytes) / 1e6,
@@ -108,20 +108,20 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
     if (stats.gpu_jpeg_rows != 0) print(out, "%llu images, ", static_cast<unsigned long long>(stats.gpu_jpeg_rows));
     out << stats.gpu_jpeg << "\n";
     if (stats.gpu_jpeg_refused != 0)
-      print(out, "            %llu batches were decoded by the cores, because the device found a bad JPEG in them\n",
+      print(out, "            %llu batches were decoded by the CPU, because the device found a bad JPEG in them\n",
             static_cast<unsigned long long>(stats.gpu_jpeg_refused));
   }
   if (stats.blocks_undone != 0)
-    print(out, "blocks      %llu undone\n", static_cast<unsigned long long>(stats.blocks_undone));
+    print(out, "blocks      %llu decompressed\n", static_cast<unsigned long long>(stats.blocks_undone));
   if (stats.cache_kind != CacheKind::none) {
     out << "cache       " << name(stats.cache_kind);
     if (stats.cache.members != 0)
-      print(out, ", the node's, of %llu loaders", static_cast<unsigned long long>(stats.cache.members));
+      print(out, ", shared by %llu loaders of the node", static_cast<unsigned long long>(stats.cache.members));
     print(out, ": %.1f of %.1f MB in %llu values, %llu found, %llu not", static_cast<double>(stats.cache.used) / 1e6,
           static_cast<double>(stats.cache.reserved) / 1e6, static_cast<unsigned long long>(stats.cache.values),
           static_cast<unsigned long long>(stats.cache.hits), static_cast<unsigned long long>(stats.cache.misses));
     if (stats.cache.members != 0)
-      print(out, "; %llu of those found were kept by others",
+      print(out, "; other loaders cached %llu of the values found",
             static_cast<unsigned long long>(stats.cache.hits_of_others));
     out << "\n";
   }
@@ -130,7 +130,7 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
     out << "workers     " << stats.workers_now << " now, " << stats.workers << " on average, " << stats.workers_max
         << " at most, " << stats.workers_observed << " observed\n";
   else
-    out << "workers     " << stats.workers << " asked for, " << stats.workers_observed << " observed\n";
+    out << "workers     " << stats.workers << " requested, " << stats.workers_observed << " observed\n";
   if (stats.bad_samples != 0) {
     print(out, "bad samples %llu; the first: ", static_cast<unsigned long long>(stats.bad_samples));
     out << (stats.bad.empty() ? std::string() : stats.bad.front().cause) << "\n";

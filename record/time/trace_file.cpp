@@ -49,7 +49,7 @@ void TextFile::close() {
 }
 
 TraceFile::TraceFile(const fs::path& path) {
-  if (path.empty()) throw Error::invalid_argument("a trace needs the name of a file");
+  if (path.empty()) throw Error::invalid_argument("a trace requires a file name");
   std::error_code failure;
   path_ = fs::absolute(path, failure);
   if (failure) cannot_write(failure.value(), path);

@@ -81,8 +81,8 @@ class Judge {
     if (of_workers >= kMost) return work();
     if (plan >= kMost)
       return say(Binds::plan, "plan",
-                 waits("naming rows and asking for their bytes is the work (" + percent_text(plan) +
-                       " of the waits), in one thread: larger batches, fewer outputs"));
+                 waits("the scheduler thread is the bottleneck (" + percent_text(plan) +
+                       " of the waits); use larger batches or fewer outputs"));
     if (read + of_workers >= kMost) return read > of_workers ? storage() : work();
     say(Binds::unknown, "", waits("no single stage explains half of it"));
   }
@@ -93,9 +93,9 @@ class Judge {
     const double usual = static_cast<double>(waits_of_next.quantile(0.5)) * static_cast<double>(waits_of_next.count);
     if (ready < kReady || usual < kMost * static_cast<double>(waits_of_next.sum)) return false;
     say(Binds::cores, "",
-        waits(percent_text(ready) + " of the batches lay ready before they were asked for, and taking one took " +
+        waits(percent_text(ready) + " of the batches were ready in advance, but taking one took " +
               time_text(static_cast<double>(waits_of_next.quantile(0.5)) * 1e-9) +
-              ": the program's own thread waited for a core, which the workers or others had; fewer workers help"));
+              ": the program's own thread waited for a core that the workers or others used; fewer workers help"));
     return true;
   }
 
@@ -103,9 +103,9 @@ class Judge {
     const double load = at_work();
     const Distribution* step = find("step");
     const double taken = step != nullptr ? step->mean() * 1e-9 : 0;
-    const std::string text = "the consumer is fed: it waited " + percent_text(verdict_.data_wait) +
-                             " of its time, and takes " + time_text(taken) + " for a batch; the workers were at work " +
-                             percent_text(load) + " of theirs";
+    const std::string text = "the loader keeps up with the consumer, which waited " + percent_text(verdict_.data_wait) +
+                             " of its time and takes " + time_text(taken) + " for a batch; the workers were at work " +
+                             percent_text(load) + " of their time";
     say(load < kHalfIdle ? Binds::consumer : Binds::nothing, "", text);
   }
 
@@ -129,10 +129,10 @@ class Judge {
     const std::string processes = "python_workers=" + std::to_string(usable_cores());
     if (lock >= kLocked)
       return ", " + percent_text(lock) +
-             " of it waiting for the interpreter's lock, which other Python of the program had: " + processes +
-             " helps, more workers do not";
+             " of it waiting for the interpreter's lock, which other Python code of the program held: " + processes +
+             " helps, but more workers do not";
     return ", " + percent_text(on) + (on >= kComputes ? " of it computing" : " of it on a core") +
-           ": more workers do not help, functions of rows and " + processes + " do";
+           ": more workers do not help, but functions of single samples with " + processes + " do";
   }
   bool copy() {
     if (share_of({"copy"}) < kMost) return false;
@@ -155,13 +155,13 @@ class Judge {
     if (samples != nullptr && idle >= kIdle && without_room_ >= kMost * idle * wall_ * workers_) {
       const double median = static_cast<double>(samples->quantile(0.5));
       const auto longest = static_cast<double>(samples->max);
-      std::string why = "workers had nothing to do for " + percent_text(idle) +
-                        " of their time, since no batch more may be begun before the next one is done";
+      std::string why = "workers were idle for " + percent_text(idle) +
+                        " of their time, because no further batch may begin before the next one is done";
       if (median > 0 && longest >= kGiant * median) {
         why += text_of(": samples take %s, but up to %s (%s)", time_text(median * 1e-9).c_str(),
                        time_text(longest * 1e-9).c_str(), giants().c_str());
       }
-      return say(Binds::prefetch, stage, waits(why + "; more prefetch lets others be worked at meanwhile"));
+      return say(Binds::prefetch, stage, waits(why + "; with more prefetch they can fill other batches meanwhile"));
     }
     cores(stage);
   }
@@ -178,10 +178,10 @@ class Judge {
     const double awaited = seconds_of(stats_.workers_await_cores);
     const bool contended = awaited >= kIdle * wall_ * workers_;
     if (contended)
-      why += ", and waited for a core, which others had, " + percent_text(std::min(1.0, awaited / (wall_ * workers_))) +
-             " of it";
+      why += ", and waited " + percent_text(std::min(1.0, awaited / (wall_ * workers_))) +
+             " of it for a core that others used";
     if (on > 0 && on < kComputes * (busy - awaited))
-      why += ", and on a core only " + percent_text(on / (wall_ * workers_)) + " of it: more workers help";
+      why += ", and ran on a core only " + percent_text(on / (wall_ * workers_)) + " of it: more workers help";
     else if (on > 0 && on >= 0.85 * wall_ * cores)
       why += text_of("; all %u usable cores compute: smaller images or more cores help", cores);
     else if (workers_ < cores && !contended)
@@ -198,10 +198,11 @@ class Judge {
     const double latency = request != nullptr ? request->mean() * 1e-9 : 0;
     const double in_reads = latency * static_cast<double>(request != nullptr ? request->count : 0);
     if (opens >= 0.5 * samples && opening >= 0.4 * std::max(in_reads, 1e-9)) {
-      return say(Binds::files, "read",
-                 waits(text_of("%.0f files were opened for %.0f samples, %s each, %s of the time in reads: pack them",
-                               opens, samples, time_text(opening / opens).c_str(),
-                               percent_text(std::min(1.0, opening / in_reads)).c_str())));
+      return say(
+          Binds::files, "read",
+          waits(text_of("%.0f files were opened for %.0f samples, in %s each (%s of the time of reads): pack them",
+                        opens, samples, time_text(opening / opens).c_str(),
+                        percent_text(std::min(1.0, opening / in_reads)).c_str())));
     }
     // Workers copy data from memory, so their cores are the bottleneck rather than storage.
     if (read_by_workers_ >= kMost * reading_ && seconds_of(stats_.workers_on_cores) >= kComputes * worked_)
@@ -212,26 +213,26 @@ class Judge {
     const std::string took = text_of("%.0f reads took %s each", requests, time_text(latency).c_str());
     const double share = std::max(by_level ? by_level->share : 0, by_size ? by_size->share : 0);
     if (share >= kMost) {
-      return say(
-          Binds::storage_bandwidth, "read",
-          waits(took + ", the longer the more bytes were on their way: storage gives " + decimal_bytes_text(rate) +
-                "/s; smaller packed files, a cache or faster storage help" + of_store()));
+      return say(Binds::storage_bandwidth, "read",
+                 waits(took + ", and longer with more bytes in flight: storage delivers " + decimal_bytes_text(rate) +
+                       "/s; smaller packed files, a cache or faster storage help" + of_store()));
     }
     if (no_room_ >= kIdle * wall_)
       return say(Binds::memory, "read",
-                 waits(took + ", however many were on their way, and " + percent_text(no_room_ / wall_) +
-                       " of the time no room was left for one more: a larger read_ahead_bytes helps"));
+                 waits(took + ", however many were in flight, and " + percent_text(no_room_ / wall_) +
+                       " of the time no memory was left for another one: a larger read_ahead_bytes helps"));
     if (!by_level && !by_size && stats_.last_reads.size() >= kReadsToTell)
       return say(Binds::storage_latency, "read",
                  waits(took +
-                       ", all of one size and equally many at a time, so that nothing tells whether more at a "
-                       "time would go faster: try more prefetch, or workers where they read themselves" +
+                       ", all with the same size and the same number in flight, so it is unknown whether more at a "
+                       "time would be faster: try more prefetch, or more workers if they read themselves" +
                        of_store()));
-    const std::string more =
-        reads_store(stats_) ? "prefetch" : "engine io_uring, prefetch, workers where they read themselves";
+    const std::string more = reads_store(stats_)
+                                 ? "more prefetch"
+                                 : "engine io_uring, more prefetch, or more workers if they read themselves";
     say(Binds::storage_latency, "read",
-        waits(took + ", however many bytes were on their way: more of them at a time (" + more +
-              "), or larger ones, help" + of_store()));
+        waits(took + ", however many bytes were in flight: more reads at a time (" + more + ") or larger reads help" +
+              of_store()));
   }
   // Suggests remedies if reads of a store are the bottleneck. It does not select one, because a block shuffle changes
   // the order.
@@ -240,13 +241,13 @@ class Judge {
     std::string text;
     if (const BlockOffer& offer = stats_.block_offer; offer.shuffle_block != 0) {
       text += text_of(
-          "; shuffle=ps.shuffle.blocks(%llu) in place of a full shuffle makes one request for about %.0f samples in "
-          "place of %.0f",
+          "; shuffle=ps.shuffle.blocks(%llu) instead of a full shuffle makes one request for about %.0f samples "
+          "instead of %.0f",
           static_cast<unsigned long long>(offer.shuffle_block), 1 / offer.requests_then,
           offer.requests / offer.requests_then);
     }
     if (!has_disk_cache(stats_) && stats_.epochs > 0)
-      text += "; with disk_cache later epochs have from the node's disk what was read once";
+      text += "; with disk_cache, later epochs read from the node's disk";
     return text;
   }
 
@@ -320,12 +321,12 @@ std::string_view name(Binds binds) {
 
 std::optional<std::string> too_short(const LoopTimes& loop) {
   if (loop.batches < kFewBatches || loop.wall <= loop.wall.zero())
-    return text_of("too few batches to tell: %llu %s taken; the first came after %s",
+    return text_of("too few batches for a diagnosis: %llu %s taken; the first came after %s",
                    static_cast<unsigned long long>(loop.batches), loop.batches == 1 ? "was" : "were",
                    time_text(seconds_of(loop.first_batch)).c_str());
   if (seconds_of(loop.longest) <= kMost * seconds_of(loop.wall)) return std::nullopt;
-  return "most of the time is the wait for one batch, " + time_text(seconds_of(loop.longest)) + " of a run of " +
-         time_text(seconds_of(loop.wall)) + ": let it run longer";
+  return "the wait for one batch took most of the time, " + time_text(seconds_of(loop.longest)) + " of a run of " +
+         time_text(seconds_of(loop.wall)) + ": measure a longer run";
 }
 
 Verdict verdict_of(const Stats& stats) {

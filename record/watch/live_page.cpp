@@ -159,7 +159,7 @@ std::optional<LivePageName> parse_live_name(std::string_view name) {
 }
 
 LivePage::LivePage(const std::filesystem::path& folder) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail(errno, "cannot make " + folder.string());
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail(errno, "cannot create " + folder.string());
   folder_ = open_private_folder(folder, ::geteuid());
   remove_dead_pages(folder_, folder);
 
@@ -170,7 +170,7 @@ LivePage::LivePage(const std::filesystem::path& folder) {
     name_ = live_name(page);
     file = Descriptor(::openat(folder_.get(), name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file.get() < 0 && (errno != EEXIST || page.number == kNumbers))
-      fail(errno, "cannot make a page in " + folder.string());
+      fail(errno, "cannot create a page in " + folder.string());
   }
   // ftruncate() would provide pages for which a full /dev/shm has no memory. Writing to one would raise SIGBUS.
   int refused = 0;
@@ -231,18 +231,18 @@ void LivePage::waits_since(std::optional<Time> since) noexcept {
 std::optional<LiveView> read_live_page(const Descriptor& folder, const std::string& name, uid_t user) {
   using Words = LivePage::Words;
   const auto page = parse_live_name(name);
-  if (!page) throw Error::corrupt("its name is not that of a page");
+  if (!page) throw Error::corrupt("its name is not the name of a page");
   const Descriptor file(::openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) {
     if (errno == ENOENT) return std::nullopt;
     throw Error::io(errno, "cannot open it");
   }
   struct stat found {};
-  if (::fstat(file.get(), &found) != 0) throw Error::io(errno, "cannot look at it");
-  if (!S_ISREG(found.st_mode) || found.st_uid != user) throw Error::corrupt("it is no file of its user's");
+  if (::fstat(file.get(), &found) != 0) throw Error::io(errno, "cannot get its status");
+  if (!S_ISREG(found.st_mode) || found.st_uid != user) throw Error::corrupt("it is not a regular file of its user");
   if (found.st_size == 0) return std::nullopt;  // being made
   if (found.st_size != static_cast<off_t>(kFileBytes))
-    throw Error::corrupt("it has " + std::to_string(found.st_size) + " bytes, a page " + std::to_string(kFileBytes));
+    throw Error::corrupt("it has " + std::to_string(found.st_size) + " bytes instead of " + std::to_string(kFileBytes));
   const auto unmap = [](void* memory) { ::munmap(memory, kFileBytes); };
   void* const memory = ::mmap(nullptr, kFileBytes, PROT_READ, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) throw Error::io(errno, "cannot map it");
@@ -262,13 +262,13 @@ std::optional<LiveView> read_live_page(const Descriptor& folder, const std::stri
     start = words.start.load(relaxed);
     for (std::size_t i = 0; i < boot.size(); ++i) boot[i] = words.boot[i].load(relaxed);
   });
-  if (!had_head) throw Error::corrupt("it was cut short");
+  if (!had_head) throw Error::corrupt("it was truncated");
   if (magic == 0) return std::nullopt;  // being made
-  if (magic != kMagic) throw Error::corrupt("it does not begin as a page");
+  if (magic != kMagic) throw Error::corrupt("it does not begin with the magic bytes of a page");
   if (layout != live_layout() || figure_words != kFigureWords)
     throw Error::unsupported("another version of penstock wrote it: use that version's penstock top");
   if (pid != page->process.pid || start != page->process.start)
-    throw Error::corrupt("it names another process than its file's name");
+    throw Error::corrupt("it names another process than the name of its file does");
 
   LiveView view;
   view.page = *page;
@@ -285,13 +285,13 @@ std::optional<LiveView> read_live_page(const Descriptor& folder, const std::stri
       finished = words.finished.load(acquire);
       after = words.sequence.load(relaxed);
     });
-    if (!had) throw Error::corrupt("it was cut short");
+    if (!had) throw Error::corrupt("it was truncated");
     if (before == 0) return std::nullopt;  // no statistics have been written yet
     if (before != after || before % 2 != 0) continue;
     view.figures = std::bit_cast<Figures>(copied);
     constexpr std::uint64_t kMostTime = std::uint64_t{1} << 62;
     if (!make_sense(view.figures) || std::max({shown, next, waits}) > kMostTime)
-      throw Error::corrupt("its figures cannot be a loader's");
+      throw Error::corrupt("its statistics are impossible for a loader");
     view.shown = std::chrono::nanoseconds(shown);
     view.next = std::chrono::nanoseconds(next);
     if (waits != 0) view.waits_since = std::chrono::nanoseconds(waits);

@@ -18,11 +18,11 @@ void require_label(std::string_view name) {
   const bool first = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
   if (!first || name.starts_with("__") || !std::ranges::all_of(name, good))
     throw Error::invalid_argument(
-        "a label's name has letters, digits and underscores, begins with no digit and not "
-        "with two underscores: not \"" +
+        "the name of a label must contain only letters, digits and underscores, and must not begin with a digit or "
+        "two underscores, unlike \"" +
         one_line(name) + "\"");
   if (std::ranges::find(kOwnLabels, name) != kOwnLabels.end())
-    throw Error::invalid_argument("the label \"" + std::string(name) + "\" is one of penstock's own");
+    throw Error::invalid_argument("the label \"" + std::string(name) + "\" is one of penstock's own: use another name");
 }
 
 std::string escaped(std::string_view value) {
@@ -122,7 +122,8 @@ std::string openmetrics(std::span<const LabelledFigures> loaders) {
   Text text(loaders);
   for (const Counter& one : counters())
     if (one.metric != Counter::kNoFamily) text.counter(one);
-  text.stages("data_wait_by_stage_seconds", "The training loop's waits, by the stage that it waited for.",
+  text.stages("data_wait_by_stage_seconds",
+              "Time that the training loop waited for batches, by the stage that it waited for.",
               [](const StageFigures& stage, const auto& give) { give({}, stage.data_wait); });
   text.stages("stage_busy_seconds", "Time that the stage's threads worked.",
               [](const StageFigures& stage, const auto& give) { give({}, stage.busy); });
@@ -135,11 +136,11 @@ std::string openmetrics(std::span<const LabelledFigures> loaders) {
     for (const StageFigures& stage : std::span(figures.stages).first(figures.stage_count))
       give({{"stage", std::string(name(stage.kind))}}, std::to_string(stage.threads));
   });
-  text.number("slabs_free", "", &Figures::free_slabs, "Slabs that nothing uses.");
+  text.number("slabs_free", "", &Figures::free_slabs, "Batch buffers that are free.");
   text.number("ready_batches", "", &Figures::ready, "Finished batches that wait for the training loop.");
   text.number("tasks", "", &Figures::tasks, "Groups of rows that wait for a worker.");
-  text.number("reading_bytes", "bytes", &Figures::reading, "Bytes on their way from storage.");
-  text.family("memory_bytes", gauge, "bytes", "Memory that the loader has, by purpose.",
+  text.number("reading_bytes", "bytes", &Figures::reading, "Bytes that are being read from storage.");
+  text.family("memory_bytes", gauge, "bytes", "Memory that the loader uses, by purpose.",
               [](const Figures& figures, const auto& give) {
                 const auto of = [&](const char* purpose, std::uint64_t bytes) {
                   give({{"purpose", purpose}}, std::to_string(bytes));
@@ -150,7 +151,7 @@ std::string openmetrics(std::span<const LabelledFigures> loaders) {
                 of("cache", figures.cache.used);
                 of("device", figures.device_bytes);
               });
-  text.family("binds", gauge, "", "1 for what would have to get better for batches to come faster.",
+  text.family("binds", gauge, "", "1 for the bottleneck, which the labels verdict and stage name.",
               [](const Figures& figures, const auto& give) {
                 const bool staged = figures.binds_stage != Figures::kNoStage;
                 give({{"verdict", std::string(name(static_cast<Binds>(figures.binds)))},

@@ -24,9 +24,9 @@ void Publisher::give_up(const std::exception_ptr& failure) noexcept {
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
-    note_ = "penstock top does not see this loader: " + error.cause();
+    note_ = "penstock top cannot show this loader: " + error.cause();
   } catch (...) {
-    note_ = "penstock top does not see this loader";
+    note_ = "penstock top cannot show this loader";
   }
 }
 

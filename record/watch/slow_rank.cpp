@@ -17,7 +17,7 @@ std::string whole_percent(double share) {
 }  // namespace
 
 SlowRank slow_rank(std::span<const RankWait> ranks) {
-  if (ranks.size() < 2) return {.which = {}, .text = "one rank alone is not compared"};
+  if (ranks.size() < 2) return {.which = {}, .text = "a single rank cannot be compared"};
   const auto most = std::ranges::max_element(ranks, {}, &RankWait::data_wait);
   std::vector<double> waits;
   for (const RankWait& rank : ranks) waits.push_back(rank.data_wait);

@@ -400,7 +400,7 @@ def test_a_ledger_of_a_mixture_proves_its_epochs(datasets, tmp_path):
     assert told["epochs"][0]["verdict"] == "proved", str(told)
     with pytest.raises(ps.Error, match="a mixture of other sources or weights"):
         loader_of(mixture(b=2), batch_size=4, shuffle=True, seed=1, delivery_log=folder)
-    with pytest.raises(ps.Error, match="is of a mixture"):
+    with pytest.raises(ps.Error, match="was written with a mixture"):
         ps.audit(folder, dataset=mixture().dataset)
 
 

@@ -123,7 +123,7 @@ def test_loaders_of_one_process_share_and_say_so(arrays):
     assert digest_of(second, 2) == digest_of(loader_of(arrays, seed=9), 2)
     cache = second.stats()["cache"]
     assert cache["misses"] == 0 and cache["hits_of_others"] == cache["hits"]
-    assert "decoded, the node's, of 2 loaders" in str(second.stats())
+    assert "decoded, shared by 2 loaders of the node" in str(second.stats())
 
 
 def forked_child(folder, answers):

@@ -399,7 +399,7 @@ def test_few_batches_tell_nothing(clock):
     loader = ps.profile(Planted(clock, [30] * 5))
     run(loader, clock, 10)
     assert loader.verdict().binds == "start-up"
-    assert loader.verdict().text == "too few batches to tell: 5 were taken; the first came after 30.0 ms"
+    assert loader.verdict().text == "too few batches for a diagnosis: 5 were taken; the first came after 30.0 ms"
 
 
 @pytest.mark.parametrize("place", [0, 10])

@@ -124,7 +124,7 @@ def test_the_verdict_names_a_block_shuffle_and_the_cache(server, tmp_path):
             break
     verdict = stats["verdict"]
     assert verdict["binds"].startswith("storage"), verdict
-    names = r"shuffle=ps.shuffle.blocks\(\d+\) in place of a full shuffle makes one request for about \d+ samples in place of \d+"
+    names = r"shuffle=ps.shuffle.blocks\(\d+\) instead of a full shuffle makes one request for about \d+ samples instead of \d+"
     assert re.search(names, verdict["text"]), verdict
     assert "disk_cache" in verdict["text"]
     with_blocks = ps.Loader(address, batch_size=64, shuffle=ps.shuffle.blocks(4), workers=2)

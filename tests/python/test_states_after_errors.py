@@ -356,7 +356,7 @@ def test_a_ledger_has_a_failed_batch_once_it_was_delivered(world, folder, tmp_pa
                 states += [loader.state_dict()] if error is not None else []
     assert [state["batch"] for state in states] == [3]
     told = ps.audit(ledger, dataset=folder)
-    assert not told["good"] and "the loader raised an error in place of their batch" in str(told), str(told)
+    assert not told["good"] and "the loader raised an error instead of a batch" in str(told), str(told)
     for rank in range(world):
         with restored(lambda rank=rank: make(rank), states[0]) as loader:
             assert take(loader, []) is None

@@ -154,7 +154,7 @@ def test_files_that_cannot_be_written_are_refused_before_the_loop(make, tmp_path
         assert str(path) in str(raised.value)
     with pytest.raises(ps.Error, match="max_events"):
         loader.trace(tmp_path / "trace.json", max_events=0)
-    with loader.trace(tmp_path / "trace.json"), pytest.raises(ps.Error, match="recorded already"):
+    with loader.trace(tmp_path / "trace.json"), pytest.raises(ps.Error, match="already being recorded"):
         loader.trace(tmp_path / "other.json")
     with pytest.raises(ps.Error, match="no trace"):
         loader.end_trace()

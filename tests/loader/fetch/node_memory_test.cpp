@@ -229,7 +229,7 @@ TEST_CASE("a loader that comes later finds what others keep, as long as one of t
   CHECK(stats.bytes_read == 0);
   std::ostringstream table;
   table << stats;
-  CHECK_MESSAGE(table.str().find("decoded, the node's, of 1 loaders") != std::string::npos, table.str());
+  CHECK_MESSAGE(table.str().find("decoded, shared by 1 loaders of the node") != std::string::npos, table.str());
   CHECK(table.str().find("were kept by others") != std::string::npos);
   second.reset();
   CHECK(holders(inode) == 0);

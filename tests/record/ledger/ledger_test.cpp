@@ -266,7 +266,7 @@ TEST_CASE("samples that were marked bad are counted, and a batch that failed is 
   CHECK(good.epochs.at(0).bad == 1);
   const LedgerAudit lacking = audit_ledger(raised);
   CHECK(lacking.epochs.at(0).missing.count == 8);
-  CHECK(has(lacking.faults, "of 8 the loader raised an error in place of their batch"));
+  CHECK(has(lacking.faults, "for 8 of them the loader raised an error instead of a batch"));
 }
 
 TEST_CASE("a record that is lost, or doubled, or damaged is told") {
@@ -322,7 +322,7 @@ TEST_CASE("no flipped bit of a file passes unseen") {
     CAPTURE(place);
     const bool in_text = place >= 24 && place < whole.header;
     if (in_text && whole.bytes[place] == '\0') continue;
-    CHECK((!audit.good() || has(audit.notes, "its last record is not whole")));
+    CHECK((!audit.good() || has(audit.notes, "its last record is incomplete")));
   }
 }
 
@@ -335,7 +335,7 @@ TEST_CASE("a file that is cut off anywhere is read, and never makes more of an e
     write_file(whole.path, whole.bytes.substr(0, length));
     const LedgerAudit audit = audit_ledger(made.ledger);
     const std::size_t last = whole.bytes.size() - 2 * kLedgerRecordBytes;  // a batch that pads, and the end
-    if (length % kLedgerRecordBytes != 0) CHECK((has(audit.notes, "is not whole") || length % 64 < 5));
+    if (length % kLedgerRecordBytes != 0) CHECK((has(audit.notes, "is incomplete") || length % 64 < 5));
     if (length >= last) {
       CHECK(audit.epochs.at(1).verdict == Verdict::proved);
       continue;
@@ -350,7 +350,7 @@ TEST_CASE("one ledger takes one dataset and one order") {
   const Arrays arrays(50), others(40);
   const fs::path ledger = arrays.folder / "ledger";
   Loader loader(arrays.dataset(), options_with(ledger));
-  CHECK(cause_of([&] { Loader(others.dataset(), options_with(ledger)); }).find("is of another dataset") !=
+  CHECK(cause_of([&] { Loader(others.dataset(), options_with(ledger)); }).find("was written with another dataset") !=
         std::string::npos);
   LoaderOptions other = options_with(ledger);
   other.shuffle = false;
@@ -361,7 +361,8 @@ TEST_CASE("one ledger takes one dataset and one order") {
         std::string::npos);
   other = options_with(ledger);
   other.subset = std::vector<std::uint64_t>{1, 2, 3};
-  CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("is of 50 samples an epoch") != std::string::npos);
+  CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("was written with 50 samples an epoch") !=
+        std::string::npos);
   CHECK(files_of(ledger).size() == 1);  // those that were refused leave nothing
 }
 
@@ -372,7 +373,7 @@ TEST_CASE("a rank has one loader at a time, where it can be seen") {
   Loader second(arrays.dataset(), options_with(ledger));  // as long as the first has delivered nothing
   take(*first, 2);
   const std::string refused = cause_of([&] { second.next(); });
-  CHECK(refused.find("this process has it; close it first") != std::string::npos);
+  CHECK(refused.find("it is in this process; close it first") != std::string::npos);
   Loader other_rank(arrays.dataset(), options_with(ledger, 1, 2));
   CHECK_NOTHROW(take(other_rank, 1));
   first.reset();
@@ -424,7 +425,7 @@ TEST_CASE("a file that is cut short under a loader is an error, never the end of
   Loader loader(arrays.dataset(), options_with(ledger));
   take(loader, 1);
   fs::resize_file(files_of(ledger).at(0), 4096);
-  CHECK(cause_of([&] { take(loader, 2); }).find("it was cut short") != std::string::npos);
+  CHECK(cause_of([&] { take(loader, 2); }).find("it was truncated") != std::string::npos);
 }
 
 TEST_CASE("a ledger that cannot be made is told") {
@@ -448,7 +449,8 @@ TEST_CASE("files of two datasets in one folder are refused by an audit") {
   const Dataset wrong = others.dataset();
   CHECK(cause_of([&] { audit_ledger(others.folder / "ledger", nullptr); }) == "nothing was thrown");
   fs::remove(made.ledger / other.filename());
-  CHECK(cause_of([&] { audit_ledger(made.ledger, &wrong); }).find("is of another dataset") != std::string::npos);
+  CHECK(cause_of([&] { audit_ledger(made.ledger, &wrong); }).find("was written with another dataset") !=
+        std::string::npos);
 }
 
 TEST_CASE("two loaders that deliver as one rank at the same time are told") {

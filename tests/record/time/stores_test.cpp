@@ -240,7 +240,7 @@ TEST_CASE("the verdict on reads of a store names the block shuffle, and the cach
   const auto text = [&] { return verdict_of(stats).text; };
   CHECK(verdict_of(stats).binds == Binds::storage_latency);
   CHECK(has(text(),
-            "shuffle=ps.shuffle.blocks(16) in place of a full shuffle makes one request for about 16 samples in place "
+            "shuffle=ps.shuffle.blocks(16) instead of a full shuffle makes one request for about 16 samples instead "
             "of 15"));
   CHECK_FALSE(has(text(), "disk_cache"));
   CHECK_FALSE(has(text(), "io_uring"));

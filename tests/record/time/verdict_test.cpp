@@ -287,11 +287,11 @@ TEST_CASE("batches that lie ready are not waited for: the consumer's own thread 
 
 TEST_CASE("of too few batches, and of waits that nothing explains, nothing is claimed") {
   CHECK(verdict_of({}).binds == Binds::start_up);
-  CHECK(verdict_of({}).text == "too few batches to tell: 0 were taken; the first came after 0 us");
+  CHECK(verdict_of({}).text == "too few batches for a diagnosis: 0 were taken; the first came after 0 us");
   CHECK(too_short({.batches = 5, .first_batch = 3ms, .longest = {}, .wall = 1s}));
   CHECK_FALSE(too_short({.batches = 6, .first_batch = 3ms, .longest = 500ms, .wall = 1s}));
   CHECK(too_short({.batches = 6, .first_batch = 3ms, .longest = 501ms, .wall = 1s}) ==
-        "most of the time is the wait for one batch, 501.0 ms of a run of 1.00 s: let it run longer");
+        "the wait for one batch took most of the time, 501.0 ms of a run of 1.00 s: measure a longer run");
   check_names({.samples = 24, .decode = 1ms, .options = options_with(1, 8)}, Binds::start_up);
   Stats stats;
   stats.workers = 2;

@@ -286,7 +286,7 @@ TEST_CASE("what is no page of this version is refused in words, whatever it is")
   write_file(file, "short");
   refused("has 5 bytes");
   write_file(file, std::string(4096, 'x'));
-  refused("does not begin as a page");
+  refused("does not begin with the magic bytes of a page");
   write_words(file, std::array<std::uint64_t, 3>{kMagic, live_layout() + 1, words});
   refused("another version of penstock wrote it");
   write_words(file, std::array<std::uint64_t, 3>{kMagic, live_layout(), words + 1});
@@ -304,16 +304,16 @@ TEST_CASE("what is no page of this version is refused in words, whatever it is")
   page[7] = 2;
   page[8] = ~std::uint64_t{0};
   write_words(file, page);
-  refused("cannot be a loader's");
+  refused("are impossible for a loader");
   fs::remove(file);
   fs::create_symlink("/etc/passwd", file);
   refused("cannot open it");
   fs::remove(file);
   REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
-  refused("no file of its user's");
+  refused("not a regular file of its user");
   fs::remove(file);
   fs::create_directory(file);
-  refused("no file of its user's");
+  refused("not a regular file of its user");
   for (const char* wrong : {"", "1", "1.2.3", "1.2.3.4.5", "1.02.3.4", "1.0.3.4", "a.b.c.d", "1.2.3.4 ", "1.-2.3.4",
                             "1.99999999999.3.4", "1..3.4", "../x"}) {
     CAPTURE(wrong);
