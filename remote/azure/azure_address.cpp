@@ -51,7 +51,7 @@ AzureAddress azure_address(const std::string& address) {
   while (parts.blob.ends_with('/')) parts.blob.pop_back();
   if (!is_azure_name(parts.container, "-$") || (!parts.account.empty() && !is_azure_name(parts.account, "-")))
     throw Error::invalid_argument(
-        "names no container: az://CONTAINER@ACCOUNT/BLOB, or az://CONTAINER/BLOB with AZURE_STORAGE_ACCOUNT",
+        "names no container; expected az://CONTAINER@ACCOUNT/BLOB, or az://CONTAINER/BLOB with AZURE_STORAGE_ACCOUNT",
         {.dataset = shown_place(address)});
   return parts;
 }

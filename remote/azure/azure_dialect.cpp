@@ -65,13 +65,14 @@ ObjectInfo AzureBlocks::written(const HttpResponse& answer, std::uint64_t size) 
   const bool refused_since_there = answer.status == 409 || answer.status == 412;
   if (dialect_.meaning(answer) != Meaning::done && !(refused_since_there && if_absent_))
     throw refusal(dialect_, address_, answer);
-  if (refused_since_there) throw Error(ErrorKind::io, "an object is there already", {.dataset = address_});
+  if (refused_since_there)
+    throw Error(ErrorKind::io, "an object already exists at this address", {.dataset = address_});
   const HttpResponse found =
       transport_.send({.dialect = dialect_, .address = address_, .prepare = [&] { return dialect_.find(address_); }});
   if (dialect_.meaning(found) != Meaning::done) throw refusal(dialect_, address_, found);
   ObjectInfo info = dialect_.info(found);
   if (info.size != size)
-    throw Error(ErrorKind::io, "the object is not there after it was written", {.dataset = address_});
+    throw Error(ErrorKind::io, "the object does not exist after it was written", {.dataset = address_});
   return info;
 }
 
@@ -102,10 +103,10 @@ ObjectInfo AzureBlocks::complete(const std::vector<std::string>& names, std::uin
 ListedPage parse_azure_page(const std::string& body, const std::string& prefix) {
   const XmlElement root = parse_xml(body);
   const XmlElement* const blobs = root.child("Blobs");
-  if (root.name != "EnumerationResults" || blobs == nullptr) throw Error::corrupt("the answer is no listing");
+  if (root.name != "EnumerationResults" || blobs == nullptr) throw Error::corrupt("the answer is not a listing");
   const auto name_of = [&](const XmlElement& element) {
     const std::string name(element.text_of("Name"));
-    if (!name.starts_with(prefix)) throw Error::corrupt("the listing has what was not asked for");
+    if (!name.starts_with(prefix)) throw Error::corrupt("the store listed an object outside the requested prefix");
     return name.substr(prefix.size());
   };
   ListedPage page;

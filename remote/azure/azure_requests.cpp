@@ -19,13 +19,13 @@ constexpr std::size_t kMostSas = 1000;
 std::string checked_sas(std::string sas) {
   if (sas.starts_with('?')) sas.erase(0, 1);
   const bool fits = std::ranges::all_of(sas, [](unsigned char c) { return c > 32 && c < 127 && c != '#'; });
-  if (!fits) throw Error::invalid_argument("the shared access signature has a character that no URL holds");
+  if (!fits) throw Error::invalid_argument("the shared access signature has a character that a URL cannot contain");
   return sas;
 }
 
 AzureAddress blob_address(const std::string& address) {
   AzureAddress parts = azure_address(address);
-  if (parts.blob.empty()) throw Error::invalid_argument("names a container, and no blob in it", {.dataset = address});
+  if (parts.blob.empty()) throw Error::invalid_argument("names a container, but no blob in it", {.dataset = address});
   return parts;
 }
 

@@ -12,14 +12,14 @@ namespace penstock {
 namespace {
 
 Found<AwsKeys> checked_keys(AwsKeys keys, std::string_view expiration, const std::string& origin) {
-  if (keys.id.empty() || keys.secret.empty()) throw Error(ErrorKind::io, origin + " gave no keys");
+  if (keys.id.empty() || keys.secret.empty()) throw Error(ErrorKind::io, origin + " returned no keys");
   // Keys are sent in headers. A line break in a key would begin another header.
   if (!is_printable(keys.id) || !is_printable(keys.secret) || !is_printable(keys.token))
-    throw Error(ErrorKind::io, origin + " gave keys with characters that no header holds");
+    throw Error(ErrorKind::io, origin + " returned keys with characters that an HTTP header cannot contain");
   Found<AwsKeys> found{std::move(keys), {}, origin};
   if (!expiration.empty()) {
     found.expires = iso_time(expiration);
-    if (!found.expires) throw Error(ErrorKind::io, origin + " gave keys with an expiration that is no time");
+    if (!found.expires) throw Error(ErrorKind::io, origin + " returned keys with an invalid time of expiration");
   }
   return found;
 }
@@ -47,9 +47,9 @@ Found<AwsKeys> keys_of_json(std::string_view text, std::string_view token_name, 
     keys = {text_at("AccessKeyId"), text_at("SecretAccessKey"), text_at(token_name)};
     expiration = text_at("Expiration");
   } catch (const nlohmann::json::exception&) {  // its message quotes the text
-    throw Error(ErrorKind::io, origin + " gave something that is no JSON");
+    throw Error(ErrorKind::io, origin + " returned no JSON");
   } catch (const Error&) {
-    throw Error(ErrorKind::io, origin + " gave something that is no JSON");
+    throw Error(ErrorKind::io, origin + " returned no JSON");
   }
   return checked_keys(std::move(keys), expiration, origin);
 }
@@ -65,7 +65,7 @@ Found<AwsKeys> keys_of_sts(std::string_view text, const std::string& origin) {
       expiration = given->text_of("Expiration");
     }
   } catch (const Error&) {
-    throw Error(ErrorKind::io, origin + " gave something that is no XML");
+    throw Error(ErrorKind::io, origin + " returned no XML");
   }
   return checked_keys(std::move(keys), expiration, origin);
 }

@@ -61,7 +61,7 @@ std::string without_line_end(std::string text) {
 void require_header_value(const std::string& value, const std::string& origin) {
   for (const char c : value)
     if (static_cast<unsigned char>(c) < 32 || c == 127)
-      throw Error::invalid_argument(origin + ": the token has a character that no header holds");
+      throw Error::invalid_argument(origin + ": the token has a character that an HTTP header cannot contain");
 }
 
 // Allows the same hosts as AWS's tools. Otherwise anybody who can set a variable could send the token to any host.
@@ -119,8 +119,8 @@ AwsFound keys_of_profiles_role(const KeyRequest& ask, const Profiles& profiles, 
   if (const auto file = setting(&profile, "web_identity_token_file")) return keys_of_web_identity(ask, role, *file);
   if (setting(&profile, "mfa_serial"))
     throw Error::unsupported(origin +
-                             " takes a role that wants a code: use credential_process, or keys in the "
-                             "environment as `aws configure export-credentials` gives them");
+                             " assumes a role that requires an MFA code: use credential_process, or set the "
+                             "environment variables that `aws configure export-credentials` prints");
   std::optional<AwsFound> source;
   if (const auto source_name = setting(&profile, "source_profile")) {
     const Profile* const named = profiles.find(*source_name);
@@ -138,7 +138,7 @@ AwsFound keys_of_profiles_role(const KeyRequest& ask, const Profiles& profiles, 
     if (*kind == "Ec2InstanceMetadata") source = keys_of_machine(ask);
   }
   if (!source || !source->secret)
-    throw Error::invalid_argument(origin + " takes a role, and what it should take it with has no keys");
+    throw Error::invalid_argument(origin + " assumes a role, but its source_profile or credential_source has no keys");
   return keys_of_role(ask, role, *source->secret);
 }
 
@@ -155,15 +155,16 @@ std::optional<AwsFound> keys_of_profile(const KeyRequest& ask, const Profiles& p
   if (const auto command = setting(profile, "credential_process"))
     return keys_of_process(*command, origin + "'s credential_process");
   if (setting(profile, "sso_session") || setting(profile, "sso_start_url"))
-    throw Error::unsupported(origin +
-                             " signs on with a browser, which penstock does not: use credential_process with "
-                             "`aws configure export-credentials --format process`, or keys in the environment");
+    throw Error::unsupported(
+        origin +
+        " uses single sign-on in a browser, which penstock does not support: use credential_process with "
+        "`aws configure export-credentials --format process`, or keys in the environment");
   return std::nullopt;
 }
 
 AwsFound search_aws_keys(const KeyRequest& ask) {
   if (is_switched_on("AWS_NO_SIGN_REQUEST") || is_switched_on("PENSTOCK_ANONYMOUS"))
-    return {.origin = "no credentials are wanted (AWS_NO_SIGN_REQUEST or PENSTOCK_ANONYMOUS)"};
+    return {.origin = "anonymous access was requested (AWS_NO_SIGN_REQUEST or PENSTOCK_ANONYMOUS)"};
   if (auto found = keys_of_environment()) return *std::move(found);
   const Profiles profiles = Profiles::of_user();
   const std::string name = profile_of_user();
@@ -175,7 +176,8 @@ AwsFound search_aws_keys(const KeyRequest& ask) {
         ask, {.arn = *arn, .session = variable("AWS_ROLE_SESSION_NAME").value_or(""), .region = aws_region(profile)},
         *token_file);
   if (profile == nullptr && (variable("AWS_PROFILE") || variable("AWS_DEFAULT_PROFILE")))
-    throw Error::invalid_argument("AWS's shared files have no profile " + double_quoted(name));
+    throw Error::invalid_argument("the files of AWS's configuration and credentials have no profile " +
+                                  double_quoted(name));
   if (auto found = keys_of_profile(ask, profiles, name, kMostSources)) return *std::move(found);
   if (auto found = keys_of_container(ask)) return *std::move(found);
   if (auto found = keys_of_machine(ask)) return *std::move(found);
@@ -238,7 +240,7 @@ std::optional<Found<AwsKeys>> keys_of_container(const KeyRequest& ask) {
   }
   if (!is_of_machine(url))
     throw Error::invalid_argument(
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI is neither https nor an address of the machine itself");
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI is neither an https address nor an address of this machine");
   HttpRequest request{.url = url, .direct = !url.starts_with("https://")};
   auto token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   if (const auto file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")) {
@@ -290,7 +292,8 @@ Found<AwsKeys> find_aws_keys(const KeyRequest& ask) {
   AwsFound found = search_aws_keys(ask);
   if (found.secret &&
       !(fits_header(found.secret->id) && fits_header(found.secret->secret) && fits_header(found.secret->token)))
-    throw Error::invalid_argument("the keys of " + found.origin + " have a character that no header holds");
+    throw Error::invalid_argument("the keys of " + found.origin +
+                                  " have a character that an HTTP header cannot contain");
   return found;
 }
 

@@ -32,9 +32,9 @@ std::map<std::string, std::string> members_of(const std::string& text, const std
       if (value.is_number_integer()) members[name] = std::to_string(value.get<std::int64_t>());
     }
   } catch (const nlohmann::json::exception&) {  // its message quotes the text
-    throw Error(ErrorKind::io, origin + " gave something that is no JSON");
+    throw Error(ErrorKind::io, origin + " returned no JSON");
   } catch (const Error&) {
-    throw Error(ErrorKind::io, origin + " gave something that is no JSON");
+    throw Error(ErrorKind::io, origin + " returned no JSON");
   }
   return members;
 }
@@ -43,7 +43,7 @@ TokenFound given_token(const HttpResponse& answer, const std::string& origin) {
   if (answer.status != 200) throw Error(ErrorKind::io, origin + ": answered " + std::to_string(answer.status));
   auto members = members_of(answer.body, origin);
   const std::string& token = members["access_token"];
-  if (token.empty() || !is_printable(token)) throw Error(ErrorKind::io, origin + " gave no token");
+  if (token.empty() || !is_printable(token)) throw Error(ErrorKind::io, origin + " returned no token");
   TokenFound found{token, {}, origin};
   constexpr std::uint64_t kYear = 366 * 86'400;
   const auto lasts = parse_digits(members["expires_in"]);
@@ -66,8 +66,8 @@ TokenFound token_by_file(const KeyRequest& ask, const std::string& text, const s
          {"assertion", service_account_claim(members["client_email"], members["private_key_id"], members["private_key"],
                                              kGoogleScope, tokens, std::chrono::system_clock::now())}});
   } else {
-    throw Error::unsupported(origin + " is of the type " + double_quoted(members["type"]) +
-                             ", which penstock does not read: give a token in GOOGLE_OAUTH_ACCESS_TOKEN");
+    throw Error::unsupported(origin + " has the type " + double_quoted(members["type"]) +
+                             ", which penstock does not support: set a token in GOOGLE_OAUTH_ACCESS_TOKEN");
   }
   return given_token(ask(origin,
                          {.method = HttpMethod::post,
@@ -96,23 +96,24 @@ std::optional<TokenFound> token_of_google_machine(const KeyRequest& ask) {
 }  // namespace
 
 Found<std::string> find_google_token(const KeyRequest& ask) {
-  if (is_switched_on("PENSTOCK_ANONYMOUS")) return {.origin = "no credentials are wanted (PENSTOCK_ANONYMOUS)"};
+  if (is_switched_on("PENSTOCK_ANONYMOUS")) return {.origin = "anonymous access was requested (PENSTOCK_ANONYMOUS)"};
   for (const char* const name : {"GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"}) {
     const auto token = variable(name);
     if (!token) continue;
-    if (!is_printable(*token)) throw Error::invalid_argument(std::string(name) + " is no token");
+    if (!is_printable(*token)) throw Error::invalid_argument(std::string(name) + " is not a token");
     return {.secret = *token, .origin = name};
   }
   if (const auto path = variable("GOOGLE_APPLICATION_CREDENTIALS")) {
     const auto text = small_file(*path);
-    if (!text) throw Error::invalid_argument("GOOGLE_APPLICATION_CREDENTIALS names a file that is not there: " + *path);
+    if (!text)
+      throw Error::invalid_argument("GOOGLE_APPLICATION_CREDENTIALS names a file that does not exist: " + *path);
     return token_by_file(ask, *text, "the file " + *path);
   }
   const std::filesystem::path folder = in_home(variable("CLOUDSDK_CONFIG").value_or("~/.config/gcloud"));
   const std::filesystem::path usual = folder / "application_default_credentials.json";
   if (const auto text = small_file(usual)) return token_by_file(ask, *text, "the file " + usual.string());
   if (variable("STORAGE_EMULATOR_HOST") && !variable("GCE_METADATA_HOST"))
-    return {.origin = "an emulator needs none (STORAGE_EMULATOR_HOST)"};
+    return {.origin = "an emulator requires no token (STORAGE_EMULATOR_HOST)"};
   if (auto found = token_of_google_machine(ask)) return *std::move(found);
   return {.origin =
               "no credentials were found: environment, application default credentials and metadata service have "

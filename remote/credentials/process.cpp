@@ -121,13 +121,13 @@ std::vector<std::string> words_of(std::string_view command) {
     }
   }
   if (quote != '\0' || words.empty() || words.front().empty())
-    throw Error::invalid_argument("credential_process is no command");
+    throw Error::invalid_argument("credential_process is not a command");
   return words;
 }
 
 std::string output_of(const std::vector<std::string>& words, std::chrono::milliseconds patience) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error::io(errno, "no pipe to the program can be made");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error::io(errno, "cannot create a pipe to the program");
   const Descriptor reads(ends[0]);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   std::string text;
@@ -136,7 +136,7 @@ std::string output_of(const std::vector<std::string>& words, std::chrono::millis
   Child child(words, writes.get());
   writes = Descriptor();
   while (true) {
-    if (!is_readable_by(reads.get(), deadline)) throw Error(ErrorKind::io, "the program gave no answer in time");
+    if (!is_readable_by(reads.get(), deadline)) throw Error(ErrorKind::io, "the program did not answer in time");
     const ssize_t count = ::read(reads.get(), some.data(), some.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw Error::io(errno, "the program's output cannot be read");

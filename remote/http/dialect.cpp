@@ -107,15 +107,15 @@ ObjectInfo Dialect::info(const HttpResponse& response) const {
 }
 
 std::vector<ListedObject> Dialect::list(Transport&, const std::string& folder) {
-  refuse_call("a web server does not list what it has", folder);
+  refuse_call("penstock cannot list the files of a web server", folder);
 }
 
 std::unique_ptr<ObjectUpload> Dialect::upload(Transport&, const std::string& address, bool) {
-  refuse_call("a web server is read from, not written to", address);
+  refuse_call("penstock cannot write to a web server", address);
 }
 
 void Dialect::remove(Transport&, const std::string& address) {
-  refuse_call("a web server is read from, not written to", address);
+  refuse_call("penstock cannot write to a web server", address);
 }
 
 std::string said_by_server(const Dialect& dialect, const HttpResponse& response) {
@@ -127,7 +127,7 @@ std::string said_by_server(const Dialect& dialect, const HttpResponse& response)
   // Checks the whole body: a shortened reason may end inside a secret.
   const std::vector<std::string> secrets = dialect.secrets();
   const bool secret = repeats(response.body, secrets) || repeats(reason, secrets);
-  return text + (secret ? " (its words are not shown, for they repeat what it was asked with)" : ": " + reason);
+  return text + (secret ? " (its message is not shown, because it contains secrets of the request)" : ": " + reason);
 }
 
 Error refusal(const Dialect& dialect, const std::string& address, const HttpResponse& response) {

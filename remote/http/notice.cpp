@@ -35,8 +35,8 @@ void say_whole_objects(std::string_view address) noexcept {
   if (said.exchange(true, std::memory_order_relaxed)) return;
   static_cast<void>(caught([&] {
     say("penstock: warning: " + one_line(address) +
-        ": the server knows no ranges and sends all of an object for each part of it that is read: use another server, "
-        "or penstock stage\n");
+        ": the server does not support ranges and sends the whole object for each part that is read: use another "
+        "server, or penstock stage\n");
   }));
 }
 

@@ -44,10 +44,10 @@ std::optional<std::string> redirect(HttpRequest& request, std::string_view locat
   if (location.empty()) return "is redirected to nowhere";
   if (!std::ranges::all_of(location, is_plain)) return "is redirected to an address with spaces or control characters";
   auto target = resolved(request.url, location);
-  if (!target) return "is redirected to what is no web address";
+  if (!target) return "is redirected to an address that is not a web address";
   const std::string from = normal_origin(request.url), to = normal_origin(*target);
   if (to.size() <= to.find("://") + 3) return "is redirected to nowhere";
-  if (to.find('@') != std::string::npos) return "is redirected to an address with a user's name";
+  if (to.find('@') != std::string::npos) return "is redirected to an address with a user name";
   if (from.starts_with("https://") && !to.starts_with("https://"))
     return "is redirected from https to http, which is not followed";
   if (from != to) request.own_headers.clear();

@@ -15,7 +15,7 @@ double number_of(const char* variable, double without, double least, double most
   char* end = nullptr;
   const double number = std::strtod(text, &end);
   if (*end != '\0' || !std::isfinite(number) || number < least || number > most)
-    throw Error::invalid_argument(std::string(variable) + " is " + double_quoted(text) + ", not a number from " +
+    throw Error::invalid_argument(std::string(variable) + " is " + double_quoted(text) + "; expected a number from " +
                                   with_commas(static_cast<std::uint64_t>(least)) + " to " +
                                   with_commas(static_cast<std::uint64_t>(most)));
   return number;

@@ -22,7 +22,7 @@ bool is_region(std::string_view name) {
 }
 
 EndpointUrl endpoint_url(const std::string& url, const std::string& name) {
-  const auto refuse = [&](const char* why) { return Error::invalid_argument(name + " is no endpoint: " + why); };
+  const auto refuse = [&](const char* why) { return Error::invalid_argument(name + " is not an endpoint: " + why); };
   const std::size_t scheme_end = url.find("://");
   const std::string scheme = scheme_end == std::string::npos ? "" : url.substr(0, scheme_end);
   if (scheme != "http" && scheme != "https") throw refuse("it begins with neither http:// nor https://");
@@ -30,8 +30,8 @@ EndpointUrl endpoint_url(const std::string& url, const std::string& name) {
   const std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
   EndpointUrl parts{.origin = {}, .host = url.substr(begin, end - begin), .path = url.substr(end)};
   if (parts.host.empty() || std::ranges::any_of(url, [](unsigned char c) { return c <= 32 || c == 127; }))
-    throw refuse("it names no host");
-  if (parts.host.find('@') != std::string::npos) throw refuse("a name or a password stands before its host");
+    throw refuse("it has no host, or contains spaces or control characters");
+  if (parts.host.find('@') != std::string::npos) throw refuse("it has a user name or a password before its host");
   if (parts.path.find_first_of("?#") != std::string::npos) throw refuse("it has a query");
   while (parts.path.ends_with('/')) parts.path.pop_back();
   // The default port is not sent in the Host header, so it must not be signed.
@@ -78,7 +78,8 @@ AwsEndpoint AwsEndpoint::of_user() {
 BucketPlace aws_place(const AwsEndpoint& endpoint, const std::string& region, const std::string& bucket) {
   EndpointUrl url;
   if (endpoint.url.empty()) {
-    if (!is_region(region)) throw Error::invalid_argument("the region is no name of one");
+    if (!is_region(region))
+      throw Error::invalid_argument("the region is not valid: its name must have 1 to 40 characters a-z, 0-9 and -");
     url = endpoint_url("https://s3." + region + ".amazonaws.com" + (region.starts_with("cn-") ? ".cn" : ""),
                        "Amazon's address");
   } else {

@@ -24,7 +24,7 @@ BucketAddress bucket_address(std::string_view scheme, const std::string& address
   while (parts.key.ends_with('/')) parts.key.pop_back();
   if (parts.bucket.empty() || parts.bucket.size() > kLongestBucket ||
       !std::ranges::all_of(parts.bucket, is_of_bucket) || parts.bucket.front() == '.')
-    throw Error::invalid_argument("names no bucket: " + std::string(scheme) + "://BUCKET/KEY",
+    throw Error::invalid_argument("names no bucket; expected " + std::string(scheme) + "://BUCKET/KEY",
                                   {.dataset = shown_place(address)});
   if (parts.key.size() > kLongestKey)
     throw Error::invalid_argument("the key has more than 1,024 bytes", {.dataset = shown_place(address)});
@@ -34,7 +34,7 @@ BucketAddress bucket_address(std::string_view scheme, const std::string& address
 BucketAddress object_address(std::string_view scheme, const std::string& address) {
   BucketAddress parts = bucket_address(scheme, address);
   if (parts.key.empty())
-    throw Error::invalid_argument("names a bucket, and no object in it", {.dataset = shown_place(address)});
+    throw Error::invalid_argument("names a bucket, but no object in it", {.dataset = shown_place(address)});
   return parts;
 }
 

@@ -109,7 +109,7 @@ std::optional<ObjectInfo> BucketParts::find() {
 }
 
 Error BucketParts::exists() const {
-  return {ErrorKind::io, "an object is there already", {.dataset = address_}};
+  return {ErrorKind::io, "an object already exists at this address", {.dataset = address_}};
 }
 
 void BucketParts::require_absent() {
@@ -129,7 +129,7 @@ ObjectInfo BucketParts::put_whole(std::span<const std::byte> bytes) {
   if (dialect_.meaning(answer) != Meaning::done) throw refusal(dialect_, address_, answer);
   const auto there = find();
   if (!there || there->size != bytes.size())
-    throw Error(ErrorKind::io, "the object is not there after it was written", {.dataset = address_});
+    throw Error(ErrorKind::io, "the object does not exist after it was written", {.dataset = address_});
   return *there;
 }
 
@@ -142,7 +142,7 @@ void BucketParts::begin() {
   } catch (const Error& error) {
     throw error.in({.dataset = address_});
   }
-  if (upload_.empty()) throw Error::corrupt("the store gave the upload no name", {.dataset = address_});
+  if (upload_.empty()) throw Error::corrupt("the store returned no ID of the upload", {.dataset = address_});
 }
 
 std::string BucketParts::put_part(unsigned number, std::span<const std::byte> bytes) {
@@ -150,7 +150,7 @@ std::string BucketParts::put_part(unsigned number, std::span<const std::byte> by
       send(HttpMethod::put, {{"partNumber", std::to_string(number)}, {"uploadId", upload_}}, bytes);
   if (dialect_.meaning(answer) != Meaning::done) throw refusal(dialect_, address_, answer);
   std::string etag(answer.header("etag"));
-  if (etag.empty()) throw Error::corrupt("the store gave a part no ETag", {.dataset = address_});
+  if (etag.empty()) throw Error::corrupt("the store returned no ETag of a part", {.dataset = address_});
   return etag;
 }
 
@@ -176,7 +176,7 @@ ObjectInfo BucketParts::complete(const std::vector<std::string>& names, std::uin
   if (answer.status == 412) throw exists();
   if (answer.status < 200 || answer.status >= 300) throw refusal(dialect_, address_, answer);
   if (!there || there->size != size)
-    throw Error(ErrorKind::io, "the object is not there after it was written", {.dataset = address_});
+    throw Error(ErrorKind::io, "the object does not exist after it was written", {.dataset = address_});
   return *there;
 }
 
@@ -189,12 +189,12 @@ void BucketParts::abandon() noexcept {
 
 ListedPage parse_listed_page(const std::string& body, const std::string& prefix) {
   const XmlElement root = parse_xml(body);
-  if (root.name != "ListBucketResult") throw Error::corrupt("the answer is no listing");
+  if (root.name != "ListBucketResult") throw Error::corrupt("the answer is not a listing");
   const bool encoded = root.text_of("EncodingType") == "url";
   // Returns the name in the folder. Empty for the folder itself, and for a name that cannot be requested.
   const auto name_of = [&](std::string_view text) -> std::string {
     std::string key = encoded ? decoded_key(text) : std::string(text);
-    if (!key.starts_with(prefix)) throw Error::corrupt("the listing has what was not asked for");
+    if (!key.starts_with(prefix)) throw Error::corrupt("the store listed an object outside the requested prefix");
     return key.substr(prefix.size());
   };
   ListedPage page;
@@ -217,7 +217,7 @@ ListedPage parse_listed_page(const std::string& body, const std::string& prefix)
   }
   if (root.text_of("IsTruncated") == "true") {
     page.next = root.text_of("NextContinuationToken");
-    if (page.next.empty()) throw Error::corrupt("the listing goes on, and does not say where");
+    if (page.next.empty()) throw Error::corrupt("the listing is incomplete, but has no token for the next page");
   }
   return page;
 }

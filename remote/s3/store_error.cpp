@@ -30,7 +30,7 @@ StoreError store_error(std::string_view body) {
                      short_line(root.text_of("Region"), kLongestCode)};
     // Messages of this error repeat the signed text.
     if (error.code == "SignatureDoesNotMatch")
-      error.message = "the secret key is not this key's, or a proxy changed the request";
+      error.message = "the secret key does not belong to the access key, or a proxy changed the request";
     return error;
   } catch (const Error&) {
     return {};

@@ -91,7 +91,7 @@ std::string rs256(std::string_view pem_key, std::string_view bytes) {
   if (!key || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_RSA || !state ||
       EVP_DigestSignInit(state.get(), nullptr, fetched_sha256(), nullptr, key.get()) != 1 ||
       EVP_DigestSign(state.get(), nullptr, &length, input, bytes.size()) != 1)
-    throw Error::invalid_argument("the private key is no RSA key in PEM");
+    throw Error::invalid_argument("the private key is not an RSA key in PEM format");
   std::string signature(length, '\0');
   if (EVP_DigestSign(state.get(), reinterpret_cast<unsigned char*>(signature.data()), &length, input, bytes.size()) !=
       1)

@@ -31,7 +31,7 @@ std::vector<std::unique_ptr<Dialect>> make_dialects(Transport& transport) {
 Dialect& dialect_among(const std::vector<std::unique_ptr<Dialect>>& dialects, const std::string& address) {
   const auto found = std::ranges::find_if(dialects, [&](const auto& dialect) { return dialect->speaks(address); });
   if (found == dialects.end())
-    throw Error::invalid_argument("is the address of no store that penstock reads",
+    throw Error::invalid_argument("is not an address of a store that penstock supports",
                                   {.dataset = one_line(address.substr(0, address.find_first_of("@?#")))});
   return **found;
 }
@@ -107,7 +107,8 @@ std::optional<ObjectInfo> RemoteStore::find(const std::string& given) {
     }
   }
   if (!is_there(dialect, address, response)) return std::nullopt;
-  if (!tells_size(response)) throw Error::unsupported("the server does not tell how long it is", {.dataset = address});
+  if (!tells_size(response))
+    throw Error::unsupported("the server does not report the object's length", {.dataset = address});
   return dialect.info(response);
 }
 
@@ -126,13 +127,13 @@ std::optional<std::vector<std::byte>> RemoteStore::read_whole(const std::string&
   const std::string_view encoding = response.header("content-encoding");
   if (!encoding.empty() && encoding != "identity")
     throw Error::unsupported(
-        "the server sends it with Content-Encoding " + double_quoted(encoding) + ", not its bytes as they are",
+        "the server sends it with Content-Encoding " + double_quoted(encoding) + " instead of its unchanged bytes",
         {.dataset = address});
   if (response.status != 200)
-    throw Error(ErrorKind::io, said_by_server(dialect, response) + ", where all of it was asked for",
+    throw Error(ErrorKind::io, said_by_server(dialect, response) + ", although the whole object was requested",
                 {.dataset = address});
   if (!tells_end(response))
-    throw Error::unsupported("the server does not tell how long its answer is", {.dataset = address});
+    throw Error::unsupported("the server does not report the length of its answer", {.dataset = address});
   info = dialect.info(response);
   info.size = response.body.size();
   std::vector<std::byte> bytes(response.body.size());
@@ -171,7 +172,7 @@ StoreCounts RemoteStore::counts() const {
 std::string RemoteStore::about() const {
   const Trust trust = find_trust();
   const std::string& certificates = trust.file.empty() ? trust.folder : trust.file;
-  return http_library() + "; certificates " + (certificates.empty() ? "as libcurl was built" : "of " + certificates);
+  return http_library() + "; certificates " + (certificates.empty() ? "by libcurl's default" : "of " + certificates);
 }
 
 std::string RemoteStore::access(const std::string& given) {

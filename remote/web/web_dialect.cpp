@@ -58,16 +58,18 @@ WebAddress split_web_address(std::string_view address) {
   parts.query = address.substr(query, fragment - query);
   if (parts.query == "?") parts.query.clear();
   if (std::ranges::any_of(address, is_control))
-    refuse_web_address(parts.clean, "a web address has no control characters");
-  if (authority.empty() || authority.front() == ':') refuse_web_address(parts.clean, "a web address names a host");
+    refuse_web_address(parts.clean, "a web address must not contain control characters");
+  if (authority.empty() || authority.front() == ':')
+    refuse_web_address(parts.clean, "a web address must contain a valid host");
   if (has_odd_port(authority))  // the text may be the first part of a password
     refuse_web_address(std::string(address.substr(0, host)) + "...",
-                       "the port of a web address is a number (a slash in a password is written %2F)");
+                       "the port of a web address must be a number (write %2F for a slash in a password)");
   const auto fits_query = [](unsigned char c) { return c > ' ' && c < 0x7F; };
   if (!std::ranges::all_of(parts.query, fits_query))
-    refuse_web_address(parts.clean, "the query of a web address has neither spaces nor letters of other alphabets");
+    refuse_web_address(parts.clean, "the query of a web address must contain only ASCII characters without spaces");
   const auto fits_host = [](unsigned char c) { return is_of_urls(c) && c != '@'; };
-  if (!std::ranges::all_of(authority, fits_host)) refuse_web_address(parts.clean, "a web address names a host");
+  if (!std::ranges::all_of(authority, fits_host))
+    refuse_web_address(parts.clean, "a web address must contain a valid host");
   if (user.empty()) return parts;
   const std::string plain = percent_decoded(user);
   parts.user = base64(plain);
@@ -158,7 +160,7 @@ std::string WebDialect::reason(const HttpResponse& response) const {
   const std::scoped_lock lock(mutex_);
   if (!secrets_.empty()) return text;
   // A dataset from another process arrives without the secrets of its address.
-  return text + (text.empty() ? "" : "; ") + "this process was given no address with a query or a password";
+  return text + (text.empty() ? "" : "; ") + "this process has opened no address with a query or a password";
 }
 
 std::vector<std::string> WebDialect::secrets() const {

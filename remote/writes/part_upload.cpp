@@ -27,7 +27,7 @@ PartUpload::~PartUpload() {
 }
 
 void PartUpload::write(std::span<const std::byte> bytes) {
-  if (over_) throw Error::invalid_argument("the object is finished, or was given up");
+  if (over_) throw Error::invalid_argument("the object is already finished or aborted");
   while (!bytes.empty()) {
     // Sends a full buffer only when more bytes follow, so that finish() can detect a single part.
     if (buffer_.size() == part_bytes(parts_ + 1)) send();
@@ -42,7 +42,7 @@ void PartUpload::write(std::span<const std::byte> bytes) {
 }
 
 ObjectInfo PartUpload::finish() {
-  if (over_) throw Error::invalid_argument("the object is finished, or was given up");
+  if (over_) throw Error::invalid_argument("the object is already finished or aborted");
   ObjectInfo info;
   if (!begun_) {
     over_ = true;
@@ -72,7 +72,7 @@ void PartUpload::send() {
       start_threads(threads_, "upload", kPartsUnderWay,
                     [this](unsigned, const std::stop_token& stop) { send_parts(stop); });
     }
-    if (parts_ == kMostParts) throw Error::unsupported("the object is larger than what can be written in parts");
+    if (parts_ == kMostParts) throw Error::unsupported("the object is too large to be written in parts");
     await([this] { return under_way_ < kPartsUnderWay; });
     {
       const std::lock_guard lock(mutex_);

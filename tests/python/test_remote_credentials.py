@@ -250,8 +250,8 @@ def test_a_profiles_program_is_run_again_when_its_keys_expire(tmp_path):
         ("sh -c 'kill -9 $$'", "signal 9"),
         ("echo " + SECRET, "no JSON"),
         ('echo {"AccessKeyId":"x"}', "no JSON"),
-        ('echo \'{"AccessKeyId":"x"}\'', "gave no keys"),
-        ("'open " + SECRET, "no command"),
+        ('echo \'{"AccessKeyId":"x"}\'', "returned no keys"),
+        ("'open " + SECRET, "not a command"),
     ],
 )
 def test_a_profiles_program_that_fails_is_told_without_its_secrets(tmp_path, command, says):
@@ -271,7 +271,7 @@ def test_a_profiles_role_is_taken_with_the_keys_of_its_source(tmp_path):
         variables = {"AWS_ENDPOINT_URL_S3": store.address, "AWS_ENDPOINT_URL_STS": service.address}
         with opened(tmp_path, AWS_PROFILE="role", **variables) as asked:
             assert asked.read("s3://bucket/object") == DATA
-        for name, says in (("a", "no keys"), ("sso", "credential_process"), ("mfa", "wants a code")):
+        for name, says in (("a", "no keys"), ("sso", "credential_process"), ("mfa", "requires an MFA code")):
             with opened(tmp_path, AWS_PROFILE=name, **variables) as asked:
                 assert says in asked.ask("read", "s3://bucket/object")["error"], name
 
@@ -435,6 +435,6 @@ def test_azure_is_written_by_blocks(tmp_path):
         assert asked.ask("write", "az://data/small", hex="0102")["info"]["size"] == 2
         for count in (2, 20_000_000):
             said = asked.ask("write", "az://data/small", bytes=count, if_absent=True)
-            assert "there already" in said["error"]
+            assert "already exists" in said["error"]
         assert asked.ask("remove", "az://data/small") == {} == asked.ask("remove", "az://data/small")
         assert asked.ask("find", "az://data/small") == {"info": None}

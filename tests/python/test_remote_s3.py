@@ -123,7 +123,7 @@ def test_an_upload_that_is_left_leaves_nothing(store, client):
 def test_an_object_that_is_there_stays_where_that_is_asked_for(store, client, count):
     client.put_object(Bucket="bucket", Key="there", Body=b"first")
     answer = store.ask("write", "s3://bucket/there", bytes=count, if_absent=True)
-    assert answer["kind"] == "i/o" and "there already" in answer["error"] and "s3://bucket/there" in answer["error"]
+    assert answer["kind"] == "i/o" and "already exists" in answer["error"] and "s3://bucket/there" in answer["error"]
     assert store.read("s3://bucket/there") == b"first"
     assert store.ask("write", f"s3://bucket/new{count}", bytes=count, if_absent=True)["info"]["size"] == count
 

@@ -137,7 +137,7 @@ def test_a_pickle_holds_no_secret_and_says_so_where_it_is_opened(server, tmp_pat
         assert pool.apply(opened_elsewhere, (record,)) == (64, "", "")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         count, text, path = pool.apply(opened_elsewhere, (record,))
-    assert count == 0 and "403" in text and "given no address with a query or a password" in text
+    assert count == 0 and "403" in text and "opened no address with a query or a password" in text
     assert path.startswith(f"{server.root}/tar")
 
 
@@ -171,7 +171,7 @@ def test_keys_with_a_line_end_are_refused_by_name(tmp_path):
             tmp_path, **stores.keys(server.address, AWS_SESSION_TOKEN=stores.TOKEN + "\r\nX-Other: 1")
         ) as store:
             told = store.ask("read", "s3://bucket/key")["error"]
-        assert "keys of the environment" in told and "no header holds" in told
+        assert "keys of the environment" in told and "an HTTP header cannot contain" in told
         assert not server.requests
 
 

@@ -157,7 +157,7 @@ def test_a_store_without_conditions_is_looked_at_first(tmp_path, size):
             told = store.ask("write", "s3://bucket/object", bytes=size, if_absent=True)
             assert told.get("info", {}).get("size") == size, told
             told = store.ask("write", "s3://bucket/object", bytes=size, if_absent=True)
-            assert "there already" in told["error"]
+            assert "already exists" in told["error"]
         asked = [headers for method, path, headers, _ in server.requests if "If-None-Match" in headers]
         assert len(asked) == 1, "a condition is tried"
 

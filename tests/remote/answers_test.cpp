@@ -214,7 +214,7 @@ TEST_CASE("keys of services need an id and a secret, and errors quote nothing of
       FAIL("no error");
     } catch (const Error& error) {
       CHECK(std::string(error.what()).find("SECRET") == std::string::npos);
-      CHECK(std::string(error.what()).find("it gave") != std::string::npos);
+      CHECK(std::string(error.what()).find("it returned") != std::string::npos);
     }
   }
   CHECK_THROWS_AS(keys_of_sts("<a/>", "it"), Error);

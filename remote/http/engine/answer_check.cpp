@@ -38,7 +38,7 @@ std::string difference_of_states(const ObjectInfo& was, const ObjectInfo& is) {
                         ? was.version == is.version
                         : was.size == is.size && (was.modified == 0 || is.modified == 0 || was.modified == is.modified);
   if (same) return {};
-  return "changed while it was read: it was " + state_text(was) + ", and is " + state_text(is);
+  return "changed while it was read: it was " + state_text(was) + ", and is now " + state_text(is);
 }
 
 AnswerCheck check_answer(const Dialect& dialect, const StoredObject& object, std::uint64_t offset, std::uint64_t length,
@@ -46,7 +46,7 @@ AnswerCheck check_answer(const Dialect& dialect, const StoredObject& object, std
   const std::string_view encoding = head.header("content-encoding");
   if (!encoding.empty() && encoding != "identity")
     return {AnswerCheck::Verdict::hopeless,
-            "the server sends it with Content-Encoding " + double_quoted(encoding) + ", not its bytes as they are"};
+            "the server sends it with Content-Encoding " + double_quoted(encoding) + " instead of its unchanged bytes"};
   // The common case is decided without parsing the headers again.
   const ObjectInfo& known = object.state();
   if (known.version.empty() || head.header("etag") != known.version) {
@@ -57,26 +57,26 @@ AnswerCheck check_answer(const Dialect& dialect, const StoredObject& object, std
   }
   const std::string_view length_text = head.header("content-length");
   const auto body = parse_digits(length_text);
-  if (!length_text.empty() && !body) return wrong("the answer's Content-Length is no number");
+  if (!length_text.empty() && !body) return wrong("the answer's Content-Length is not a number");
   if (head.status == 200) {
     if (body && *body != object.info.size)
-      return wrong("the answer has " + with_commas(*body) + " bytes of " + with_commas(object.info.size));
+      return wrong("the answer has " + with_commas(*body) + " bytes instead of " + with_commas(object.info.size));
     if (offset != 0 && offset + length > kMostOfWhole)
       return {AnswerCheck::Verdict::hopeless,
-              "the server sends whole objects where a range of them is asked for, and this one is large"};
+              "the server sends whole objects instead of ranges, and this object is too large for that"};
     return {AnswerCheck::Verdict::whole};
   }
   const std::string_view range_header = head.header("content-range");
   const auto range = parse_content_range(range_header);
-  if (!range || !range->first) return wrong("the answer does not say which range it is");
+  if (!range || !range->first) return wrong("the answer does not contain its range");
   if (*range->first != offset || *range->last != offset + length - 1)
-    return wrong("the answer is of bytes " + range_text(*range->first, *range->last) + " where " +
-                 range_text(offset, offset + length - 1) + " were asked for");
+    return wrong("the answer has bytes " + range_text(*range->first, *range->last) + " instead of " +
+                 range_text(offset, offset + length - 1));
   if (range->size && *range->size != object.info.size)
-    return wrong("the answer is of an object of " + with_commas(*range->size) + " bytes, which has " +
+    return wrong("the answer is from an object of " + with_commas(*range->size) + " bytes instead of " +
                  with_commas(object.info.size));
   if (body && *body != length)
-    return wrong("the answer has " + with_commas(*body) + " bytes where " + with_commas(length) + " were asked for");
+    return wrong("the answer has " + with_commas(*body) + " bytes instead of " + with_commas(length));
   return {};
 }
 

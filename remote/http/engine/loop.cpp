@@ -224,8 +224,8 @@ void Loop::end_stalled() {
     Exchange& exchange = transfer.exchange();
     forget(transfer);
     ended_.push_back({&exchange,
-                      {Failure::Kind::broken,
-                       "less than 1 KiB/s came in the last " + std::to_string(settings_.stall.count() / 1000) + " s"}});
+                      {Failure::Kind::broken, "less than 1 KiB/s arrived in the last " +
+                                                  std::to_string(settings_.stall.count() / 1000) + " s"}});
   }
 }
 

@@ -42,7 +42,7 @@ void ReadOfRange::start(RangeRead read) {
   dialect_ = &caller_.dialect_of(address());
   if (last_end() > read_.object->info.size) {
     conclude_later(std::make_exception_ptr(
-        Error::corrupt("it ends at " + with_commas(read_.object->info.size) + ", inside the range that is to be read",
+        Error::corrupt("it ends after byte " + with_commas(read_.object->info.size) + ", inside the requested range",
                        {.shard = address(), .offset = first()})));
     return;
   }
@@ -158,7 +158,7 @@ bool ReadOfRange::Attempt::on_body(std::span<const std::byte> bytes) {
   const std::uint64_t left = read_.last_end() - at;
   if (bytes.size() > left) {
     if (check.verdict == AnswerCheck::Verdict::right)
-      check = {AnswerCheck::Verdict::wrong, "the answer has more bytes than were asked for"};
+      check = {AnswerCheck::Verdict::wrong, "the answer has more bytes than requested"};
     scatter(bytes.first(static_cast<std::size_t>(left)));
     return false;
   }
@@ -240,7 +240,7 @@ void ReadOfRange::end(Attempt& attempt, Failure failure) {
   if (!attempt.scatters) return judge(attempt);
   distrust(attempt);
   if (++wrong_ >= loop_.settings().tries)
-    return give_up(verdict == Verdict::wrong ? attempt.check.text : "the answers end early");
+    return give_up(verdict == Verdict::wrong ? attempt.check.text : "the answers are truncated");
   if (verdict == Verdict::wrong) return retry(attempt.check.text);
   // The server claims that the answer is complete, but it is shorter. All of its bytes are rejected.
   attempt.check.verdict = Verdict::wrong;
@@ -258,17 +258,16 @@ void ReadOfRange::judge(Attempt& attempt) {
     case Meaning::elsewhere:
       return follow(attempt);
     case Meaning::absent:
-      return fail(ErrorKind::io, "is not there any more: " + said_by_server(*dialect_, response));
+      return fail(ErrorKind::io, "no longer exists: " + said_by_server(*dialect_, response));
     case Meaning::changed:
       return fail(ErrorKind::io,
-                  "changed while it was read: it is not version " + one_line(read_.object->state().version) +
-                      " any more, but " +
-                      (response.header("etag").empty() ? "another one" : one_line(response.header("etag"))));
+                  "changed while it was read: it is no longer version " + one_line(read_.object->state().version) +
+                      ", but " + (response.header("etag").empty() ? "another one" : one_line(response.header("etag"))));
     case Meaning::outside: {
       const auto range = parse_content_range(response.header("content-range"));
       if (range && range->size && *range->size != read_.object->info.size)
         return fail(ErrorKind::io, "changed while it was read: it was " + with_commas(read_.object->info.size) +
-                                       " bytes, and is " + with_commas(*range->size));
+                                       " bytes, and is now " + with_commas(*range->size));
       [[fallthrough]];
     }
     case Meaning::done:

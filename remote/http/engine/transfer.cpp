@@ -55,12 +55,11 @@ bool quotes_proxy(std::string_view text) {
 // `code` is not CURLE_OK. `detail` is libcurl's own text, or empty.
 Failure curl_failure(CURLcode code, const char* detail) {
   // All addresses are HTTP, so the cause is the answer.
-  if (code == CURLE_UNSUPPORTED_PROTOCOL) return {Failure::Kind::broken, "the answer is no HTTP/1"};
-  if (quotes_proxy(detail))
-    return {Failure::Kind::hopeless, "what the environment names as the proxy is no address of one"};
+  if (code == CURLE_UNSUPPORTED_PROTOCOL) return {Failure::Kind::broken, "the answer is not HTTP/1"};
+  if (quotes_proxy(detail)) return {Failure::Kind::hopeless, "the environment contains an invalid proxy address"};
   if (code == CURLE_SSL_CONNECT_ERROR &&
       std::string_view(detail).find("wrong version number") != std::string_view::npos)
-    return {Failure::Kind::hopeless, "what answers there speaks no TLS: is the address one of http://?"};
+    return {Failure::Kind::hopeless, "the server does not speak TLS: should the address begin with http://?"};
   const std::string text = is_told(code) && *detail != '\0' ? detail : ::curl_easy_strerror(code);
   return {kind_of(code), one_line(text)};
 }

@@ -96,7 +96,7 @@ Sent::Sent(Loop& loop, StoreCounters& counters, HttpRequest request, std::uint64
 
 void Sent::post() {
   if (!loop_.post(loop_work([self = shared_from_this()] { self->loop_.start(*self); })))
-    finish({Failure::Kind::unable, "the process ends"});
+    finish({Failure::Kind::unable, "the process is ending"});
 }
 
 std::unique_ptr<Loop::Work> Sent::give_up() {
@@ -109,7 +109,7 @@ std::unique_ptr<Loop::Work> Sent::give_up() {
 
 void Sent::take_back(std::unique_lock<std::mutex>& lock, std::unique_ptr<Loop::Work> end, bool waits) {
   lock.unlock();
-  if (!loop_.post(std::move(end))) finish({Failure::Kind::unable, "the process ends"});
+  if (!loop_.post(std::move(end))) finish({Failure::Kind::unable, "the process is ending"});
   lock.lock();
   if (waits) changed_.wait(lock, [&] { return done_; });
 }
@@ -274,7 +274,7 @@ class Ranges final : public RangeReader {
     bool posted = false;
     auto failure = caught([&] {
       if (pid_ != ::getpid())
-        throw Error(ErrorKind::io, "this reader belongs to the process that this one is forked from");
+        throw Error(ErrorKind::io, "this reader belongs to the process from which this one was forked");
       auto work = std::make_unique<Taking>(*this);
       work->reads = std::move(reads);
       posted = core_->loop.post(std::move(work));
