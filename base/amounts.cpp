@@ -23,7 +23,9 @@ std::string decimal_bytes_text(double bytes) {
 }
 
 std::uint64_t parse_size(const std::string& text) {
-  const auto refuse = [&] { return Error::invalid_argument("'" + text + "' is not a size: write 4096, 256MiB or 1G"); };
+  const auto refuse = [&] {
+    return Error::invalid_argument("'" + text + "' is not a size; expected a size such as 4096, 256MiB or 1G");
+  };
   double number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc{} || !(number >= 0)) throw refuse();

@@ -60,7 +60,7 @@ Disk disk_of(const fs::path& path) {
   struct stat status {};
   struct statvfs space {};
   if (stat(path.c_str(), &status) != 0 || statvfs(path.c_str(), &space) != 0)
-    throw Error::io(errno, "cannot look at " + path.string());
+    throw Error::io(errno, "cannot get the status of " + path.string());
   Disk disk;
   disk.size = std::uint64_t{space.f_blocks} * space.f_frsize;
   disk.available = std::uint64_t{space.f_bavail} * space.f_frsize;

@@ -16,7 +16,7 @@ struct Hint {
 };
 std::span<const Hint> hints();
 
-/// Returns ": here it is OURS (NOTE)", or an empty text if the table does not contain the name.
+/// Returns ": use OURS (NOTE)", or an empty text if the table does not contain the name.
 std::string hint_for(std::string_view where, std::string_view theirs);
 
 }  // namespace penstock

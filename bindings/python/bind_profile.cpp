@@ -77,7 +77,7 @@ void bind_profile(nb::module_& module) {
   module.def("percent_text", percent_text, nb::arg("share"), "\"31 %\" of 0.31");
   module.def("time_text", time_text, nb::arg("seconds"), "\"490 us\", \"2.2 ms\", \"1.20 s\"");
   module.def("hint_for", hint_for, nb::arg("where"), nb::arg("theirs"),
-             "\": here it is OURS (NOTE)\" for a name that penstock does not have; \"\" if it is not in the table.");
+             "\": use OURS (NOTE)\" for a name that penstock does not have; \"\" if it is not in the table.");
   module.def(
       "hints",
       [](const std::string& where) {

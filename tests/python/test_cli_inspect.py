@@ -120,7 +120,7 @@ def test_show_shuffles_where_the_loader_is_told_to(arrays):
 )
 def test_old_options_are_refused_with_the_present_ones_and_not_advertised(tmp_path, words, now):
     said = fails(*(tmp_path / "none" if word == "DATASET" else word for word in words), code=2)
-    assert f": here it is {now}" in said
+    assert f": use {now}" in said
     old = words[0] if words[0] == "show" else next(word for word in words if word.startswith("--"))
     told = run(*([words[0]] if words[0] != "show" else []), "--help").stdout.decode()
     assert not re.search(rf"^  (-\w,)?{re.escape(old)}\b(?!-)", told, re.M)

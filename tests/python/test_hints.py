@@ -47,7 +47,7 @@ def exists(expression):
 
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("module"))
 def test_names_of_modules(theirs, ours, note):
-    with pytest.raises(AttributeError, match=re.escape(f"has no attribute {theirs!r}: here it is {ours}")):
+    with pytest.raises(AttributeError, match=re.escape(f"has no attribute {theirs!r}: use {ours}")):
         getattr(ps, theirs)
     assert all(exists(each) for each in re.findall(r"ps(?:\.\w+)+", ours))
 
@@ -56,7 +56,7 @@ def test_names_of_modules(theirs, ours, note):
 def test_keywords_of_loaders(labels, theirs, ours, note):
     with pytest.raises(TypeError, match=f"has no keyword {theirs}") as refused:
         ps.Loader(labels, **{theirs: 1})
-    assert str(refused.value).endswith(f": here it is {ours} ({note})" if ours else f", and needs none: {note}")
+    assert str(refused.value).endswith(f": use {ours} ({note})" if ours else f", and needs none: {note}")
     assert ours == "" or ours in inspect.signature(ps.Loader).parameters
     assert all(exists(each) for each in re.findall(r"ps(?:\.\w+)+", note))
 
@@ -68,7 +68,7 @@ def test_parameters(theirs, ours, note):
     for name, call in having:
         if theirs in inspect.signature(call).parameters:
             continue
-        with pytest.raises(TypeError, match=re.escape(f"{name}() has no keyword {theirs}: here it is {ours}")):
+        with pytest.raises(TypeError, match=re.escape(f"{name}() has no keyword {theirs}: use {ours}")):
             call(*["nowhere"] * (name == "penstock.Writer"), **{theirs: 1})
 
 
@@ -77,14 +77,14 @@ def test_steps(theirs, ours, note):
     having = [module for module in MODULES if hasattr(module, ours)]
     assert having
     for module in having:
-        with pytest.raises(AttributeError, match=f"has no step '{theirs}': here it is {ours}$"):
+        with pytest.raises(AttributeError, match=f"has no step '{theirs}': use {ours}$"):
             getattr(module, theirs)
 
 
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("Dataset"))
 def test_members_of_datasets(labels, theirs, ours, note):
     dataset = ps.open(labels)
-    with pytest.raises(AttributeError, match=re.escape(f"has no attribute {theirs!r}: here it is {ours}")):
+    with pytest.raises(AttributeError, match=re.escape(f"has no attribute {theirs!r}: use {ours}")):
         getattr(dataset, theirs)
     assert (
         exists(ours)
@@ -95,23 +95,23 @@ def test_members_of_datasets(labels, theirs, ours, note):
 
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("stats"))
 def test_keys_of_stats(labels, theirs, ours, note):
-    with pytest.raises(KeyError, match=f"'{theirs}' is not in stats.*: here it is {ours}"):
+    with pytest.raises(KeyError, match=f"'{theirs}' is not in stats.*: use {ours}"):
         ps.Loader(labels).stats()[theirs]
     assert f'"{ours}"' in RENAMES.read_text()
 
 
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("engine"))
 def test_engines(tmp_path, theirs, ours, note):
-    with pytest.raises(ps.Error, match=f'no read engine is named "{theirs}": here it is {ours}'):
+    with pytest.raises(ps.Error, match=f'no read engine is named "{theirs}": use {ours}'):
         ps.stage(tmp_path, tmp_path / "x", engine=theirs)
     said = fails("stage", tmp_path, tmp_path / "x", "--engine", theirs, code=2)
-    assert f'no read engine is named "{theirs}": here it is {ours}' in said
+    assert f'no read engine is named "{theirs}": use {ours}' in said
 
 
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("command"))
 def test_commands(theirs, ours, note):
     assert ours in COMMANDS and theirs not in COMMANDS
-    assert f"there is no command {theirs}: here it is {ours}" in fails(theirs, code=2)
+    assert f"there is no command {theirs}: use {ours}" in fails(theirs, code=2)
 
 
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("option") + hints("pack"))
@@ -121,7 +121,7 @@ def test_options_of_the_command(theirs, ours, note):
     for command in having:
         if f" {theirs} " not in HELP[command]:
             said = fails(command, f"{theirs}=x", code=2)
-            assert f"penstock {command} has no option {theirs}: here it is {ours}" in said
+            assert f"penstock {command} has no option {theirs}: use {ours}" in said
 
 
 def test_functions_pickle():

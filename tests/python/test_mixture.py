@@ -307,7 +307,7 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
         told(TypeError, 'stop is "first_exhausted", "all_exhausted" or a number of samples, not', both, stop=stop)
     told(TypeError, 'sampling is "shares" or "random", not None', both, sampling=None)
     told(TypeError, 'on_change is "raise" or "carry", not True', both, on_change=True)
-    told(TypeError, "has no keyword sources: here it is on_change", both, sources="carry")
+    told(TypeError, "has no keyword sources: use on_change", both, sources="carry")
     told(TypeError, "temperature is a number or None, not True", both, temperature=True)
     for schedule in (5, "text", {10: equal}, [10], [(10, [1, 2])], [(-10, equal)], [(2.5, equal)]):
         told(TypeError, r"schedule takes a list, \[\(position, ", both, stop=100, schedule=schedule)

@@ -63,7 +63,7 @@ def test_a_keyword_of_a_step_without_any_is_told():
 @pytest.mark.parametrize("keyword", ELSEWHERE)
 def test_a_keyword_of_another_loader_is_told_with_the_option_here(labels, keyword):
     text = refusal(ps.Loader, labels, **{keyword: 4})
-    assert text.startswith(f"penstock.Loader() has no keyword {keyword}: here it is {ELSEWHERE[keyword]} (")
+    assert text.startswith(f"penstock.Loader() has no keyword {keyword}: use {ELSEWHERE[keyword]} (")
     assert ELSEWHERE[keyword] in KNOWN
 
 
@@ -77,19 +77,19 @@ def test_a_step_and_its_arguments_are_told_with_the_closest():
                 getattr(steps, f"{step}x")
             assert inspect.signature(getattr(steps, step)).return_annotation is inspect.Signature.empty
     for step, here in (("random_flip", "random_horizontal_flip"), ("vertical_flip", "random_vertical_flip")):
-        with pytest.raises(AttributeError, match=f"penstock.image has no step '{step}': here it is {here}$"):
+        with pytest.raises(AttributeError, match=f"penstock.image has no step '{step}': use {here}$"):
             getattr(ps.image, step)
-    assert refusal(ps.image.normalize, mean=(1,), stddev=(1,)).endswith("has no keyword stddev: here it is std")
+    assert refusal(ps.image.normalize, mean=(1,), stddev=(1,)).endswith("has no keyword stddev: use std")
     for step in ("rotate", "jitter", "shift", "dropout", "shuffle"):
-        with pytest.raises(AttributeError, match=f"penstock.points has no step '{step}': here it is random_{step}$"):
+        with pytest.raises(AttributeError, match=f"penstock.points has no step '{step}': use random_{step}$"):
             getattr(ps.points, step)
-    with pytest.raises(AttributeError, match="here it is drop_nonfinite$"):
+    with pytest.raises(AttributeError, match="use drop_nonfinite$"):
         ps.points.finite
-    assert refusal(ps.points.sample, 8, few="ragged").endswith("has no keyword few: here it is if_fewer")
-    assert refusal(ps.points.random_dropout, most=0.5).endswith("has no keyword most: here it is max_ratio")
-    assert refusal(ps.image.gaussian_blur, kernel=3).endswith("has no keyword kernel: here it is kernel_size")
+    assert refusal(ps.points.sample, 8, few="ragged").endswith("has no keyword few: use if_fewer")
+    assert refusal(ps.points.random_dropout, most=0.5).endswith("has no keyword most: use max_ratio")
+    assert refusal(ps.image.gaussian_blur, kernel=3).endswith("has no keyword kernel: use kernel_size")
     for call in (ps.label, ps.mixup, ps.cutmix):
-        assert refusal(call, classes=3).endswith("has no keyword classes: here it is num_classes")
+        assert refusal(call, classes=3).endswith("has no keyword classes: use num_classes")
     chain = ps.image.resize(3) | ps.image.random_horizontal_flip()
     assert str(pickle.loads(pickle.dumps(chain))) == str(chain)
 
@@ -159,7 +159,7 @@ def test_every_keyword_of_a_data_loader_is_known_or_told():
     torch = pytest.importorskip("torch")
     for keyword in inspect.signature(torch.utils.data.DataLoader).parameters:
         if keyword not in KNOWN:
-            assert re.search("here it is|needs none", refusal(ps.Loader, **{keyword: 1}))
+            assert re.search(": use |needs none", refusal(ps.Loader, **{keyword: 1}))
 
 
 def test_another_unknown_keyword_is_told_with_the_closest(labels):
@@ -169,9 +169,9 @@ def test_another_unknown_keyword_is_told_with_the_closest(labels):
     assert "penstock.mixup() has no keyword clases: is num_classes meant?" == refusal(ps.mixup, clases=3)
     assert refusal(ps.pack, labels, labels / "x", workers=-1).endswith("workers is a whole number of 0 or more, not -1")
     for call in (ps.pack, ps.stage, ps.tune):
-        assert "has no keyword num_workers: here it is workers (" in refusal(call, labels, num_workers=3)
-    assert refusal(ps.tune, labels, consumer="sleep:1").endswith("has no keyword consumer: here it is train_step")
-    assert "has no keyword spool: here it is temp_dir" in refusal(ps.pack, labels, labels / "x", spool="x")
+        assert "has no keyword num_workers: use workers (" in refusal(call, labels, num_workers=3)
+    assert refusal(ps.tune, labels, consumer="sleep:1").endswith("has no keyword consumer: use train_step")
+    assert "has no keyword spool: use temp_dir" in refusal(ps.pack, labels, labels / "x", spool="x")
     assert "is format meant?" in refusal(ps.pack, labels, labels / "x", formt="tar")
     assert "is labels meant?" in refusal(ps.Writer, labels / "x", format="tar", label="tar")
 
@@ -179,7 +179,7 @@ def test_another_unknown_keyword_is_told_with_the_closest(labels):
 def test_the_dataset_for_torch_tells_where_it_is_made(labels):
     pytest.importorskip("torch")
     name = "penstock.torch.Loader() has no keyword "
-    assert refusal(ps.torch.Loader, labels, num_workers=3).startswith(f"{name}num_workers: here it is workers (")
+    assert refusal(ps.torch.Loader, labels, num_workers=3).startswith(f"{name}num_workers: use workers (")
     assert refusal(ps.torch.Loader, labels, as_tupl=("a",)) == f"{name}as_tupl: is as_tuple meant?"
 
 
@@ -524,7 +524,7 @@ def test_several_paths_are_told_to_be_a_folder_or_a_pattern(labels):
 
 def test_names_of_other_libraries_are_told_with_those_here():
     for name, told in (("DataLoader", "ps.Loader"), ("ImageFolder", "ps.open"), ("WebDataset", "ps.open")):
-        with pytest.raises(AttributeError, match=f"module 'penstock' has no attribute '{name}': here it is {told}"):
+        with pytest.raises(AttributeError, match=f"module 'penstock' has no attribute '{name}': use {told}"):
             getattr(ps, name)
     with pytest.raises(AttributeError, match="^module 'penstock' has no attribute 'nothing'$"):
         ps.nothing

@@ -105,7 +105,7 @@ TEST_CASE("PENSTOCK_ENGINE overrides the automatic choice, and only that") {
   setenv("PENSTOCK_ENGINE", "auto", 1);
   CHECK(chosen(shard.dataset).find("resident") != std::string::npos);
   setenv("PENSTOCK_ENGINE", "gather", 1);
-  CHECK(chosen(shard.dataset).find("\"gather\": here it is mmap") != std::string::npos);
+  CHECK(chosen(shard.dataset).find("\"gather\": use mmap") != std::string::npos);
   setenv("PENSTOCK_ENGINE", "turbo", 1);
   CHECK(chosen(shard.dataset).find("no read engine is named \"turbo\"") != std::string::npos);
   unsetenv("PENSTOCK_ENGINE");
