@@ -230,7 +230,7 @@ TEST_CASE("a loader that comes later finds what others keep, as long as one of t
   std::ostringstream table;
   table << stats;
   CHECK_MESSAGE(table.str().find("decoded, shared by 1 loaders of the node") != std::string::npos, table.str());
-  CHECK(table.str().find("were kept by others") != std::string::npos);
+  CHECK(table.str().find("other loaders cached") != std::string::npos);
   second.reset();
   CHECK(holders(inode) == 0);
   Loader third(dataset, shared_options(3));

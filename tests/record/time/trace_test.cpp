@@ -273,7 +273,7 @@ TEST_CASE("a trace whose file cannot be written is refused before it begins") {
   Loader loader(open(folder / "data"), working(1, 4, [](std::byte, Parallel*) {}));
   CHECK_THROWS_WITH_AS(loader.trace(folder / "nowhere" / "trace.json"), doctest::Contains("nowhere/trace.json"), Error);
   CHECK_THROWS_WITH_AS(loader.trace(folder / "data"), doctest::Contains("cannot write the trace"), Error);
-  CHECK_THROWS_WITH_AS(loader.trace(""), doctest::Contains("name of a file"), Error);
+  CHECK_THROWS_WITH_AS(loader.trace(""), doctest::Contains("requires a file name"), Error);
   CHECK_THROWS_WITH_AS(loader.end_trace(), doctest::Contains("no trace is being recorded"), Error);
   loader.trace(folder / "trace.json");
   CHECK_FALSE(std::filesystem::exists(folder / "trace.json"));
