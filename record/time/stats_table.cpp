@@ -117,11 +117,11 @@ std::ostream& operator<<(std::ostream& out, const Stats& stats) {
     out << "cache       " << name(stats.cache_kind);
     if (stats.cache.members != 0)
       print(out, ", shared by %llu loaders of the node", static_cast<unsigned long long>(stats.cache.members));
-    print(out, ": %.1f of %.1f MB in %llu values, %llu found, %llu not", static_cast<double>(stats.cache.used) / 1e6,
+    print(out, ": %.1f of %.1f MB in %llu values, %llu hits, %llu misses", static_cast<double>(stats.cache.used) / 1e6,
           static_cast<double>(stats.cache.reserved) / 1e6, static_cast<unsigned long long>(stats.cache.values),
           static_cast<unsigned long long>(stats.cache.hits), static_cast<unsigned long long>(stats.cache.misses));
     if (stats.cache.members != 0)
-      print(out, "; other loaders cached %llu of the values found",
+      print(out, "; other loaders cached the values of %llu hits",
             static_cast<unsigned long long>(stats.cache.hits_of_others));
     out << "\n";
   }
