@@ -108,7 +108,7 @@ class LedgerAuditor {
     audit_.fingerprint = header_->state.dataset;
     if (header_->state.order->draws)
       audit_.notes.push_back(
-          "the loader used weights, repeats or balance: the audit counts positions of their order, not samples");
+          "the loader drew its samples by a sampler: the audit counts positions of the order, not samples");
     if (dataset_ != nullptr && header_->state.mixture)
       throw Error::unsupported("the ledger " + where + " was written with a mixture: audit it without a dataset",
                                {.dataset = dataset_->path().string()});
