@@ -53,7 +53,7 @@ std::string member_text(std::string_view text, const std::string& member) {
       throw Error::invalid_argument("its JSON has no member \"" + one_line(member) + "\"");
     return found->is_string() ? found->get<std::string>() : found->dump();
   } catch (const nlohmann::json::exception& error) {
-    throw Error::corrupt(std::string("is no JSON: ") + error.what());
+    throw Error::corrupt(std::string("the value is not valid JSON: ") + error.what());
   }
 }
 
@@ -119,8 +119,8 @@ double Column::number(const SampleValues& sample, std::size_t value) const {
   const auto [stop, failure] = std::from_chars(text.data() + blanks, end, number);
   if (failure != std::errc{} || stop != end || !std::isfinite(number)) {
     const bool object = member_.empty() && (codec_traits(schema_.codec).members || schema_.name.ends_with("json"));
-    throw Error::corrupt(double_quoted(std::string_view(text).substr(0, 40)) + " is no finite number" +
-                             (object ? "; \"" + one_line(schema_.name) + ":NAME\" is that of a member" : ""),
+    throw Error::corrupt(double_quoted(std::string_view(text).substr(0, 40)) + " is not a finite number" +
+                             (object ? "; \"" + one_line(schema_.name) + ":NAME\" selects a member of the object" : ""),
                          {.dataset = dataset_, .key = std::string(sample.key), .field = name_});
   }
   return number;

@@ -539,13 +539,13 @@ void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) c
   if (now.size != file.size) {
     throw Error::invalid_argument("was replaced or written to since the dataset was opened: it has " +
                                       std::to_string(now.size) + " bytes, its index says " + std::to_string(file.size) +
-                                      "; open it and make the loader again",
+                                      "; open the dataset again and create a new loader",
                                   {.dataset = state_->path_of(s).string(), .shard = name});
   }
   const bool holds = state_->named(s, [&] { return shard.pins->hold(own, path, now, shard.index); });
   if (!holds) {
     throw Error::invalid_argument(
-        "was replaced or written to since the dataset was opened; open it and make the loader again",
+        "was replaced or written to since the dataset was opened; open the dataset again and create a new loader",
         {.dataset = state_->path_of(s).string(), .shard = name});
   }
 }

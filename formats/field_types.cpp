@@ -138,7 +138,8 @@ FieldSchema FieldTypes::together() const {
   if (codec_traits(first->schema.codec).tokens && codec_traits(second->schema.codec).tokens) {
     throw Error::invalid_argument("field \"" + name_ + "\" holds tokens of " + std::string(name(second->schema.dtype)) +
                                   " here and of " + std::string(name(first->schema.dtype)) +
-                                  " before: datasets of one dtype go together; it is " + text_of(*first, *second));
+                                  " before: only datasets with the same token dtype can be combined; the field is " +
+                                  text_of(*first, *second));
   }
   return {.name = name_, .codec = "", .differences = {.text = text_of(*first, *second), .use = use}};
 }
@@ -225,7 +226,7 @@ class Widening {
     Mosaic& mosaic = *block.mosaic;
     require_whole(mosaic.element_bytes);
     if (std::max(mosaic.tile_bytes(), block.decoded_length) > kLongestMosaic / growth_)
-      throw Error::unsupported("chunks that are too large to be widened");
+      throw Error::unsupported("the chunks are too large to convert to a wider dtype");
     std::optional<std::uint32_t> first;
     for (std::uint64_t tile = 0, tiles = mosaic.tiles(); tile < tiles; ++tile) {
       const Block own = index_->block(mosaic.first_block + static_cast<std::uint32_t>(tile));
@@ -248,7 +249,9 @@ class Widening {
   }
 
   void require_whole(std::uint64_t bytes) const {
-    if (bytes % element_ != 0) throw Error::unsupported("its numbers do not lie where they could be widened");
+    if (bytes % element_ != 0)
+      throw Error::unsupported(
+          "its stored bytes are not whole numbers of its dtype, so they cannot be converted to a wider dtype");
   }
 
   Filter filter() const { return {Filter::Id::widen, parameter_}; }
@@ -265,7 +268,7 @@ std::vector<std::byte> npy_of_class(std::span<const std::byte> digits) {
   const std::string_view text(reinterpret_cast<const char*>(digits.data()), digits.size());
   std::int64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size()) throw Error::unsupported("is no number");
+  if (failure != std::errc() || end != text.data() + text.size()) throw Error::unsupported("the label is not a number");
   const std::string header = npy_header_text(DType::i64, {1});
   std::vector<std::byte> npy(header.size() + sizeof(number));
   std::memcpy(npy.data(), header.data(), header.size());
@@ -285,7 +288,9 @@ Index with_types(const Index& index, std::span<const TypeChange> changes) {
   std::vector<FieldRewrite> rewrites;
   for (const TypeChange& change : changes) {
     const FieldSchema& own = index.fields()[change.field];
-    if (index.made() != nullptr) throw Error::unsupported("its samples are made of others", {.field = own.name});
+    if (index.made() != nullptr)
+      throw Error::unsupported("its samples are built from other samples, so the dtype of a field cannot change",
+                               {.field = own.name});
     FieldSchema schema = own;
     schema.codec = change.codec;
     schema.dtype = change.dtype;

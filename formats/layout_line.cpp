@@ -57,7 +57,7 @@ std::map<std::string, std::string> left_out(const Dataset& dataset) {
     }
   }
   if (files != 0)
-    all.emplace("files", with_commas(files) + " that are no fields of a sample" +
+    all.emplace("files", with_commas(files) + " that are not fields of a sample" +
                              (example.empty() ? "" : ", such as " + example));
   if (values != 0) all.emplace("values", with_commas(values) + " that describe the file or belong to no sample");
   if (members != 0) all.emplace("members", with_commas(members) + " lists and maps inside values");

@@ -12,8 +12,8 @@ namespace penstock {
 std::map<std::string, std::string> left_out(const Dataset& dataset);
 
 /// Returns one line: "folder of files: class folders, 2 classes, keys end at the last dot; left out: 2 files that are
-/// no fields of a sample, such as README.md". The line has the format, the layout, the number of shards, the options of
-/// the open call, and everything that was left out.
+/// not fields of a sample, such as README.md". The line has the format, the layout, the number of shards, the options
+/// of the open call, and everything that was left out.
 std::string layout_line(const Dataset& dataset);
 
 }  // namespace penstock

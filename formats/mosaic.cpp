@@ -105,7 +105,7 @@ Assembly::Assembly(const Mosaic& mosaic, std::vector<std::byte>& whole)
 
 void Assembly::place(std::uint64_t number, std::span<const std::byte> tile) {
   if (!tile.empty() && tile.size() != tile_bytes_) {
-    throw Error::corrupt("a chunk of " + std::to_string(tile.size()) + " bytes where chunks have " +
+    throw Error::corrupt("a chunk has " + std::to_string(tile.size()) + " bytes, but the size of a chunk is " +
                          std::to_string(tile_bytes_));
   }
   if (tile.empty() && unwritten_.empty()) {

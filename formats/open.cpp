@@ -57,7 +57,7 @@ const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kMeg
 }
 
 constexpr const char* kUnfinished = "is an unfinished dataset: run pack --resume (resume=True)";
-constexpr const char* kIncompleteCopy = "is a copy that is not complete: stage it again";
+constexpr const char* kIncompleteCopy = "is an incomplete copy: stage it again";
 
 std::string unfinished(const fs::path& partial) {
   std::error_code ignored;
@@ -78,7 +78,7 @@ void require_readable(const fs::path& path) {
     const fs::path partial = path.string() + ".partial";
     if (fs::exists(partial, failure)) refuse(path, "does not exist, but " + unfinished(partial));
     if (path.string().starts_with('~'))
-      refuse(path, "does not exist: ~ is known to shells alone, so give the whole path (os.path.expanduser in Python)");
+      refuse(path, "does not exist: only shells expand ~, so pass the full path (os.path.expanduser in Python)");
     throw Error::io(ENOENT, "cannot open", {.dataset = path.string()});
   }
   if (failure) throw Error::io(failure.value(), "cannot open", {.dataset = path.string()});
@@ -117,7 +117,8 @@ std::string_view source_of_tables(const fs::path& path) {
 }
 
 [[noreturn]] void refuse_split(const fs::path& path) {
-  refuse(path, "has no split folders: split= is for a folder, or a ZIP archive, of folders such as train and val");
+  refuse(path,
+         "has no split folders: split= requires a folder or a ZIP archive that contains folders such as train and val");
 }
 
 // Wraps an exception of the user's own function on its way through open(). open() must not change such an exception.
@@ -134,8 +135,8 @@ Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::s
   if (!format.in_stores) {
     throw Error::unsupported(
         std::string(format.name) +
-        " files of others are read from a disk only: copy this one there with the store's own tool; packed there "
-        "(penstock pack), it makes shards that are read from stores");
+        " files that penstock did not pack are read from disks only: copy this file to a disk with the store's own "
+        "tool; penstock pack can then convert it to shards that are read from stores");
   }
   StoredIndex stored = stored_index(format, file, options, progress);
   SeenPlaces::current()->forget_source(file.native());
@@ -191,7 +192,7 @@ std::vector<Dataset::Shard> open_stored_shards(const Format& format, const fs::p
 // `asked` are the options that open `path` again. `options` are those for its files.
 Dataset open_foreign(const Format& format, const fs::path& path, const std::vector<fs::path>& files,
                      const OpenOptions& options, const OpenProgress& progress, const OpenOptions& asked) {
-  if (!options.rows.empty() && !format.columns) refuse(path, "has no columns: rows= is for HDF5 and NPZ files");
+  if (!options.rows.empty() && !format.columns) refuse(path, "has no columns: rows= requires HDF5 or NPZ files");
   std::vector<Dataset::Shard> shards;
   if (files.size() > 1 && std::ranges::all_of(files, is_address)) {
     expect_places(files);
@@ -220,7 +221,7 @@ const Format* format_of(const OpenOptions& options, const fs::path& path) {
   if (options.format.empty()) return nullptr;
   const Format* format = format_named(options.format);
   if (format == nullptr)
-    refuse(path, "format " + double_quoted(options.format) + " is not known (known: " + names_of_formats() + ")");
+    refuse(path, "unknown format " + double_quoted(options.format) + "; expected one of " + names_of_formats());
   return format;
 }
 
@@ -265,7 +266,7 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
   if (files.empty()) refuse(pattern, "matches no file");
   std::vector<fs::path> shards;
   const Format* found = format_of(options, pattern);
-  if (found != nullptr && found->loose) refuse(pattern, "is a pattern of shards, so not of format \"folder\"");
+  if (found != nullptr && found->loose) refuse(pattern, "is a pattern of shards, which cannot have format \"folder\"");
   if (!options.split.empty() && !is_zip(files.front())) refuse_split(pattern);
   expect_places(files);
   for (const fs::path& file : files) {
@@ -276,11 +277,12 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
     }
     if (is_address(file) ? is_folder(file) && is_file(file / Manifest::kFileName)
                          : fs::exists(file / Manifest::kFileName))
-      refuse(pattern, "matches " + file.string() + ", which penstock packed: open it alone");
+      refuse(pattern, "matches " + file.string() + ", which penstock packed: open it separately");
     const std::vector<fs::path> own = find_by(found, file);
     if (own.empty()) {
-      refuse(pattern, "matches " + file.string() + ", which is no " +
-                          (found == nullptr ? "file of a known kind" : std::string(found->name) + " shard"));
+      refuse(pattern,
+             "matches " + file.string() + ", which is not a " +
+                 (found == nullptr ? "file of a known format" : "shard of format " + std::string(found->name)));
     }
     shards.insert(shards.end(), own.begin(), own.end());
   }
@@ -293,14 +295,13 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
     if (const std::string_view source = source_of_tables(path); !source.empty())
       refuse(path, "is a table: " + std::string(source) + " reads its rows, for ps.pack() and penstock pack");
     const bool perhaps_mixture = path.extension() == ".json";
-    refuse(path,
-           "is a file of no known kind (known: " + names + ")" +
-               (perhaps_mixture ? "; the file of a mixture is what ps.mixture() takes, in C++ read_mixture(), and "
-                                  "of the commands bench, tune and show"
-                                : ""));
+    refuse(path, "is not a file of a known format (known: " + names + ")" +
+                     (perhaps_mixture ? "; if it describes a mixture, pass it to ps.mixture(), to read_mixture() in "
+                                        "C++, or to the commands bench, tune and show"
+                                      : ""));
   }
   refuse(path, !is_address(path) && is_empty_folder(path) ? "is an empty folder"
-                                                          : "is a folder of no known kind (known: " + names + ")");
+                                                          : "is not a folder of a known format (known: " + names + ")");
 }
 
 }  // namespace
@@ -428,7 +429,8 @@ void require_format(const Dataset& dataset, const OpenOptions& options) {
                                double_quoted(options.format));
   if (!options.split.empty()) refuse_split(dataset.path());
   if (!options.classes.empty() && !std::ranges::equal(options.classes, dataset.classes()))
-    refuse(dataset.path(), "was packed with other classes than those of the option classes: pack --classes renumbers");
+    refuse(dataset.path(),
+           "was packed with classes other than those of the option classes: pack --classes renumbers them");
 }
 
 // `given` is the user's text. `address` is the form of it that messages may show.
@@ -459,13 +461,13 @@ Dataset open_address(const fs::path& given, const fs::path& address, const OpenO
   if (!is_folder(address)) {
     if (lists_nothing(address) && !address.has_extension())
       refuse(address,
-             "no dataset packed by penstock lies there, and web servers list nothing: name the shards of others "
-             "(shard-{000..009}.tar)");
+             "contains no dataset that penstock packed, and web servers cannot list files: name the shards of other "
+             "datasets (shard-{000..009}.tar)");
     refuse_unknown(address);
   }
   if (!lists_nothing(address)) refuse_splits(address, options);
   refuse(address,
-         "is a folder of no known shards: loose files are not read from stores, so pack them (penstock pack "
+         "contains no shards of a known format: loose files cannot be read from stores, so pack them (penstock pack "
          "SOURCE DESTINATION), or copy them to a disk");
 }
 

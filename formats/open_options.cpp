@@ -40,13 +40,13 @@ void set_open_option(OpenOptions& options, std::string_view name, std::string_vi
     try {
       options.*option->list = nlohmann::json::parse(value).get<std::vector<std::string>>();
     } catch (const nlohmann::json::exception&) {
-      throw Error::invalid_argument(std::string(name) + " is a list of texts (in JSON: [\"cat\", \"dog\"]), not " +
+      throw Error::invalid_argument(std::string(name) + " must be a list of texts (in JSON: [\"cat\", \"dog\"]), not " +
                                     double_quoted(value));
     }
     return;
   }
   if (value != "true" && value != "false")
-    throw Error::invalid_argument(std::string(name) + " is true or false, not " + double_quoted(value));
+    throw Error::invalid_argument(std::string(name) + " must be true or false, not " + double_quoted(value));
   options.*option->flag_value = value == "true";
 }
 
@@ -75,7 +75,7 @@ std::string options_text(const OpenOptions& options) {
 
 void check_options(const OpenOptions& options) {
   if (!options.key.empty() && options.key != "last_dot" && options.key != "first_dot")
-    throw Error::invalid_argument("key is \"last_dot\" or \"first_dot\", not " + double_quoted(options.key));
+    throw Error::invalid_argument("key must be \"last_dot\" or \"first_dot\", not " + double_quoted(options.key));
   std::vector<std::string> names = options.classes;
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);

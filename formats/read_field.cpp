@@ -62,7 +62,7 @@ void append_piece(const Dataset& dataset, const Piece& piece, std::vector<std::b
     case Piece::Kind::block: {
       const std::vector<std::byte> bytes = read_block(dataset, piece.block);
       if (piece.offset > bytes.size() || piece.length > bytes.size() - piece.offset) {
-        throw Error::corrupt("the field ends behind its block");
+        throw Error::corrupt("the field ends outside its block");
       }
       const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(piece.offset);
       out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(piece.length));
@@ -101,7 +101,7 @@ std::vector<std::byte> read_field(const Dataset& dataset, std::uint64_t sample, 
   } catch (const std::bad_alloc&) {
     throw Error::resource("not enough memory for " + std::to_string(dataset.length(sample, field)) + " bytes", context);
   } catch (const std::length_error&) {
-    throw Error::corrupt("a field of " + std::to_string(dataset.length(sample, field)) + " bytes", context);
+    throw Error::corrupt("the field is too long: " + std::to_string(dataset.length(sample, field)) + " bytes", context);
   }
 }
 

@@ -177,7 +177,7 @@ void decode_varints(Bytes stored, std::span<std::byte> plain) {
 }
 
 Error wrong_length(std::size_t found, std::size_t expected) {
-  return Error::corrupt("block of " + std::to_string(found) + " bytes where " + std::to_string(expected) +
+  return Error::corrupt("block of " + std::to_string(found) + " bytes, but " + std::to_string(expected) +
                         " are expected");
 }
 
@@ -254,7 +254,7 @@ void require_claim(const Block& block, Bytes stored) {
     const std::optional<std::size_t> length = length_before(block, i);
     const std::optional<std::uint64_t> claim = length ? claim_of(id, stored) : std::nullopt;
     if (claim && *claim < *length) {
-      throw Error::corrupt("block does not hold " + std::to_string(*length) + " bytes: by its own account it has " +
+      throw Error::corrupt("block does not hold " + std::to_string(*length) + " bytes: its header declares " +
                            std::to_string(*claim) + " at most");
     }
     return;
@@ -308,7 +308,7 @@ std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filt
   std::uint64_t growth = 1;
   for (const Filter& filter : filters) {
     if (filter.id == Filter::Id::widen) growth *= growth_of_widening(filter.parameter);
-    if (growth > kMostGrowth) throw Error::corrupt("a block of numbers that are widened twice");
+    if (growth > kMostGrowth) throw Error::corrupt("a block converts its numbers to a wider dtype twice");
     if (!compresses(filter.id)) continue;
     length = length > kBeyondAnyFile ? length : (length + 1) * most_per_byte(filter.id);
     break;  // undo_filters refuses a second compression
@@ -320,7 +320,7 @@ void undo_filters(const Block& block, std::span<const std::byte> stored, std::sp
                   std::vector<std::byte>& scratch) {
   if (decoded.size() != block.decoded_length) {
     throw Error::invalid_argument("a block of " + std::to_string(block.decoded_length) +
-                                  " bytes cannot be undone into " + std::to_string(decoded.size()));
+                                  " bytes cannot be decompressed into " + std::to_string(decoded.size()));
   }
   if (needs_scratch(block)) {
     const std::size_t half = std::max(stored.size(), decoded.size() + block.filters.size() * kFletcherTrailer);

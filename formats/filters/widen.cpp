@@ -75,7 +75,7 @@ std::uint64_t growth_of_widening(std::uint32_t parameter) {
   const std::uint32_t from = parameter & 0xFF, to = parameter >> 8;
   constexpr auto kLast = static_cast<std::uint32_t>(DType::boolean);
   if (from > kLast || to > kLast || !widens(static_cast<DType>(from), static_cast<DType>(to)))
-    throw Error::corrupt("a block of numbers that are widened to no larger dtype");
+    throw Error::corrupt("a block converts its numbers to a dtype that is not wider");
   return size_of(static_cast<DType>(to)) / size_of(static_cast<DType>(from));
 }
 

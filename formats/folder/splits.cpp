@@ -88,7 +88,7 @@ std::string split_among(const std::vector<std::string>& names, std::string_view 
   }
   if (same_kind.size() == 1) return same_kind.front();
   if (same_kind.size() > 1)
-    throw Error::invalid_argument("split " + double_quoted(split) + " may be each of " + listed(same_kind) +
+    throw Error::invalid_argument("split " + double_quoted(split) + " matches each of " + listed(same_kind) +
                                   ": name one of them");
   throw Error::invalid_argument(
       "there is no folder of the split " + double_quoted(split) +

@@ -15,7 +15,7 @@ std::uint64_t log2_of(std::uint64_t value) {
 }
 
 Error broken_array() {
-  return Error::corrupt("a chunk array that cannot be");
+  return Error::corrupt("an invalid chunk array");
 }
 
 void expect_part(Hdf5Cursor& cursor, std::string_view signature, bool filtered) {

@@ -50,8 +50,9 @@ class Lister {
   void put(std::uint64_t number, std::uint64_t address, std::uint64_t length, std::uint32_t mask) {
     if (address == kNoAddress) return;
     const std::uint64_t offset = file_.offset_of(address);
-    if (length > file_.size() - offset) throw Error::corrupt("chunk runs over the file's end", {.offset = offset});
-    if (length == 0) throw Error::corrupt("chunk of no bytes", {.offset = offset});
+    if (length > file_.size() - offset)
+      throw Error::corrupt("chunk extends past the end of the file", {.offset = offset});
+    if (length == 0) throw Error::corrupt("chunk of 0 bytes", {.offset = offset});
     chunks_[number] = {offset, length, mask};
   }
 
@@ -74,7 +75,7 @@ class Lister {
     const auto head = file_.read(address, 8 + 2 * o);
     Hdf5Cursor cursor = file_.cursor(head);
     cursor.expect("TREE");
-    if (cursor.u8() != 1) throw Error::corrupt("a chunk B-tree of another kind");
+    if (cursor.u8() != 1) throw Error::corrupt("a chunk B-tree of the wrong kind");
     const unsigned level = cursor.u8();
     const std::uint64_t entries = cursor.u16();
     if (level >= above) throw Error::corrupt("a B-tree whose levels do not descend");
@@ -112,7 +113,7 @@ class Lister {
         length = cursor.number(record.size() - others);
         mask = cursor.u32();
       } else if (type != kPlain) {
-        throw Error::corrupt("a chunk B-tree of another kind");
+        throw Error::corrupt("a chunk B-tree of the wrong kind");
       }
       for (std::uint64_t& place : at) place = cursor.u64();
       put_at(at, address, length, mask);
@@ -156,7 +157,7 @@ class Lister {
       std::uint64_t address = 0;
       if (__builtin_mul_overflow(entry, dataset_.chunk_bytes, &address) ||
           __builtin_add_overflow(address, dataset_.address, &address)) {
-        throw Error::corrupt("chunk runs over the file's end");
+        throw Error::corrupt("chunk extends past the end of the file");
       }
       put(number, address, dataset_.chunk_bytes, 0);
     });
@@ -167,8 +168,8 @@ class Lister {
     const Hdf5Array array =
         fixed ? read_fixed_array(file_, dataset_.address) : read_extensible_array(file_, dataset_.address);
     const std::uint64_t o = file_.sizes().offset;
-    if (array.filtered && array.entry_bytes < o + 4) throw Error::corrupt("a chunk array of another kind");
-    if (!array.filtered && array.entry_bytes != o) throw Error::corrupt("a chunk array of another kind");
+    if (array.filtered && array.entry_bytes < o + 4) throw Error::corrupt("a chunk array of the wrong kind");
+    if (!array.filtered && array.entry_bytes != o) throw Error::corrupt("a chunk array of the wrong kind");
     each_number(unlimited, [&](std::uint64_t number, std::uint64_t entry) {
       const std::span<const std::byte> bytes = array.entry(entry);
       if (bytes.empty()) return;

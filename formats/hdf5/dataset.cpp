@@ -118,11 +118,11 @@ void read_filters(const Hdf5File& file, std::span<const std::byte> message, Hdf5
 }
 
 void set_chunks(Hdf5Dataset& dataset, std::vector<std::uint64_t> dims) {
-  if (dims.size() != dataset.dims.size() + 1) throw Error::corrupt("chunks of another rank than their dataset");
-  if (dims.back() != dataset.type.size) throw Error::corrupt("chunks of other elements than their dataset");
+  if (dims.size() != dataset.dims.size() + 1) throw Error::corrupt("chunks with another rank than their dataset");
+  if (dims.back() != dataset.type.size) throw Error::corrupt("chunks with another element size than their dataset");
   dataset.chunk_bytes = 1;
   for (const std::uint64_t dim : dims) {
-    if (dim == 0) throw Error::corrupt("chunks of no size");
+    if (dim == 0) throw Error::corrupt("chunks of size 0");
     dataset.chunk_bytes = product(dataset.chunk_bytes, dim);
   }
   dims.pop_back();
@@ -142,7 +142,7 @@ void read_early_layout(Hdf5Cursor& cursor, Hdf5Dataset& dataset) {
   const std::size_t rank = cursor.u8();
   const unsigned kind = cursor.u8();
   cursor.skip(5);
-  if (kind > kChunked) throw Error::corrupt("a layout that cannot be");
+  if (kind > kChunked) throw Error::corrupt("an invalid layout");
   if (kind != kCompact) dataset.address = cursor.address();
   std::vector<std::uint64_t> dims;
   for (std::size_t i = 0; i < rank; ++i) dims.push_back(cursor.u32());
@@ -209,10 +209,10 @@ void read_layout(const Hdf5File& file, std::span<const std::byte> message, Hdf5D
       return set_chunks(dataset, std::move(dims));
     }
     case kVirtual:
-      dataset.cause = "virtual: its bytes lie in other datasets";
+      dataset.cause = "virtual: its bytes are stored in other datasets";
       return;
     default:
-      throw Error::corrupt("a layout that cannot be");
+      throw Error::corrupt("an invalid layout");
   }
 }
 
@@ -259,7 +259,7 @@ Hdf5Dataset describe(const Hdf5File& file, const Hdf5Object& object) {
   product(dataset.elements(), dataset.type.size);
   if (const auto filters = object.body(file, Hdf5MessageType::filters)) read_filters(file, *filters, dataset);
   read_layout(file, need(Hdf5MessageType::layout, "layout"), dataset);
-  if (object.find(Hdf5MessageType::external_files) != nullptr) dataset.cause = "bytes lie in external files";
+  if (object.find(Hdf5MessageType::external_files) != nullptr) dataset.cause = "its bytes are stored in external files";
   // In a corrupt file elements may be very long. Unreadable types need no fill value.
   if (dataset.type.kind != Hdf5Type::Kind::other && dataset.type.size <= file.size() + 65536) {
     dataset.fill = read_fill(file, object, dataset.type.size);

@@ -117,12 +117,12 @@ Hdf5Type read_array(const Hdf5File& file, Hdf5Cursor& cursor, unsigned version, 
 }
 
 Hdf5Type read_nested(const Hdf5File& file, Hdf5Cursor& cursor, int depth) {
-  if (depth == kDeepest) throw Error::corrupt("types inside types without end");
+  if (depth == kDeepest) throw Error::corrupt("types that are nested too deeply");
   const unsigned head = cursor.u8();
   const unsigned version = head >> 4;
   const auto bits = static_cast<std::uint32_t>(cursor.number(3));
   const std::uint64_t size = cursor.u32();
-  if (size == 0) throw Error::corrupt("elements of no bytes");
+  if (size == 0) throw Error::corrupt("elements of 0 bytes");
   switch (head & 0xFU) {
     case 0:
       return read_integer(cursor, bits, size, (bits & 8U) != 0);

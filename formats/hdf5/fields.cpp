@@ -50,7 +50,7 @@ std::vector<std::uint64_t> numbers_of(const Hdf5File& file, const Hdf5Rows& rows
 void check_offsets(const std::vector<std::uint64_t>& offsets, std::uint64_t length) {
   if (offsets.empty()) throw Error::corrupt("no offsets");
   if (!std::is_sorted(offsets.begin(), offsets.end())) throw Error::corrupt("offsets do not ascend");
-  if (offsets.back() > length) throw Error::corrupt("offsets lead behind the bytes");
+  if (offsets.back() > length) throw Error::corrupt("offsets point past the end of the bytes");
 }
 
 class Reader {
@@ -109,7 +109,7 @@ class Reader {
                         std::ranges::any_of(contents_.left_out, inside, [](const auto& left) { return left.first; });
       if (few && told) continue;
       contents_.left_out[group.name] =
-          few ? "a group without datasets" : "a group: groups hold more datasets than columns are likely";
+          few ? "a group without datasets" : "a group: the groups contain too many datasets to be columns";
     }
     if (!few) return;
     std::ranges::sort(datasets_, {}, &Hdf5Link::name);
@@ -208,8 +208,8 @@ class Reader {
 
   Hdf5Field row_field(const Hdf5Object& object, const std::string& name, Hdf5Rows rows) {
     if (rows.pieces_per_row() > 1 && rows.count() > kMostPieces / rows.pieces_per_row()) {
-      throw Error::unsupported("its rows lie in more than " + std::to_string(kMostPieces) +
-                               " pieces of chunks; rewrite it with chunks of whole rows (h5repack -l)");
+      throw Error::unsupported("its rows are split into more than " + std::to_string(kMostPieces) +
+                               " pieces; rewrite the dataset with chunks of whole rows (h5repack -l)");
     }
     DType dtype = rows.type().dtype;
     if (dtype == DType::u16 && text_attribute(file_, object, kHdf5DType, heap_) == penstock::name(DType::bf16))

@@ -73,7 +73,7 @@ void Hdf5File::read_superblock(std::uint64_t start) {
   const unsigned version = cursor.u8();
   if (version > 3) throw Error::unsupported("superblock of version " + std::to_string(version) + ", of a newer HDF5");
   version < 2 ? read_first_kind(cursor, version) : read_later_kind(cursor, version);
-  if (root_ == kNoAddress) throw Error::corrupt("no top level");
+  if (root_ == kNoAddress) throw Error::corrupt("no root group");
 }
 
 void Hdf5File::read_first_kind(Hdf5Cursor& cursor, unsigned version) {
@@ -88,8 +88,9 @@ void Hdf5File::read_first_kind(Hdf5Cursor& cursor, unsigned version) {
   sized.skip(sizes_.offset);
   const std::uint64_t end = sized.address();
   if (end == kNoAddress || end - written_at > size_ - base_)
-    throw Error::corrupt("file is shorter than it was written");
-  if (sized.address() != kNoAddress) throw Error::unsupported("one of several files that make one (family or multi)");
+    throw Error::corrupt("file is shorter than its metadata declare");
+  if (sized.address() != kNoAddress)
+    throw Error::unsupported("one of several files that form one HDF5 file (family or multi driver)");
   sized.skip(sizes_.length);
   root_ = sized.address();
 }
@@ -103,14 +104,14 @@ void Hdf5File::read_later_kind(Hdf5Cursor& cursor, unsigned version) {
   // II.A, "File Consistency Flags".
   const unsigned flags = cursor.u8();
   if (version >= 3 && (flags & 0x05U) != 0) {
-    throw Error::unsupported("marked as open for writing; close its writer, or run `h5clear -s` if that one crashed");
+    throw Error::unsupported("marked as open for writing; close its writer, or run `h5clear -s` if the writer crashed");
   }
   Hdf5Cursor sized(cursor.rest(), sizes_);
   const std::uint64_t written_at = sized.address();
   const std::uint64_t extension = sized.address();
   const std::uint64_t end = sized.address();
   if (end == kNoAddress || end - written_at > size_ - base_)
-    throw Error::corrupt("file is shorter than it was written");
+    throw Error::corrupt("file is shorter than its metadata declare");
   root_ = sized.address();
   if (extension != kNoAddress) read_cache_image(extension);
   read_checked(0, kSignature.size() + 4 + 4U * sizes_.offset + 4);
@@ -150,7 +151,7 @@ void Hdf5File::overlay(std::span<const std::byte> image) {
     const auto bytes = cursor.take(length);
     if (address == 0) continue;  // the superblock, which was read already
     if (length > size_ - std::min(size_, offset_of(address)))
-      throw Error::corrupt("a metadata cache image that leads behind the file's end");
+      throw Error::corrupt("a metadata cache image that points past the end of the file");
     image_[address].assign(bytes.begin(), bytes.end());
   }
 }
@@ -193,7 +194,7 @@ const std::vector<std::byte>& Hdf5File::page(std::uint64_t number) const {
 
 std::vector<std::byte> Hdf5File::read(std::uint64_t address, std::uint64_t length) const {
   const std::uint64_t offset = offset_of(address);
-  if (length > size_ - offset) throw Error::corrupt("metadata run over the file's end", {.offset = offset});
+  if (length > size_ - offset) throw Error::corrupt("metadata extend past the end of the file", {.offset = offset});
   if (length + kCostOfRead > left_) throw Error::corrupt("metadata refer to themselves");
   left_ -= length + kCostOfRead;
   std::vector<std::byte> bytes(length);
@@ -215,7 +216,7 @@ std::vector<std::byte> Hdf5File::read(std::uint64_t address, std::uint64_t lengt
 }
 
 void Hdf5File::spend(std::uint64_t bytes) const {
-  if (bytes > left_) throw Error::corrupt("describes more than a file of its size can hold");
+  if (bytes > left_) throw Error::corrupt("describes more data than a file of its size can contain");
   left_ -= bytes;
 }
 
@@ -232,7 +233,7 @@ std::vector<std::byte> Hdf5File::read_checked(std::uint64_t address, std::uint64
 
 void Hdf5File::read_values(std::uint64_t offset, std::span<std::byte> bytes) const {
   if (offset > size_ || bytes.size() > size_ - offset)
-    throw Error::corrupt("values run over the file's end", {.offset = offset});
+    throw Error::corrupt("values extend past the end of the file", {.offset = offset});
   if (source_->read(offset, bytes) != bytes.size()) throw Error::corrupt("file became shorter");
 }
 

@@ -142,8 +142,8 @@ void resolve_names(Hdf5Contents& contents, std::uint64_t count, std::vector<std:
     const bool of_samples = names.texts.size() == count;
     const bool classes = !of_samples || (differ && labels);
     if (of_samples && differ)
-      warnings.push_back(name + " has a different text for each of the samples: it is taken for " +
-                         (classes ? "class names, as there are labels" : "a field, as there are no labels"));
+      warnings.push_back(name + " has a different text for each sample: it is read as " +
+                         (classes ? "class names, because there are labels" : "a field, because there are no labels"));
     if (classes && (names.first || !known)) {
       if (!known || names.first) contents.classes = std::move(names.texts);
       for (Hdf5Names& later : contents.names) later.first = false;
@@ -173,10 +173,10 @@ nlohmann::json costs_of(const Hdf5Contents& contents) {
     if (rows.chunks_per_row() == 0) continue;
     std::string whole = "1";
     for (const std::int64_t dim : rows.shape()) whole += "x" + std::to_string(dim);
-    costs[field.name()] = "each row is put together from " + std::to_string(rows.chunks_per_row()) +
-                          " chunks, each of " + std::to_string(rows.rows_per_chunk()) +
-                          " rows; packed, or with chunks of one row (h5repack -l " + field.name() + ":CHUNK=" + whole +
-                          "), it is read many times faster";
+    costs[field.name()] = "each row is assembled from " + std::to_string(rows.chunks_per_row()) + " chunks, each of " +
+                          std::to_string(rows.rows_per_chunk()) +
+                          " rows; reading is many times faster after packing, or with chunks of one row (h5repack -l " +
+                          field.name() + ":CHUNK=" + whole + ")";
   }
   return costs;
 }
@@ -288,16 +288,17 @@ Index index_hdf5(const fs::path& shard, const fs::path& root, const OpenProgress
 
 }  // namespace
 
-constinit const Format kHdf5{.name = "hdf5",
-                             .extension = ".h5",
-                             .find_shards = find_hdf5,
-                             .index = index_hdf5,
-                             .stamp = hdf5_stamp,
-                             .write = write_hdf5,
-                             .room = hdf5_room,
-                             .reader = 4,  // 4: evidence decides the columns; all values of a field have one type
-                             .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
-                             .index_with = index_hdf5_with,
-                             .columns = true};
+constinit const Format kHdf5{
+    .name = "hdf5",
+    .extension = ".h5",
+    .find_shards = find_hdf5,
+    .index = index_hdf5,
+    .stamp = hdf5_stamp,
+    .write = write_hdf5,
+    .room = hdf5_room,
+    .reader = 5,  // 4: evidence decides the columns, all values of a field have one type; 5: texts
+    .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
+    .index_with = index_hdf5_with,
+    .columns = true};
 
 }  // namespace penstock

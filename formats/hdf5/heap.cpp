@@ -13,7 +13,7 @@ std::uint64_t log2_of(std::uint64_t value) {
 }
 
 Error broken_heap() {
-  return Error::corrupt("a heap that cannot be");
+  return Error::corrupt("an invalid heap");
 }
 
 }  // namespace
@@ -89,8 +89,8 @@ std::vector<std::byte> Hdf5Heap::object(std::span<const std::byte> id) const {
 const std::vector<Hdf5Collections::Object>& Hdf5Collections::collection(std::uint64_t address) {
   if (file_.overlaid(address, 1))
     throw Error::unsupported(
-        "values inside the file's metadata cache image; opening the file for writing once (h5py, "
-        "mode \"r+\") puts them in their place");
+        "values are inside the file's metadata cache image; open the file for writing once (h5py, mode \"r+\") to move "
+        "them out of it");
   const auto [known, added] = collections_.try_emplace(address);
   if (!added) return known->second;
   const std::uint64_t length_bytes = file_.sizes().length;
@@ -120,7 +120,7 @@ const std::vector<Hdf5Collections::Object>& Hdf5Collections::collection(std::uin
 }
 
 Hdf5Collections::Location Hdf5Collections::find(std::uint64_t address, std::uint32_t number) {
-  if (address == kNoAddress) throw Error::corrupt("a value without a place");
+  if (address == kNoAddress) throw Error::corrupt("a value without an address");
   const std::vector<Object>& objects = collection(address);
   const auto found =
       std::lower_bound(objects.begin(), objects.end(), number,

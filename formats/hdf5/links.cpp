@@ -36,7 +36,7 @@ class SymbolTable {
     const auto head = file_.read(address, 8 + 2 * o);
     Hdf5Cursor cursor = file_.cursor(head);
     cursor.expect("TREE");
-    if (cursor.u8() != 0) throw Error::corrupt("a group's B-tree of another kind");
+    if (cursor.u8() != 0) throw Error::corrupt("a group's B-tree of the wrong kind");
     const unsigned level = cursor.u8();
     const std::uint64_t entries = cursor.u16();
     if (level >= above) throw Error::corrupt("a B-tree whose levels do not descend");
@@ -101,7 +101,7 @@ void read_link_table(const Hdf5File& file, std::span<const std::byte> message, s
   const Hdf5Heap heap(file, heap_address);
   each_record(file, tree, [&](unsigned, std::span<const std::byte> record) {
     constexpr std::size_t kHash = 4;
-    if (record.size() <= kHash) throw Error::corrupt("a group's B-tree of another kind");
+    if (record.size() <= kHash) throw Error::corrupt("a group's B-tree of the wrong kind");
     links.push_back(read_link(file, heap.object(record.subspan(kHash))));
   });
 }

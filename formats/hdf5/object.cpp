@@ -21,7 +21,7 @@ std::vector<std::byte> shared_body(const Hdf5File& file, std::span<const std::by
   if (version == 3 && kind == 1) throw Error::unsupported("messages in a table shared by the whole file");
   const Hdf5Object other(file, cursor.address());
   const Hdf5Message* found = other.find(type);
-  if (found == nullptr) throw Error::corrupt("a shared message that is not there");
+  if (found == nullptr) throw Error::corrupt("a shared message that does not exist");
   if (found->shared) throw Error::unsupported("a shared message that is shared again");
   return found->bytes;
 }
@@ -70,11 +70,11 @@ void Hdf5Object::read_first_version(const Hdf5File& file, std::uint64_t address)
   constexpr std::uint64_t kPrefix = 16;
   const std::vector<std::byte> prefix = file.read(address, kPrefix);
   Hdf5Cursor cursor = file.cursor(prefix);
-  if (cursor.u8() != 1) throw Error::corrupt("no object header", {.offset = file.offset_of(address)});
+  if (cursor.u8() != 1) throw Error::corrupt("not an object header", {.offset = file.offset_of(address)});
   cursor.skip(1 + 2 + 4);
   std::vector<Run> runs{{address + kPrefix, cursor.u32()}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (i == kMostRuns) throw Error::corrupt("an object header without end");
+    if (i == kMostRuns) throw Error::corrupt("an object header that does not end");
     read_messages(file, file.read(runs[i].address, runs[i].length), false, false, runs);
   }
 }
@@ -99,7 +99,7 @@ void Hdf5Object::read_second_version(const Hdf5File& file, std::uint64_t address
   const std::vector<std::byte> first = file.read_checked(address, head + length + kChecksum);
   read_messages(file, std::span(first).subspan(head, length), true, ordered, runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (i == kMostRuns) throw Error::corrupt("an object header without end");
+    if (i == kMostRuns) throw Error::corrupt("an object header that does not end");
     const std::vector<std::byte> run = file.read_checked(runs[i].address, runs[i].length);
     file.cursor(run).expect("OCHK");
     if (run.size() < kSignature + kChecksum) throw Error::corrupt("HDF5 metadata ends early");
@@ -132,7 +132,7 @@ void Hdf5Object::add(std::uint16_t type, unsigned flags, std::span<const std::by
   constexpr std::uint16_t kLastKnown = 0x18;
   if (type > kLastKnown && (flags & kRefuseUnknown) != 0)
     throw Error::unsupported("a message of a newer HDF5 (" + std::to_string(type) + ")");
-  if (messages_.size() == kMostMessages) throw Error::corrupt("an object header without end");
+  if (messages_.size() == kMostMessages) throw Error::corrupt("an object header that does not end");
   messages_.push_back({static_cast<Hdf5MessageType>(type), (flags & kShared) != 0, {bytes.begin(), bytes.end()}});
 }
 

@@ -26,7 +26,7 @@ std::uint64_t checked_product(std::uint64_t a, std::uint64_t b) {
 
 void refuse_rows(std::uint64_t unwritten) {
   if (unwritten <= kMostUnwrittenRows) return;
-  throw Error::unsupported(std::to_string(unwritten) + " rows of which nothing is stored");
+  throw Error::unsupported(std::to_string(unwritten) + " rows without stored values");
 }
 
 void append_piece(Piece piece, std::vector<Piece>& pieces) {
@@ -118,7 +118,7 @@ void Hdf5Rows::read_contiguous(const Hdf5File& file) {
   if (storage_ == Storage::unwritten) return refuse_rows(row_bytes_ == 0 ? 0 : count());
   offset_ = file.offset_of(dataset_.address);
   if (count() > (file.size() - offset_) / row_bytes_) {
-    throw Error::corrupt("dataset runs over the file's end", {.offset = offset_});
+    throw Error::corrupt("dataset extends past the end of the file", {.offset = offset_});
   }
   if (swaps()) add_swapped_runs(offset_);
 }
@@ -141,7 +141,7 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
     chunks = checked_product(chunks, grid_[i]);
   }
   if (chunks > kFreeChunks + file.size() / 8)
-    throw Error::unsupported("has room for more chunks than the file can hold");
+    throw Error::unsupported("has room for more chunks than the file can contain");
   file.spend(chunks * sizeof(ChunkLocation));
 
   // A row's elements are neighbours from the last dimension outwards, as long as a chunk covers a dimension exactly.
@@ -153,9 +153,9 @@ void Hdf5Rows::read_grid(const Hdf5File& file) {
   if (row_pieces_ <= kMostPiecesPerRow) return;
   const std::uint64_t together = checked_product(std::min(dataset_.chunk_dims.front(), count()), row_bytes_);
   if (std::max(together, dataset_.chunk_bytes) > kLongestMosaic) {
-    throw Error::unsupported("each row lies in " + std::to_string(row_pieces_) + " pieces of chunks that " +
+    throw Error::unsupported("each row is split into " + std::to_string(row_pieces_) + " pieces, in chunks that " +
                              std::to_string(together >> 20) +
-                             " MiB of rows share; rewrite it with chunks of whole rows (h5repack -l)");
+                             " MiB of rows share; rewrite the dataset with chunks of whole rows (h5repack -l)");
   }
   mosaics_ = true;
   row_pieces_ = 1;
@@ -174,7 +174,7 @@ void Hdf5Rows::locate_chunks(const Hdf5File& file) {
     if (chunk.length == 0) continue;
     chunk_locations_[number] = {chunk.offset, true, kPlain};
     stored += chunk.length;
-    if (stored > file.size()) throw Error::corrupt("chunks that lie in one another", {.offset = chunk.offset});
+    if (stored > file.size()) throw Error::corrupt("chunks that overlap", {.offset = chunk.offset});
     const std::uint64_t first = number / per_row_of_chunks;
     if (std::exchange(counted, first) != first) {
       const std::uint64_t row = first * dataset_.chunk_dims.front();

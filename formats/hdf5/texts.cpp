@@ -39,7 +39,7 @@ Hdf5Collections::Location locate(const Hdf5Reference& reference, std::uint64_t e
   Hdf5Collections::Location place = heap.find(reference.address, reference.object);
   const std::uint64_t length = reference.elements * element_bytes;
   if (length > place.length)
-    throw Error::corrupt("a value longer than its place in the heap", {.offset = place.offset});
+    throw Error::corrupt("a value longer than its space in the heap", {.offset = place.offset});
   place.length = length;
   return place;
 }

@@ -43,7 +43,7 @@ class Tree {
     const std::uint64_t root = cursor.address();
     const std::uint64_t records = cursor.u16();
     if (record_bytes_ == 0 || node_bytes_ < kNodeOverhead + record_bytes_ || depth > kDeepest)
-      throw Error::corrupt("a B-tree that cannot be");
+      throw Error::corrupt("an invalid B-tree");
     measure(depth);
     if (root != kNoAddress && records != 0) visit(root, depth, records);
   }
@@ -58,7 +58,7 @@ class Tree {
     levels_.push_back({in_leaf, 0, in_leaf, 0});
     for (std::uint64_t level = 1; level <= depth; ++level) {
       const std::uint64_t pointer = file_.sizes().offset + count_width_ + levels_.back().total_width;
-      if (room < pointer) throw Error::corrupt("a B-tree that cannot be");
+      if (room < pointer) throw Error::corrupt("an invalid B-tree");
       const std::uint64_t most = (room - pointer) / (record_bytes_ + pointer);
       const std::uint64_t below = times_plus(most + 1, levels_.back().most_below, most);
       levels_.push_back({most, pointer, below, width_of(below)});

@@ -37,25 +37,25 @@ std::string named(const Index& index, std::uint64_t sample) {
 
 std::optional<std::string> index_difference(const Index& index, const Index& other) {
   if (index.size() != other.size()) {
-    return std::to_string(index.size()) + " samples where there are " + std::to_string(other.size());
+    return std::to_string(index.size()) + " samples instead of " + std::to_string(other.size());
   }
   if (index.file_count() != other.file_count()) {
-    return std::to_string(index.file_count()) + " files where there are " + std::to_string(other.file_count());
+    return std::to_string(index.file_count()) + " files instead of " + std::to_string(other.file_count());
   }
   for (std::uint32_t file = 0; file < index.file_count(); ++file) {
     const IndexedFile ours = index.file(file), theirs = other.file(file);
-    if (ours.path != theirs.path) return "the file " + ours.path + " where there is " + theirs.path;
+    if (ours.path != theirs.path) return "the file " + ours.path + " instead of " + theirs.path;
     if (ours.size != theirs.size)
-      return ours.path + " of " + std::to_string(ours.size) + " bytes where it has " + std::to_string(theirs.size);
+      return ours.path + " of " + std::to_string(ours.size) + " bytes instead of " + std::to_string(theirs.size);
   }
   if (!std::ranges::equal(index.fields(), other.fields())) return "other fields";
   if (index.attributes() != other.attributes()) return "other attributes";
   ValueComparison values(index, other);
   for (std::uint64_t sample = 0; sample < index.size(); ++sample) {
-    if (index.key(sample) != other.key(sample)) return named(index, sample) + " where there is " + named(other, sample);
+    if (index.key(sample) != other.key(sample)) return named(index, sample) + " instead of " + named(other, sample);
     for (std::uint32_t field = 0; field < index.fields().size(); ++field) {
       if (!values.equal(sample, field, field))
-        return named(index, sample) + ": " + index.fields()[field].name + " lies elsewhere, or has another value";
+        return named(index, sample) + ": " + index.fields()[field].name + " has another place or another value";
     }
   }
   return std::nullopt;

@@ -125,7 +125,7 @@ struct Index::State {
     require(extent.file < header.file_count, "file number");
     const auto [path, size, stamp] =
         load<FileRecord>(section(SectionId::files), std::uint64_t{extent.file} * sizeof(FileRecord), "files");
-    require(extent.offset <= size && extent.length <= size - extent.offset, "a value ends behind its file");
+    require(extent.offset <= size && extent.length <= size - extent.offset, "a value ends outside its file");
   }
 
   // Checks that a slice is inside the block's decoded bytes. For long slices, also checks that the block's stored bytes
@@ -135,7 +135,7 @@ struct Index::State {
     const std::uint64_t holds =
         load<BlockRecord>(section(SectionId::blocks), std::uint64_t{number} * sizeof(BlockRecord), "blocks")
             .decoded_length;
-    require(offset <= holds && length <= holds - offset, "a value ends behind its block");
+    require(offset <= holds && length <= holds - offset, "a value ends outside its block");
     if (length > kSmallSlice) block(number);
   }
 
@@ -218,7 +218,7 @@ void Index::State::parse() {
                              std::to_string(kFirstVersion) + " to " + std::to_string(kVersion));
   }
   require(header.section_count == sections_of(header.version), "section count");
-  require(header.total_length == bytes.size(), "its length is not the one it was written with");
+  require(header.total_length == bytes.size(), "its length has changed since it was written");
   parse_sections();
   check_lengths();
   parse_fields();

@@ -16,7 +16,7 @@ void require_row_limit(std::uint64_t rows, std::uint64_t fields, std::uint64_t f
   if (bytes <= std::max(kFree, file_bytes)) return;
   throw Error::unsupported(std::to_string(rows) + " rows would need an index of " + std::to_string(bytes / kMega) +
                            " MB for a file of " + std::to_string(file_bytes / kMega) +
-                           " MB; if single values are no samples, reshape the array to fewer, longer rows");
+                           " MB; if single values are not samples, reshape the array to fewer, longer rows");
 }
 
 }  // namespace penstock

@@ -148,7 +148,7 @@ std::optional<std::uint64_t> rows_by_evidence(std::span<const ColumnSize> column
 std::uint64_t shared_rows(std::span<const ColumnSize> columns, const std::string& remedy) {
   if (columns.empty()) return 0;
   if (const auto rows = rows_by_evidence(columns)) return *rows;
-  throw Error::unsupported("its columns differ in their number of rows, and nothing says which are the samples (" +
+  throw Error::unsupported("its columns have different numbers of rows, so it is unclear which rows are the samples (" +
                            list_of(by_rows(columns)) + "): " + remedy + ", or open with rows= (the command: " +
                            "--source-rows) and the name of one of these columns");
 }
@@ -156,7 +156,7 @@ std::uint64_t shared_rows(std::span<const ColumnSize> columns, const std::string
 std::uint64_t rows_of_column(std::span<const ColumnSize> columns, std::string_view name) {
   const auto found = std::ranges::find(columns, name, &ColumnSize::name);
   if (found != columns.end()) return found->rows;
-  throw Error::invalid_argument("there is no column " + double_quoted(name) + " that rows= could name (" +
+  throw Error::invalid_argument("there is no column " + double_quoted(name) + " for rows= (" +
                                 list_of(by_rows(columns)) + ")");
 }
 
@@ -165,7 +165,7 @@ bool names_split(std::string_view name) {
 }
 
 std::string other_rows(std::uint64_t rows, std::uint64_t samples) {
-  return std::to_string(rows) + " rows where the samples are " + std::to_string(samples);
+  return std::to_string(rows) + " rows, but the number of samples is " + std::to_string(samples);
 }
 
 }  // namespace penstock

@@ -63,7 +63,7 @@ FileBytes::FileBytes(const Descriptor& file, const std::filesystem::path& path) 
     return;
   }
   if (is_hollow(status)) {
-    throw Error::corrupt("is a file of holes: " + std::to_string(size) + " bytes, hardly any of them written",
+    throw Error::corrupt("is a sparse file: " + std::to_string(size) + " bytes, hardly any of them written",
                          {.shard = path.string()});
   }
   map(file, size, path);
@@ -92,7 +92,7 @@ void FileBytes::require_whole() const {
   constexpr unsigned kReadsUnlooked = 64;  // until then, a handler that replaced the guard goes unnoticed
   static thread_local unsigned reads = 0;
   if (++reads % kReadsUnlooked == 0) guard_against_sigbus();
-  if (guard_.torn()) throw Error::io(EIO, "was cut short, or cannot be read any more, while in use: " + path_.string());
+  if (guard_.torn()) throw Error::io(EIO, "was truncated or became unreadable while in use: " + path_.string());
 }
 
 void FileBytes::require_whole(std::span<const std::byte> bytes) const {

@@ -27,8 +27,8 @@ void require_own_folder(const std::filesystem::path& folder) {
     throw Error::io(errno, "cannot stat " + folder.string());
   }
   const auto refuse = [&](const char* why) { throw Error::invalid_argument(folder.string() + " " + why); };
-  if (S_ISLNK(status.st_mode)) refuse("is a link: remove it, data grow in a folder of their own");
-  if (!S_ISDIR(status.st_mode)) refuse("is no folder");
+  if (S_ISLNK(status.st_mode)) refuse("is a symbolic link, but must be a folder: remove the link");
+  if (!S_ISDIR(status.st_mode)) refuse("is not a folder");
   const std::filesystem::path around = folder.has_parent_path() ? folder.parent_path() : std::filesystem::path(".");
   if (::stat(around.c_str(), &above) != 0) throw Error::io(errno, "cannot stat " + around.string());
   const uid_t user = ::geteuid();
@@ -42,7 +42,7 @@ Descriptor open_private_folder(const std::filesystem::path& folder, uid_t user) 
     throw Error::io(number, "cannot open " + folder.string() + " as a folder, links not followed");
   }
   struct stat found {};
-  if (::fstat(opened.get(), &found) != 0) throw Error::io(errno, "cannot look at " + folder.string());
+  if (::fstat(opened.get(), &found) != 0) throw Error::io(errno, "cannot stat " + folder.string());
   if (found.st_uid != user)
     throw Error::invalid_argument(folder.string() + " belongs to user " + std::to_string(found.st_uid) + ", not to " +
                                   std::to_string(user));

@@ -41,8 +41,8 @@ std::optional<std::uint64_t> whole(std::string_view digits) {
 }
 
 Error too_many(std::string_view text) {
-  return Error::invalid_argument(std::string(text) + " stands for more than " + std::to_string(kMostWords) +
-                                 " files, or for names of more than 32 MiB");
+  return Error::invalid_argument(std::string(text) + " expands to more than " + std::to_string(kMostWords) +
+                                 " files, or to names of more than 32 MiB");
 }
 
 // Parses "000..146". Empty if the text is not a range.

@@ -42,9 +42,9 @@ std::string in_the_way(const Dataset& dataset, std::uint64_t sample, const Files
   std::vector<std::uint32_t> all = files.media;
   all.insert(all.end(), files.others.begin(), files.others.end());
   if (all.size() > 1)
-    return name(all[0]) + " and " + name(all[1]) + " differ only in their extensions, and so are one sample";
-  if (files.media.empty()) return name(all.front()) + " is no image, array or cloud";
-  if (dataset.key(sample).find('/') == std::string_view::npos) return name(all.front()) + " lies in no class folder";
+    return name(all[0]) + " and " + name(all[1]) + " differ only in their extensions, so they are one sample";
+  if (files.media.empty()) return name(all.front()) + " is not an image, array or cloud";
+  if (dataset.key(sample).find('/') == std::string_view::npos) return name(all.front()) + " is not in a class folder";
   return {};
 }
 
@@ -70,7 +70,7 @@ AbsentClasses absent_classes(const Dataset& dataset) {
   if (format.folders == Format::Folders::classes) return in_folders(dataset);
   if (format.folders == Format::Folders::none || dataset.key(0).find('/') == std::string_view::npos) return {};
   return {.cause = "folders inside a " + std::string(format.name) +
-                   " are no labels: unpack it and open the folder, or give each sample a member .cls",
+                   " are not labels: unpack it and open the folder, or add a member .cls to each sample",
           .almost = false};
 }
 

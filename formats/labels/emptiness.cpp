@@ -9,12 +9,11 @@ namespace penstock {
 std::string emptiness(const Dataset& dataset) {
   const std::uint64_t samples = dataset.size();
   if (samples == 0) {
-    return dataset.packed() ? "0 samples: it was packed of none"
+    return dataset.packed() ? "0 samples: no sample was packed"
                             : "0 samples: its " + std::string(dataset.format()) + " files hold no " +
                                   std::string(format_of(dataset).content);
   }
-  if (dataset.fields().empty())
-    return std::to_string(samples) + " samples without fields: nothing of them can be loaded";
+  if (dataset.fields().empty()) return std::to_string(samples) + " samples without fields: there is nothing to load";
   return {};
 }
 

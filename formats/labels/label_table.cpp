@@ -130,7 +130,7 @@ class Csv {
       } else {
         ++at_;
         const bool ends = at_ == text_.size() || text_[at_] == separator_ || text_[at_] == '\n' || text_[at_] == '\r';
-        if (!ends) throw Error::corrupt("text behind a closing quote in record " + std::to_string(record_));
+        if (!ends) throw Error::corrupt("text after a closing quote in record " + std::to_string(record_));
         return cell;
       }
     }
@@ -171,7 +171,8 @@ std::size_t value_column(const std::vector<std::string>& header, std::size_t key
   if (header.size() == 2) return 1 - key;
   const auto usual = column_among(header, {"label", "class", "cls", "target", "category"});
   if (usual && *usual != key) return *usual;
-  throw Error::invalid_argument("say which column holds the labels (FILE:COLUMN); it has " + joined_text(header, ", "));
+  throw Error::invalid_argument("name the column that contains the labels (FILE:COLUMN); the columns are " +
+                                joined_text(header, ", "));
 }
 
 LabelTable read_csv(std::string_view text, const std::string& wanted) {
@@ -202,7 +203,7 @@ LabelTable read_txt(std::string_view text, const std::string& wanted) {
   for (const std::string_view line : lines_of(text)) {
     const std::size_t tab = line.find('\t');
     const std::size_t cut = tab != std::string_view::npos ? tab : line.find(' ');
-    if (cut == std::string_view::npos) throw Error::corrupt("no label behind \"" + std::string(line) + "\"");
+    if (cut == std::string_view::npos) throw Error::corrupt("no label after \"" + std::string(line) + "\"");
     table.rows.push_back(row_of(std::string(trimmed(line.substr(0, cut))), line.substr(cut + 1)));
   }
   return table;
@@ -239,7 +240,7 @@ LabelTable read_json_object(const Json& json, const std::string& wanted) {
       table.rows.push_back(row_of(key, value));
       continue;
     }
-    if (wanted.empty()) throw Error::invalid_argument("say which member holds the labels (FILE:COLUMN)");
+    if (wanted.empty()) throw Error::invalid_argument("name the member that contains the labels (FILE:COLUMN)");
     if (!value.contains(wanted)) throw Error::corrupt("has no \"" + wanted + "\"", {.key = key});
     table.rows.push_back(row_of(key, value.at(wanted)));
   }
@@ -250,7 +251,7 @@ LabelTable read_json_object(const Json& json, const std::string& wanted) {
 LabelTable read_json_list(const Json& json, const std::string& wanted) {
   LabelTable table;
   for (const Json& object : json) {
-    if (!object.is_object()) throw Error::corrupt("a list of labels holds objects");
+    if (!object.is_object()) throw Error::corrupt("a list of labels must contain objects");
     std::vector<std::string> header;
     for (const auto& [name, value] : object.items()) header.push_back(name);
     const std::size_t key = column_among(header, {"key", "file", "filename", "image", "id"}).value_or(0);
@@ -291,7 +292,7 @@ LabelTable read_label_table(const std::filesystem::path& path, const std::string
     LabelTable table = kind == ".json"                    ? read_json(text, column)
                        : kind == ".csv" || kind == ".tsv" ? read_csv(text, column)
                                                           : read_txt(text, column);
-    if (table.rows.empty()) throw Error::corrupt("holds no labels");
+    if (table.rows.empty()) throw Error::corrupt("contains no labels");
     return table;
   } catch (const Error& error) {
     throw error.in({.shard = path.string()});

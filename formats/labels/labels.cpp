@@ -174,7 +174,8 @@ class Classes {
 float number_of(const LabelItem& item, const std::string& key) {
   double value = 0;
   const auto [end, failure] = std::from_chars(item.text.data(), item.text.data() + item.text.size(), value);
-  if (!item.number || failure != std::errc()) throw Error::corrupt("\"" + item.text + "\" is no number", {.key = key});
+  if (!item.number || failure != std::errc())
+    throw Error::corrupt("\"" + item.text + "\" is not a number", {.key = key});
   return static_cast<float>(value);
 }
 

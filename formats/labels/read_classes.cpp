@@ -30,7 +30,7 @@ std::vector<std::string> from_json(const std::string& text) {
     }
     return names;
   } catch (const nlohmann::json::exception& error) {
-    throw Error::corrupt(std::string("no list of class names: ") + error.what());
+    throw Error::corrupt(std::string("not a list of class names: ") + error.what());
   } catch (const std::out_of_range&) {
     throw Error::corrupt("the numbers of the classes do not run from 0 without gaps");
   }
@@ -39,10 +39,10 @@ std::vector<std::string> from_json(const std::string& text) {
 std::vector<std::string> from_file(const fs::path& path) {
   const std::string text = read_text_file(path);
   std::vector<std::string> names = path.extension() == ".json" ? from_json(text) : from_lines(text);
-  if (names.empty()) throw Error::corrupt("holds no class names");
+  if (names.empty()) throw Error::corrupt("contains no class names");
   std::set<std::string> seen;
   for (const std::string& name : names) {
-    if (!seen.insert(name).second) throw Error::corrupt("the class \"" + name + "\" stands there twice");
+    if (!seen.insert(name).second) throw Error::corrupt("the class \"" + name + "\" appears twice");
   }
   return names;
 }

@@ -69,7 +69,7 @@ void renumber(Dataset::Shard& shard, const ClassNames& own, const ClassNames& al
   if (same || field == shard.index.fields().end()) return;
   const auto relabel = [&](std::span<const std::byte> value) {
     const auto number = class_number(value, labels.size());
-    if (!number) throw Error::corrupt("broken index: a label that is no number of a class");
+    if (!number) throw Error::corrupt("broken index: a label is not the number of a class");
     const auto label = std::as_bytes(std::span(labels[*number]));
     return std::vector<std::byte>(label.begin(), label.end());
   };
@@ -106,7 +106,7 @@ std::vector<std::string> share_classes(std::vector<Dataset::Shard>& shards, cons
     from_folders = from_folders || all[i].from_folders;
     if (all[i].names.empty() || all[i].from_folders) continue;
     if (!wanted.empty() && all[i].names != wanted)
-      throw Error::invalid_argument("stores other names of classes than those of the option classes",
+      throw Error::invalid_argument("stores class names other than those of the option classes",
                                     {.shard = shards[i].name});
     if (!listing) listing = i;
     if (all[*listing].names != all[i].names)

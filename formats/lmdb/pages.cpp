@@ -83,7 +83,7 @@ LmdbMeta LmdbPages::read_meta(std::uint64_t offset) const {
   if (source_->read(offset, page) != page.size()) throw Error::corrupt("file ends in a meta page", where);
   if (load<std::uint32_t>(page, kPageHeader) != kMagic) {
     if (begins_like_one(page)) throw Error::unsupported("LMDB of a 32-bit or big-endian machine", where);
-    throw Error::corrupt("no LMDB meta page", where);
+    throw Error::corrupt("not an LMDB meta page", where);
   }
   const auto version = load<std::uint32_t>(page, kPageHeader + 4);
   if (version != kVersion) throw Error::unsupported("LMDB data version " + std::to_string(version), where);
@@ -94,7 +94,7 @@ LmdbMeta LmdbPages::read_meta(std::uint64_t offset) const {
   meta.transaction = load<std::uint64_t>(page, kMainDatabase + 56);
 
   if (!std::has_single_bit(meta.page_size) || meta.page_size < kSmallestPage || meta.page_size > kLargestPage) {
-    throw Error::corrupt("page size of " + std::to_string(meta.page_size), where);
+    throw Error::corrupt("invalid page size: " + std::to_string(meta.page_size), where);
   }
   meta.main = read_database(std::span(page).subspan(kMainDatabase, kDatabaseBytes), meta.page_size, offset);
   return meta;
@@ -112,10 +112,10 @@ LmdbDatabase LmdbPages::read_database(std::span<const std::byte> record, std::ui
                               .root = load<std::uint64_t>(record, 40)};
   const std::uint64_t pages = source_->size() / page_size;
   if (database.depth > kDeepest || branches > pages || leaves > pages || branches + leaves > pages) {
-    throw Error::corrupt("database declares a larger tree than the file holds", where);
+    throw Error::corrupt("database declares a larger tree than the file can contain", where);
   }
   if (database.root != kNoPage && database.root >= pages) {
-    throw Error::corrupt("root page lies behind the file's end", where);
+    throw Error::corrupt("root page is after the end of the file", where);
   }
   return database;
 }
@@ -124,7 +124,8 @@ void LmdbPages::read_page(std::uint64_t number, std::span<std::byte> page) const
   const std::uint64_t offset = number * meta_.page_size;
   const ErrorContext where{.shard = source_->path().string(), .offset = offset};
   if (source_->read(offset, page) != page.size()) throw Error::corrupt("file ends in a page", where);
-  if (load<std::uint64_t>(page, 0) != number) throw Error::corrupt("page has another number than its place", where);
+  if (load<std::uint64_t>(page, 0) != number)
+    throw Error::corrupt("page number does not match its position in the file", where);
 }
 
 std::uint64_t LmdbPages::stamp() const {
@@ -156,7 +157,7 @@ class LmdbPages::Walk {
     if (database_.root != kNoPage) subtree(database_.root, 0);
     if (entries_ != database_.entries) {
       throw Error::corrupt(
-          "holds " + std::to_string(entries_) + " entries where it declares " + std::to_string(database_.entries),
+          "contains " + std::to_string(entries_) + " entries, but declares " + std::to_string(database_.entries),
           {.shard = file_.source_->path().string()});
     }
     if (progress_) progress_(entries_, database_.entries);
@@ -169,7 +170,7 @@ class LmdbPages::Walk {
 
   void subtree(std::uint64_t number, std::uint16_t level) {
     if (level >= database_.depth) throw corrupt("tree is deeper than declared", number);
-    if (number >= file_.source_->size() / page_size_) throw corrupt("page lies behind the file's end", number);
+    if (number >= file_.source_->size() / page_size_) throw corrupt("page is after the end of the file", number);
     if (++visited_ > database_.tree_pages) throw corrupt("tree has more pages than declared", number);
     const std::span<std::byte> page = levels_[level];
     file_.read_page(number, page);
@@ -201,8 +202,9 @@ class LmdbPages::Walk {
     const std::size_t name_length = load<std::uint16_t>(page, node + 6);
     const std::size_t data = node + kNodeHeader + name_length;
     const std::uint64_t stored = (flags & kBigData) != 0 ? sizeof(std::uint64_t) : length;
-    if (data > page.size() || stored > page.size() - data) throw corrupt("node runs over its page's end", number);
-    if ((flags & kDuplicates) != 0) throw corrupt("node of several values in a database of single ones", number);
+    if (data > page.size() || stored > page.size() - data)
+      throw corrupt("node extends past the end of its page", number);
+    if ((flags & kDuplicates) != 0) throw corrupt("node with several values in a database of single values", number);
 
     const std::string_view name(reinterpret_cast<const char*>(page.data() + node + kNodeHeader), name_length);
     if (entries_ != 0 && !ascends(name)) throw corrupt("names are not in ascending order", number);
@@ -229,9 +231,9 @@ class LmdbPages::Walk {
   }
 
   std::uint64_t overflow(std::uint64_t first, std::uint64_t length, std::uint64_t number) const {
-    if (first >= file_.source_->size() / page_size_) throw corrupt("value lies behind the file's end", number);
+    if (first >= file_.source_->size() / page_size_) throw corrupt("value is after the end of the file", number);
     const std::uint64_t offset = first * page_size_ + kPageHeader;
-    if (length > file_.source_->size() - offset) throw corrupt("value runs over the file's end", number);
+    if (length > file_.source_->size() - offset) throw corrupt("value extends past the end of the file", number);
     return offset;
   }
 

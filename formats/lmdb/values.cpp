@@ -71,7 +71,7 @@ class Cursor {
 
  private:
   void require(std::uint64_t count) const {
-    if (count > end_ - at_) throw Error::corrupt("the record runs over its value's end");
+    if (count > end_ - at_) throw Error::corrupt("the record extends past the end of its value");
   }
 
   HeaderWindow& file_;
@@ -131,7 +131,7 @@ Packed head_of(Cursor& cursor) {
     ++extension.size;  // includes its type byte
     return extension;
   }
-  throw Error::corrupt("a msgpack byte that has no meaning");
+  throw Error::corrupt("an invalid msgpack byte");
 }
 
 void skip_rest(Cursor& cursor, const Packed& head, unsigned depth) {
@@ -146,7 +146,7 @@ void skip_rest(Cursor& cursor, const Packed& head, unsigned depth) {
 std::string name_in(Cursor& cursor) {
   const Packed head = head_of(cursor);
   if (head.kind != Packed::Kind::text && head.kind != Packed::Kind::binary)
-    throw Error::corrupt("a msgpack map with a key that is no text");
+    throw Error::corrupt("a msgpack map with a key that is not text");
   return cursor.text(head.size);
 }
 
@@ -224,7 +224,7 @@ std::uint64_t read_datum(Cursor cursor, std::vector<RecordField>& fields) {
       cursor.skip(sizeof(float));
       floats = true;
     } else {
-      throw Error::corrupt("no Caffe Datum");
+      throw Error::corrupt("not a Caffe Datum");
     }
   }
   if (floats) throw Error::unsupported("a Caffe Datum of floats");
@@ -234,7 +234,8 @@ std::uint64_t read_datum(Cursor cursor, std::vector<RecordField>& fields) {
   } else {
     Shape shape;
     for (const std::uint64_t side : sides) {
-      if (side == 0 || side > data->second) throw Error::corrupt("a Caffe Datum of no size, or of more than its data");
+      if (side == 0 || side > data->second)
+        throw Error::corrupt("a Caffe Datum whose size is 0 or larger than its data");
       shape.push_back(static_cast<std::int64_t>(side));
     }
     if (element_count(shape) != data->second) {
@@ -250,7 +251,7 @@ std::uint64_t read_datum(Cursor cursor, std::vector<RecordField>& fields) {
 std::uint64_t read_msgpack(Cursor cursor, std::vector<RecordField>& fields) {
   using Kind = Packed::Kind;
   const Packed map = head_of(cursor);
-  if (map.kind != Kind::map || map.size == 0 || map.size > kMostMembers) throw Error::corrupt("no msgpack map");
+  if (map.kind != Kind::map || map.size == 0 || map.size > kMostMembers) throw Error::corrupt("not a msgpack map");
   std::uint64_t left_out = 0;
   for (std::uint64_t i = 0; i < map.size; ++i) {
     std::string name = name_in(cursor);
@@ -271,7 +272,7 @@ std::uint64_t read_msgpack(Cursor cursor, std::vector<RecordField>& fields) {
       ++left_out;
     }
   }
-  if (!cursor.at_end()) throw Error::corrupt("bytes behind the msgpack map");
+  if (!cursor.at_end()) throw Error::corrupt("bytes after the end of the msgpack map");
   return left_out;
 }
 

@@ -142,7 +142,7 @@ class ShardBytes {
   Bytes read(std::uint64_t offset, std::uint64_t length, std::uint64_t ahead = HeaderWindow::kAhead) {
     if (!in_memory_) return file_.read(offset, length, ahead);
     if (offset > plain_.size() || length > plain_.size() - offset) {
-      throw file_.corrupt("the undone shard ends inside what begins here", offset);
+      throw file_.corrupt("the decompressed shard ends inside the data that begin here", offset);
     }
     return Bytes(plain_).subspan(offset, length);
   }
@@ -197,7 +197,7 @@ class MdsIndexer {
     const bool plain = is_there(folder_, shard.raw_name);
     const std::string& name = plain || shard.zip_name.empty() ? shard.raw_name : shard.zip_name;
     if (!is_there(folder_, name)) {
-      throw Error::corrupt("index.json names a shard that is not there: " + name);
+      throw Error::corrupt("index.json names a shard that does not exist: " + name);
     }
     HeaderWindow file(folder_ / name, name);
     try {
@@ -214,15 +214,15 @@ class MdsIndexer {
   Block compressed_block(const Description& shard, const HeaderWindow& file) {
     if (shard.compression != "zstd" && !shard.compression.starts_with("zstd:")) {
       throw Error::unsupported("the shard is compressed by " + shard.compression +
-                               ": write it again with compression='zstd', or without");
+                               ": write it again with compression='zstd', or without compression");
     }
     if (!zstd_is_linked()) throw Error::unsupported("the shard is compressed by zstd: " + std::string(kZstdIsAbsent));
     Block block{.extent = {.file = file_number_, .offset = 0, .length = file.size()},
                 .filters = {{Filter::Id::zstd, 0}},
                 .decoded_length = shard.raw_bytes};
     if (shard.raw_bytes > longest_decoded(file.size(), block.filters)) {
-      throw Error::corrupt("the shard claims " + std::to_string(shard.raw_bytes) + " bytes, more than its " +
-                           std::to_string(file.size()) + " can hold");
+      throw Error::corrupt("the shard declares " + std::to_string(shard.raw_bytes) + " bytes, more than its " +
+                           std::to_string(file.size()) + " stored bytes can contain");
     }
     block_ = builder_.add_block(block);
     return block;
@@ -239,7 +239,8 @@ class MdsIndexer {
     for (std::uint64_t i = 0; i <= count; ++i) offsets.push_back(little_endian<std::uint32_t>(table, 4 * i));
     for (std::uint64_t i = 0; i < count; ++i) {
       if (offsets[i] > offsets[i + 1] || offsets[i + 1] > bytes.size()) {
-        throw file.corrupt("sample " + std::to_string(i) + " ends before it begins, or behind the shard", 4 + 4 * i);
+        throw file.corrupt("sample " + std::to_string(i) + " ends before it begins, or after the end of the shard",
+                           4 + 4 * i);
       }
       add_sample(shard, file, bytes, offsets[i], offsets[i + 1]);
     }
@@ -261,7 +262,7 @@ class MdsIndexer {
     }
     begins_.clear();
     for (const std::uint64_t length : lengths_) {
-      if (length > end - at) throw file.corrupt("a sample of values that are longer than it", begin);
+      if (length > end - at) throw file.corrupt("the values of a sample are longer than the sample", begin);
       begins_.push_back(at);
       at += length;
     }
@@ -283,7 +284,7 @@ class MdsIndexer {
     const std::uint32_t field = builder_.field(column.schema);
     if (column.kind == MdsColumn::Kind::plain) {
       if (column.schema.fixed && length != element_count(column.schema.shape) * size_of(column.schema.dtype)) {
-        throw Error::corrupt("a value of " + std::to_string(length) + " bytes where the encoding has another size",
+        throw Error::corrupt("a value has " + std::to_string(length) + " bytes, but its encoding requires another size",
                              {.field = column.schema.name, .offset = begin});
       }
       const Piece piece = piece_of(begin, length);

@@ -87,7 +87,7 @@ class MdsWriter final : public ShardWriter {
       const FieldSchema& schema = options_.fields[field];
       builder_.field(schema);
       if (schema.name.empty() || schema.name == kKeyColumn || !is_utf8(schema.name)) {
-        throw Error::unsupported("an MDS shard cannot hold a field of this name: it is empty, no UTF-8, or __key__",
+        throw Error::unsupported("an MDS shard cannot hold a field of this name: it is empty, not UTF-8, or __key__",
                                  {.shard = path.filename().string(), .field = schema.name});
       }
       columns_.push_back({.name = schema.name, .field = field, .encoding = wanted_encoding(schema)});

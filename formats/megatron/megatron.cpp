@@ -49,16 +49,16 @@ class TokenIndex {
   TokenIndex(const fs::path& idx, std::string shard)
       : shard_(std::move(shard)), file_(read_place(idx)), bytes_(file_.bytes()) {
     if (text_of(bytes_.first(std::min(bytes_.size(), kTokenMagic.size()))) != kTokenMagic)
-      throw corrupt("does not begin as an index of Megatron-LM does", 0);
+      throw corrupt("does not begin like an index of Megatron-LM", 0);
     if (bytes_.size() < kTokenHeader) throw corrupt("ends inside its header", bytes_.size());
     if (const auto version = little_endian<std::uint64_t>(bytes_, kVersionAt); version != kTokenVersion)
-      throw corrupt("is of version " + std::to_string(version) + ", and 1 is the only one there is", kVersionAt);
+      throw corrupt("has version " + std::to_string(version) + "; only version 1 exists", kVersionAt);
     const auto code = little_endian<std::uint8_t>(bytes_, kDtypeAt);
     const auto dtype = token_dtype(code);
     if (!dtype) {
       throw Error::unsupported(code == 6 || code == 7
                                    ? "its elements are floating-point numbers, not tokens"
-                                   : "its elements are of dtype " + std::to_string(code) + ", which is none",
+                                   : "its elements are of dtype " + std::to_string(code) + ", which does not exist",
                                {.shard = shard_, .offset = kDtypeAt});
     }
     dtype_ = *dtype;
@@ -66,17 +66,17 @@ class TokenIndex {
     const auto ends = little_endian<std::uint64_t>(bytes_, kDocumentsAt);
     const std::uint64_t room = bytes_.size() - kTokenHeader;
     if (sequences_ > room / 12 || ends > (room - 12 * sequences_) / 8) {
-      throw corrupt("ends early: " + std::to_string(bytes_.size()) + " bytes do not hold " +
+      throw corrupt("ends early: " + std::to_string(bytes_.size()) + " bytes cannot contain " +
                         std::to_string(sequences_) + " sequences and " + std::to_string(ends) + " bounds of documents",
                     sequences_ > room / 12 ? kSequencesAt : kDocumentsAt);
     }
     const std::uint64_t left = room - 12 * sequences_ - 8 * ends;
     if (left != 0 && left == sequences_) {
-      throw Error::unsupported("its sequences have modes (multimodal), which are not read",
+      throw Error::unsupported("its sequences have modes (multimodal), which are not supported",
                                {.shard = shard_, .offset = bytes_.size() - left});
     }
-    if (left != 0) throw corrupt(std::to_string(left) + " bytes stand behind its last table", bytes_.size() - left);
-    if (ends < 2) throw corrupt("tells of no document", kDocumentsAt);
+    if (left != 0) throw corrupt(std::to_string(left) + " bytes follow its last table", bytes_.size() - left);
+    if (ends < 2) throw corrupt("contains no document", kDocumentsAt);
     documents_ = ends - 1;
     check_documents();
   }
@@ -98,8 +98,8 @@ class TokenIndex {
     const std::uint64_t length = static_cast<std::uint64_t>(tokens) * size_of(dtype_);
     const std::int64_t begin = this->begin(sequence);
     if (begin < 0 || static_cast<std::uint64_t>(begin) > size || length > size - static_cast<std::uint64_t>(begin)) {
-      throw corrupt("sequence " + std::to_string(sequence) + " has " + std::to_string(length) + " bytes from byte " +
-                        std::to_string(begin) + " of its data file on, which has " + std::to_string(size),
+      throw corrupt("sequence " + std::to_string(sequence) + " has " + std::to_string(length) + " bytes at byte " +
+                        std::to_string(begin) + " of its data file, which has " + std::to_string(size),
                     begin_at(sequence));
     }
     return {.file = 0, .offset = static_cast<std::uint64_t>(begin), .length = length};
@@ -126,8 +126,8 @@ class TokenIndex {
                         : bound == documents_ ? sequence == sequences_
                                               : sequence >= before && sequence <= sequences_;
       if (!fits) {
-        throw corrupt("document " + std::to_string(bound) + " would begin at sequence " + std::to_string(sequence) +
-                          ": bounds rise from 0 to the number of sequences, " + std::to_string(sequences_),
+        throw corrupt("document " + std::to_string(bound) + " begins at sequence " + std::to_string(sequence) +
+                          ", but bounds must rise from 0 to the number of sequences, " + std::to_string(sequences_),
                       bound_at(bound));
       }
       before = sequence;
@@ -159,7 +159,7 @@ void add_sequence(std::vector<Piece>& pieces, const Extent& extent) {
 Index index_tokens(const fs::path& shard, const fs::path& root, const OpenProgress&) {
   const TokenIndex index(shard, indexed_path(shard, root));
   const fs::path data = data_of(shard);
-  if (!is_file(data)) throw Error::io(ENOENT, "cannot open " + data.string() + ", whose index this is");
+  if (!is_file(data)) throw Error::io(ENOENT, "cannot open " + data.string() + ", the data file of this index");
   const std::uint64_t size = size_of_file(data);
   IndexBuilder builder;
   builder.add_file({.path = indexed_path(data, root), .size = size, .stamp = probe_stamp(data)});

@@ -130,7 +130,7 @@ NpyHeader read_npy_header(std::span<const std::byte> bytes) {
     } else if (key == "shape" && !shape) {
       shape = literals.tuple();
     } else {
-      malformed("the header has a key '" + std::string(key.substr(0, 40)) + "' too many");
+      malformed("the header has a key '" + std::string(key.substr(0, 40)) + "', which is unknown or repeated");
     }
     if (!literals.accept(',')) {
       literals.expect('}');

@@ -48,7 +48,7 @@ struct Array {
 void require_rows(const NpyHeader& header, std::uint64_t available) {
   if (header.shape.empty()) throw Error::unsupported("npy: a scalar has no rows");
   const std::uint64_t row_bytes = header.row_bytes(), rows = static_cast<std::uint64_t>(header.shape.front());
-  if (row_bytes == 0) throw Error::unsupported("npy: rows without a byte, of shape " + to_string(header.shape));
+  if (row_bytes == 0) throw Error::unsupported("npy: rows of 0 bytes, of shape " + to_string(header.shape));
   if (rows > available / row_bytes) {
     throw Error::corrupt("npy: ends before the last row of " + to_string(header.shape));
   }
@@ -90,7 +90,8 @@ Array compressed_member(HeaderWindow& file, const ZipEntry& entry) {
   array.data = array.header.data_begin;
   if (array.header.swapped && size_of(array.header.dtype) > 1) {
     const std::size_t element = size_of(array.header.dtype);
-    if (array.data % element != 0) throw file.unsupported("npy: big-endian behind an odd header", entry.header);
+    if (array.data % element != 0)
+      throw file.unsupported("npy: big-endian elements after a header of odd length", entry.header);
     array.block->filters.insert(array.block->filters.begin(),
                                 {Filter::Id::byte_swap, static_cast<std::uint32_t>(element)});
   }
@@ -232,7 +233,7 @@ constinit const Format kNpy{.name = "npy",
                             .stamp = probe_stamp,
                             .write = nullptr,
                             .proves = npy_proves,
-                            .reader = 1,  // 1: evidence decides which arrays are rows
+                            .reader = 2,  // 1: evidence decides which arrays are rows; 2: texts
                             .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
                             .index_with = index_npy_with,
                             .columns = true};

@@ -56,12 +56,14 @@ void remove_dataset(const fs::path& folder) {
 
 void require_absent(const fs::path& destination) {
   if (!fs::exists(fs::symlink_status(destination))) return;
-  throw Error::invalid_argument("exists already (overwrite replaces it)", {.dataset = destination.string()});
+  throw Error::invalid_argument("already exists; pass --overwrite (overwrite=True) to replace it",
+                                {.dataset = destination.string()});
 }
 
 void require_ours(const fs::path& folder) {
   if (fs::is_directory(folder) && (is_empty_folder(folder) || fs::exists(folder / Manifest::kFileName))) return;
-  throw Error::invalid_argument("will not replace what is no packed dataset: " + folder.string());
+  throw Error::invalid_argument("only a packed dataset can be replaced, and this folder is not one: " +
+                                folder.string());
 }
 
 fs::path without_slash(const fs::path& path) {

@@ -36,7 +36,7 @@ constexpr std::uint64_t kLargestIndex = std::uint64_t{4} << 30;
 
 std::string new_run() {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) throw Error::io(errno, "cannot draw a number");
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) throw Error::io(errno, "cannot get a random number");
   return hexadecimal(number);
 }
 
@@ -116,17 +116,17 @@ void DatasetUpload::require_free(bool overwrite, bool resume) {
   const auto refuse = [&](const std::string& why) { throw Error::invalid_argument(why, {.dataset = address_}); };
   const bool complete = there_.contains(std::string(Manifest::kFileName));
   const bool begun = there_.contains(std::string(kJournal));
-  if (complete && !overwrite) refuse("exists already (overwrite replaces it)");
+  if (complete && !overwrite) refuse("already exists; pass --overwrite (overwrite=True) to replace it");
   if (begun && !complete && !resume && !overwrite) {
     refuse(
         "is left from a run that did not finish: --resume (resume=True) continues it, --overwrite (overwrite=True) "
-        "begins anew");
+        "starts again");
   }
   if (complete || begun) return;
-  if (!first_foreign_.empty()) refuse("holds what is no packed dataset: " + first_foreign_);
+  if (!first_foreign_.empty()) refuse("contains an object that does not belong to a packed dataset: " + first_foreign_);
   if (!there_.empty() && !overwrite) {
-    refuse("holds " + there_.begin()->first +
-           ", of a dataset that has no penstock.json any more (overwrite replaces it)");
+    refuse("contains " + there_.begin()->first +
+           " of a dataset that lost its penstock.json; pass --overwrite (overwrite=True) to replace it");
   }
 }
 
@@ -312,7 +312,7 @@ std::function<bool()> DatasetUpload::when_aborted() const {
 }
 
 void DatasetUpload::require_not_aborted() const {
-  if (aborted_) throw Error::resource("interrupted; resume continues after the last whole shard");
+  if (aborted_) throw Error::resource("interrupted; --resume (resume=True) continues after the last complete shard");
 }
 
 }  // namespace penstock

@@ -40,7 +40,7 @@ constexpr std::string_view kSpoolPrefix = ".penstock-spool-";
 const Format& writable_format(const std::string& name) {
   const Format* format = format_named(name);
   if (format == nullptr) throw Error::invalid_argument("unknown format: " + name);
-  if (format->write == nullptr) throw Error::invalid_argument("this format is only read: " + name);
+  if (format->write == nullptr) throw Error::invalid_argument("this format cannot be written: " + name);
   return *format;
 }
 
@@ -73,14 +73,13 @@ void require_free_destination(const fs::path& destination, const fs::path& parti
   if (exists) require_ours(destination);
   if (holds_parts(partial)) {
     throw Error::invalid_argument(
-        "holds parts that several processes packed: pack-join (ps.finish_pack) joins them; remove the folder to "
-        "begin anew");
+        "contains parts that several processes packed: pack-join (ps.finish_pack) joins them; remove the folder to "
+        "start again");
   }
   if (fs::exists(partial / Journal::kFileName) && !resume && !overwrite) {
     throw Error::invalid_argument(
         "is left from a run that did not finish: --resume (resume=True) continues it, --overwrite (overwrite=True) "
-        "begins "
-        "anew");
+        "starts again");
   }
 }
 
@@ -202,7 +201,7 @@ void DatasetWriter::State::begin_in_store() {
 
 void DatasetWriter::State::resume() {
   journal = Journal::resume(partial);
-  require_same_options(journal->options(), describe(options), "was begun with other options");
+  require_same_options(journal->options(), describe(options), "was started with other options");
   const std::vector<ManifestShard>& shards = journal->shards();
   const std::vector<std::string> left_out_keys = left_out_before();
   const auto has_its_source = [&](std::size_t at) {
@@ -285,13 +284,14 @@ std::string DatasetWriter::State::shard_name() const {
 void DatasetWriter::State::begin_shard(std::uint64_t wanted) {
   if (shard != nullptr) close_shard();
   const bool is_last = last_shard == shard_name_of(wanted, format.extension);
-  if (wanted < number && !is_last) throw Error::invalid_argument("shards are begun in the order of their numbers");
+  if (wanted < number && !is_last)
+    throw Error::invalid_argument("shards must be started in the order of their numbers");
   number = static_cast<std::size_t>(wanted);
 }
 
 void DatasetWriter::State::open_shard() {
   if (last_shard == shard_name()) {
-    throw Error::corrupt("its shard was whole without it: the source has changed since packing began",
+    throw Error::corrupt("its shard was complete without it: the source has changed since packing began",
                          {.shard = shard_name()});
   }
   shard = format.write(partial / shard_name(), {.fields = options.fields,

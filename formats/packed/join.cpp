@@ -41,7 +41,8 @@ auto reading(const fs::path& path, const Read& read) {
   try {
     return read();
   } catch (const Json::exception& error) {
-    throw Error::corrupt(std::string("not what packing wrote: ") + error.what(), {.shard = path.string()});
+    throw Error::corrupt(std::string("not a valid file of an unfinished dataset: ") + error.what(),
+                         {.shard = path.string()});
   } catch (const Error& error) {
     throw error.in({.shard = path.string()});
   }
@@ -82,7 +83,8 @@ struct JoiningPlan {
       JoiningPlan plan{.manifest = json.at("manifest"), .sources = {}, .skipped = whole_number(json.at("skipped"))};
       for (const Json& part : json.at("parts")) {
         plan.sources.push_back({part.at("name"), whole_number(part.at("shards"))});
-        if (!PartName::parse(plan.sources.back().part)) throw Error::corrupt("bad name of a part in " + path.string());
+        if (!PartName::parse(plan.sources.back().part))
+          throw Error::corrupt("invalid name of a part in " + path.string());
       }
       return plan;
     });
@@ -177,8 +179,8 @@ class Parts {
   void require_all_there(const std::vector<PartName>& found) {
     world_ = found.front().world;
     if (found.back().world != world_) {
-      refuse("here are parts of " + std::to_string(world_) + " and of " + std::to_string(found.back().world) +
-             " processes; remove those that are not wanted");
+      refuse("the folder contains parts of " + std::to_string(world_) + " and of " +
+             std::to_string(found.back().world) + " processes; remove the parts that you do not want");
     }
     std::set<std::uint32_t> finished, begun;
     for (const PartName& part : found) (part.finished ? finished : begun).insert(part.rank);
@@ -188,12 +190,12 @@ class Parts {
       if (!begun.contains(rank) && !finished.contains(rank)) missing.push_back(rank);
     }
     std::string why;
-    if (!missing.empty()) why = "missing are ranks " + list_of(missing);
-    if (!unfinished.empty()) why += (why.empty() ? "" : ", ") + ("unfinished are ranks " + list_of(unfinished));
+    if (!missing.empty()) why = "missing ranks: " + list_of(missing);
+    if (!unfinished.empty()) why += (why.empty() ? "" : ", ") + ("unfinished ranks: " + list_of(unfinished));
     if (!why.empty()) {
-      refuse("of " + std::to_string(world_) + " parts, " + why + "; run each with pack --rank R --world " +
-             std::to_string(world_) + " --resume (ps.pack with rank=R, world=" + std::to_string(world_) +
-             ", resume=True)");
+      refuse("not all " + std::to_string(world_) + " parts are finished (" + why +
+             "); run each with pack --rank R --world " + std::to_string(world_) +
+             " --resume (ps.pack with rank=R, world=" + std::to_string(world_) + ", resume=True)");
     }
   }
 
@@ -210,7 +212,7 @@ class Parts {
       next_shard = part.end_shard;
       if (part.manifest.samples + part.skipped != part.samples) {
         refuse(part.name() + " has " + std::to_string(part.manifest.samples) + " samples and reports " +
-               std::to_string(part.skipped) + " as left out, of " + std::to_string(part.samples));
+               std::to_string(part.skipped) + " as left out, but its share is " + std::to_string(part.samples));
       }
       if (part.manifest.samples == 0) continue;
       if (before != nullptr && before->last_key >= part.first_key) {
@@ -229,7 +231,7 @@ class Parts {
     const std::uint64_t all =
         reading(partial_, [&] { return whole_number(Json::parse(parts_.front().options).at("source").at("samples")); });
     if (sum != all)
-      refuse("the parts were made of " + std::to_string(sum) + " samples, the source has " + std::to_string(all));
+      refuse("the parts were made from " + std::to_string(sum) + " samples, but the source has " + std::to_string(all));
   }
 
   fs::path partial_;
@@ -242,7 +244,7 @@ void move_into(const fs::path& folder, const fs::path& part, const fs::path& nam
   if (fs::exists(part / name)) {
     fs::rename(part / name, folder / name);
   } else if (!fs::exists(folder / name)) {
-    throw Error::corrupt("has vanished while the parts were joined", {.shard = (part / name).string()});
+    throw Error::corrupt("disappeared while the parts were joined", {.shard = (part / name).string()});
   }
 }
 

@@ -105,7 +105,7 @@ void Journal::add(const ManifestShard& shard, std::uint64_t skipped, std::uint64
   // Locks do not work between hosts on every file system. But if another process wrote to the journal, its length
   // differs.
   struct stat now {};
-  if (::fstat(file_.get(), &now) != 0) throw Error::io(errno, "cannot look at " + path_.string());
+  if (::fstat(file_.get(), &now) != 0) throw Error::io(errno, "cannot stat " + path_.string());
   if (now.st_nlink == 0 || static_cast<std::uint64_t>(now.st_size) != ends_.back()) {
     throw Error::invalid_argument("another process is packing into " + path_.parent_path().string());
   }

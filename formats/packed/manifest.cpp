@@ -22,7 +22,8 @@ std::string digits_of(std::uint32_t value) {
 std::uint32_t from_digits(const std::string& digits) {
   std::uint32_t value = 0;
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  if (failure != std::errc() || end != digits.data() + digits.size()) throw Error::corrupt("bad checksum: " + digits);
+  if (failure != std::errc() || end != digits.data() + digits.size())
+    throw Error::corrupt("invalid checksum: " + digits);
   return value;
 }
 
@@ -63,7 +64,7 @@ ManifestShard shard_from(const Json& json) {
                       .crc32c = from_digits(json.at("crc32c")),
                       .index = from_digits(json.at("index"))};
   const bool is_plain = shard.name == fs::path(shard.name).filename() && !shard.name.empty() && shard.name[0] != '.';
-  if (!is_plain) throw Error::corrupt("bad name of a shard: " + shard.name);
+  if (!is_plain) throw Error::corrupt("invalid name of a shard: " + shard.name);
   return shard;
 }
 

@@ -86,7 +86,7 @@ Dataset open_packed(const std::filesystem::path& folder) {
       if (attempt == kMostAttempts || described_by() == before) throw;
     }
     if (attempt == kMostAttempts) {
-      throw Error::resource("was replaced again and again while it was opened", {.dataset = folder.string()});
+      throw Error::resource("was replaced repeatedly while it was opened", {.dataset = folder.string()});
     }
   }
 }
@@ -102,7 +102,7 @@ void verify_shard(const Dataset& dataset, std::size_t shard) {
     const Dataset::Shard& opened = dataset.shard(shard);
     opened.index.verify();
     if (describe_shard(opened.root, wanted.name, opened.index) != wanted) {
-      throw Error::corrupt("its bytes are not those it was packed with (checksum of the shard)");
+      throw Error::corrupt("its content has changed since it was packed (the checksum of the shard differs)");
     }
   });
 }

@@ -76,13 +76,15 @@ fs::path place_of_part(const fs::path& destination, std::uint32_t rank, std::uin
     throw Error::invalid_argument(why, {.dataset = partial.string()});
   };
   require_own_folder(partial);
-  if (fs::exists(partial / kJoining)) refuse("its parts are being joined: pack-join (ps.finish_pack) goes on with it");
+  if (fs::exists(partial / kJoining)) refuse("its parts are being joined: pack-join (ps.finish_pack) finishes it");
   if (fs::exists(partial / Journal::kFileName) || fs::exists(partial / Manifest::kFileName)) {
-    refuse("is left from a run of one process; remove it, or finish that run with resume and without a rank");
+    refuse(
+        "is left from a run of one process; remove it, or finish that run with --resume (resume=True) and without a "
+        "rank");
   }
   for (const PartName& part : parts_in(partial)) {
     if (part.world == world) continue;
-    refuse("holds " + part.text() + ", of a run of " + std::to_string(part.world) + " processes, not " +
+    refuse("contains " + part.text() + ", of a run of " + std::to_string(part.world) + " processes, not " +
            std::to_string(world) + ": remove that folder, or use the same number");
   }
   fs::create_directories(partial);

@@ -134,21 +134,21 @@ void check_shard(const fs::path& folder, const ManifestShard& shard, const Index
                  const std::function<std::uint64_t(const fs::path& file, const IndexedFile& indexed)>& size_of) {
   const ErrorContext context{.dataset = folder.string(), .shard = shard.name};
   if (index.size() != shard.samples || crc_of_header(index) != shard.index) {
-    throw Error::corrupt("its index is not the one it was packed with", context);
+    throw Error::corrupt("its index has changed since it was packed", context);
   }
   std::uint64_t bytes = 0;
   std::string cut;
   for (std::uint32_t i = 0; i < index.file_count(); ++i) {
     const IndexedFile indexed = index.file(i);
     if (indexed.path != shard.name && !indexed.path.starts_with(shard.name + "/"))
-      throw Error::corrupt("its index names a file that is not the shard's: " + indexed.path, context);
+      throw Error::corrupt("its index names a file that does not belong to the shard: " + indexed.path, context);
     const fs::path path = place_inside(folder, indexed.path);
     const std::uint64_t size = size_of(path, indexed);
     if (size < indexed.size) cut = path.string();
     bytes += size;
   }
   if (bytes != shard.bytes) {
-    throw Error::corrupt("has " + std::to_string(bytes) + " bytes, was packed with " + std::to_string(shard.bytes),
+    throw Error::corrupt("has " + std::to_string(bytes) + " bytes, but was packed with " + std::to_string(shard.bytes),
                          context);
   }
   if (!cut.empty()) throw Error::corrupt("is shorter than its index says: " + cut, context);

@@ -71,7 +71,8 @@ std::vector<std::string> keys_of_skip_report(std::string_view text) {
        begin = end + 1, end = text.find('\n', begin)) {
     const Json line = Json::parse(text.substr(begin, end - begin), nullptr, false);
     if (!line.is_object() || !line.contains("key") || !line["key"].is_string())
-      throw Error::corrupt("a line that is no left out sample", {.shard = std::string(SkipReport::kFileName)});
+      throw Error::corrupt("a line does not describe a sample that was left out",
+                           {.shard = std::string(SkipReport::kFileName)});
     keys.push_back(line["key"].get<std::string>());
   }
   return keys;

@@ -96,7 +96,7 @@ std::string tool_named(std::string_view tool) {
 std::optional<Store> store_named_by(const fs::path& path) {
   const std::string scheme = scheme_of(path.native());
   if (!is_address(path.native(), scheme) || begins_on_disk(path)) return std::nullopt;
-  if (scheme == "file") refuse_address(path, "give the path alone, without file://");
+  if (scheme == "file") refuse_address(path, "pass the path without file://");
   return store_of(scheme);
 }
 
@@ -106,18 +106,18 @@ std::optional<fs::path> address_of(const fs::path& place) {
   const auto store = store_named_by(place);
   if (!store) return std::nullopt;
   if (store->read_as.empty()) {
-    refuse_address(place,
-                   "penstock reads files, and objects of S3, Google Cloud, Azure and web servers: copy these to a "
-                   "disk with " +
-                       tool_named(store->copies_from) +
-                       ", or mount the store, and open the path there "
-                       "(penstock stage copies from a mount to the node's own disk)");
+    refuse_address(
+        place,
+        "penstock reads files, and objects of S3, Google Cloud, Azure and web servers: copy the data to a disk with " +
+            tool_named(store->copies_from) +
+            ", or mount the store, and open the path there "
+            "(penstock stage copies from a mount to the node's own disk)");
   }
   std::string_view rest = std::string_view(place.native()).substr(place.native().find(":/") + 1);
   rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
   while (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.empty()) throw Error::invalid_argument("names no bucket or host", {.dataset = shown_place(place)});
-  if (rest.find('\0') != std::string_view::npos) throw Error::invalid_argument("an address with a zero byte");
+  if (rest.find('\0') != std::string_view::npos) throw Error::invalid_argument("the address contains a zero byte");
   return fs::path(object_store().admit(std::string(store->read_as) + "://" + std::string(rest)));
 }
 
@@ -154,7 +154,7 @@ fs::path place_inside(const fs::path& folder, std::string_view name) {
     return c < 0x20 || c == 0x7F ||
            (lists_nothing(folder) && kOfUrls.find(static_cast<char>(c)) != std::string_view::npos);
   });
-  if (odd && is_address(folder)) throw Error::corrupt("the index names what no object can be called");
+  if (odd && is_address(folder)) throw Error::corrupt("the index contains a name that no object can have");
   return whole;
 }
 

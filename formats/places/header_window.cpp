@@ -14,7 +14,7 @@ HeaderWindow::HeaderWindow(const std::filesystem::path& path, std::string shard)
 
 std::span<const std::byte> HeaderWindow::read(std::uint64_t offset, std::uint64_t length, std::uint64_t ahead) {
   if (offset > size() || length > size() - offset) {
-    throw corrupt("the file of " + std::to_string(size()) + " bytes ends inside what begins here", offset);
+    throw corrupt("the file of " + std::to_string(size()) + " bytes ends inside the data that begin here", offset);
   }
   const bool inside =
       offset >= begin_ && offset - begin_ <= window_.size() && window_.size() - (offset - begin_) >= length;

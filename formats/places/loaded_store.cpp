@@ -29,12 +29,12 @@ LoadedStore load_store() {
 LoadedStore load_store() {
   Dl_info here{};
   if (::dladdr(reinterpret_cast<const void*>(&object_store), &here) == 0)
-    return {nullptr, "cannot tell where penstock is"};
+    return {nullptr, "the path of the penstock library is unknown"};
   const std::filesystem::path library = std::filesystem::path(here.dli_fname).parent_path() / kRemoteLibrary;
   void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (opened == nullptr) return {nullptr, ::dlerror()};
   void* const entry = ::dlsym(opened, kRemoteEntry);
-  if (entry == nullptr) return {nullptr, std::string(kRemoteLibrary) + " is of another penstock"};
+  if (entry == nullptr) return {nullptr, std::string(kRemoteLibrary) + " belongs to another version of penstock"};
   return {reinterpret_cast<RemoteEntry>(entry)()};
 }
 

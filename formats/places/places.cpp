@@ -180,8 +180,8 @@ std::vector<fs::path> expand_places(const fs::path& pattern) {
     }
     if (lists_nothing(word)) {
       throw Error::unsupported(
-          "a web server does not tell what it has: wildcards (*, ?, [) need a store that lists; "
-          "give names, or numbers in braces ({000..146})");
+          "web servers cannot list files, so wildcards (*, ?, [) require an object store; pass names, or numbers in "
+          "braces ({000..146})");
     }
     for (fs::path& found : asking([&](SeenPlaces& seen) { return matching_objects(word, seen); }))
       places.push_back(std::move(found));

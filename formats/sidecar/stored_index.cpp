@@ -83,7 +83,7 @@ Index made_and_kept(const Format& format, const fs::path& shard, const fs::path&
                     const std::optional<KeptHeader>& header, const OpenOptions* options, const OpenProgress& progress) {
   Index index = options == nullptr ? format.index(shard, root_of(shard), progress)
                                    : format.index_with(shard, root_of(shard), *options, progress);
-  if (!names_only(index, shard)) throw Error::corrupt("its index would name files that are not the shard's");
+  if (!names_only(index, shard)) throw Error::corrupt("its index names files that do not belong to the shard");
   if (!header || !keep_at(place, {std::as_bytes(std::span(&*header, 1)), index.bytes()})) return index;
   return kept_index(place, shard, *header).value_or(std::move(index));
 }

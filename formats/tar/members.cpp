@@ -60,8 +60,8 @@ TarMembers::TarMembers(const std::filesystem::path& path, std::string shard) : f
     if (!start.starts_with(known.magic)) continue;
     const std::string packed = known.name == "gzip" ? "pack it (penstock pack, in Python ps.pack), or " : "";
     throw file_.unsupported("the archive is compressed as a whole (" + std::string(known.name) +
-                                "), so its samples cannot be read in any order: " + packed + "unpack it (" +
-                                std::string(known.undo) + ") and compress single members instead, or not at all",
+                                "), so its samples cannot be read in random order: " + packed + "decompress it (" +
+                                std::string(known.undo) + ") and compress single members instead, if at all",
                             0);
   }
 }
@@ -161,7 +161,8 @@ void TarMembers::complete(TarMember& member, Overrides&& overrides) {
                             member.header);
   }
   if (member.type == 'M') {
-    throw file_.unsupported("the member " + in_quotes(member.name) + " continues one of another volume", member.header);
+    throw file_.unsupported("the member " + in_quotes(member.name) + " continues a member of another volume",
+                            member.header);
   }
   if (member.type == '\0' && member.name.ends_with('/')) member.type = '5';  // v7 wrote directories this way
   if (member.type == '\0' || member.type == '7') member.type = '0';

@@ -51,10 +51,11 @@ std::optional<TarMemberName> split_member_name(std::string_view name) {
 
 std::string tar_member_name(std::string_view key, std::string_view field) {
   if (key.empty() || key.ends_with('/') || key.find('\0') != std::string_view::npos) {
-    throw Error::unsupported("a tar member cannot be named by this key: it is empty, ends with a slash or has a NUL");
+    throw Error::unsupported(
+        "the key cannot be the name of a tar member: it is empty, ends with a slash or contains a NUL");
   }
   if (field.empty() || field.find('\0') != std::string_view::npos) {
-    throw Error::unsupported("a tar member cannot be named by this field: it is empty or has a NUL");
+    throw Error::unsupported("the field cannot be part of the name of a tar member: it is empty or contains a NUL");
   }
   return encoded_key(key).append(".").append(percent_encoded(field, "/"));
 }

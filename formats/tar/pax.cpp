@@ -28,7 +28,7 @@ void apply(std::string_view key, std::string_view value, PaxRecords& records) {
     records.link_path = path_value(value);
   } else if (key == "size") {
     records.size = decimal(value);
-    if (!records.size && !value.empty()) throw Error::corrupt("a pax size that is no number");
+    if (!records.size && !value.empty()) throw Error::corrupt("a pax size that is not a number");
   } else if (key.starts_with("GNU.sparse.") || key == "SUN.holesdata") {
     records.sparse = true;
   }

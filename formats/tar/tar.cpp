@@ -197,8 +197,8 @@ class TarIndexer {
     while (again.next(earlier) && earlier.header < member.header) {
       const std::optional<TarMemberName> name = split_member_name(earlier.name);
       if ((earlier.type != '0' && earlier.type != '1') || !name || name->key != key_) continue;
-      throw fault("the key comes back after other samples (first at offset " + std::to_string(earlier.header) +
-                      "): the members of a sample must stand side by side; sort the names and pack again",
+      throw fault("the key appears again after other samples (first at offset " + std::to_string(earlier.header) +
+                      "): the members of a sample must be adjacent; sort the names and pack again",
                   member);
     }
   }
@@ -213,7 +213,7 @@ class TarIndexer {
     }
     const auto found = targets_->find(link.name);
     if (found == targets_->end()) {
-      throw fault("a hard link whose target is no file before it", link);
+      throw fault("a hard link whose target is not an earlier file", link);
     }
     return found->second;
   }

@@ -16,7 +16,7 @@ void require_shallow_json(std::string_view text) {
     if (quoted) continue;
     if (c == '[' || c == '{') ++depth;
     if ((c == ']' || c == '}') && depth != 0) --depth;
-    if (depth > kDeepest) throw Error::corrupt("JSON of more than 64 arrays and objects in one another");
+    if (depth > kDeepest) throw Error::corrupt("JSON with more than 64 levels of arrays and objects");
   }
 }
 

@@ -15,7 +15,7 @@ template <typename AnyJson>
 std::uint64_t whole_number(const AnyJson& value) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (!value.is_number_unsigned() || value.template get<std::uint64_t>() > kMost) {
-    throw Error::corrupt("a whole number is expected, not " + value.dump());
+    throw Error::corrupt("expected a whole number, not " + value.dump());
   }
   return value.template get<std::uint64_t>();
 }

@@ -82,7 +82,7 @@ void TfrecordFrames::refuse_compressed() {
   const std::string name = is_gzip(header) ? "gzip" : "zlib";
   const std::string packed = "pack it (penstock pack, in Python ps.pack), or ";
   throw file_.unsupported("the file is compressed as a whole (" + name +
-                              "), so its records cannot be read in any order: " + packed + "unpack it (" +
+                              "), so its records cannot be read in random order: " + packed + "decompress it (" +
                               (is_gzip(header) ? "gzip -d" : "zlib-flate -uncompress") +
                               "), or write it without a compression_type",
                           0);

@@ -42,7 +42,7 @@ std::vector<std::string> classes_of_all(std::span<const Dataset> datasets) {
     const auto ours = known->classes(), theirs = dataset.classes();
     if (std::ranges::equal(ours, theirs)) continue;
     const ClassDifference differ = class_difference(ours, theirs);
-    throw Error::invalid_argument("datasets of different classes cannot stand in one: as class " +
+    throw Error::invalid_argument("datasets with different classes cannot be concatenated: for class " +
                                   std::to_string(differ.number) + " " + known->path().string() + " has " +
                                   differ.first + ", " + dataset.path().string() + " has " + differ.second +
                                   "; pack one of them with the classes of the other (--classes)");

@@ -29,8 +29,7 @@ Names taken_fields(const Dataset& dataset, const Dataset& other, const Names& as
   const ErrorContext where{.dataset = other.path().string()};
   if (taken.empty()) {
     throw Error::invalid_argument(
-        "has no field that " + dataset.path().string() + " lacks: name those to take, and what they are called then",
-        where);
+        "has no field that " + dataset.path().string() + " lacks: name the fields to join, and their new names", where);
   }
   for (auto field = taken.begin(); field != taken.end(); ++field) {
     if (!other.field(field->first))
@@ -40,8 +39,8 @@ Names taken_fields(const Dataset& dataset, const Dataset& other, const Names& as
     const bool twice =
         std::any_of(taken.begin(), field, [&](const auto& each) { return each.second == field->second; });
     if (dataset.field(field->second) || twice || field->second.empty()) {
-      throw Error::invalid_argument("the joined field " + double_quoted(field->first) + " needs a name of its own: " +
-                                        double_quoted(field->second) + " is there already",
+      throw Error::invalid_argument("the joined field " + double_quoted(field->first) +
+                                        " requires a new name: " + double_quoted(field->second) + " already exists",
                                     where);
     }
   }
@@ -85,7 +84,7 @@ Partners partners_of(const Dataset& dataset, const Dataset& other, bool leave_ou
     if (!partner) {
       if (!leave_out) {
         throw Error::invalid_argument(
-            other.path().string() + " has no sample of this key to join; such samples can be left out",
+            other.path().string() + " has no sample with this key to join; samples without a partner can be left out",
             {.dataset = dataset.path().string(), .key = std::string(dataset.key(sample))});
       }
       ++partners.without;
@@ -149,7 +148,7 @@ Dataset joined(const Dataset& dataset, const Dataset& other, const JoinOptions& 
   std::string names;
   for (const auto& [there, here] : taken) names += (names.empty() ? "" : ", ") + one_line(here);
   choice.about = own.about + (own.about.empty() ? "" : ", ") + "join " + names;
-  if (partners.without != 0) choice.about += " (" + with_commas(partners.without) + " without partner left out)";
+  if (partners.without != 0) choice.about += " (" + with_commas(partners.without) + " without a partner left out)";
   choice.among = own.about.empty() ? dataset.size() : own.among;
   return Dataset(whole, std::move(choice));
 }

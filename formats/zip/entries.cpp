@@ -72,8 +72,8 @@ class ZipReader {
     for (; at < end; ++count) at = read_entry(directory, at, end);
     const std::uint64_t known = directory.count_is_whole ? count : count & 0xFFFF;
     if (known != directory.count) {
-      throw file_.corrupt("the central directory has " + std::to_string(count) + " entries where the end record says " +
-                              std::to_string(directory.count),
+      throw file_.corrupt("the central directory has " + std::to_string(count) +
+                              " entries, but the end record declares " + std::to_string(directory.count),
                           directory.begin);
     }
     find_data(directory);
@@ -120,7 +120,7 @@ std::optional<std::uint64_t> ZipReader::find_end_record() {
 
 Directory ZipReader::find_directory() {
   const std::optional<std::uint64_t> end = find_end_record();
-  if (!end) throw file_.corrupt("no zip archive: it has no end of central directory, or is cut off", 0);
+  if (!end) throw file_.corrupt("not a zip archive: it has no end of central directory, or is cut off", 0);
   if (*end >= kLocator64 &&
       little_endian<std::uint32_t>(file_.read(*end - kLocator64, kLocator64), 0) == kLocator64Signature) {
     return from_end64(*end, *end - kLocator64);
@@ -169,7 +169,7 @@ Directory ZipReader::from_end64(std::uint64_t end_record, std::uint64_t locator)
 Directory ZipReader::checked(Directory directory, std::uint64_t claimed_begin, std::uint64_t behind) {
   if (directory.length > behind || claimed_begin > behind - directory.length) {
     throw file_.corrupt("the central directory of " + std::to_string(directory.length) + " bytes at " +
-                            std::to_string(claimed_begin) + " does not lie before its end record",
+                            std::to_string(claimed_begin) + " is not before its end record",
                         behind);
   }
   directory.begin = behind - directory.length;
@@ -181,7 +181,7 @@ std::uint64_t ZipReader::read_entry(const Directory& directory, std::uint64_t at
   if (end - at < kCentralHeader) throw file_.corrupt("the central directory ends inside an entry", at);
   const Bytes fixed = file_.read(at, kCentralHeader);
   if (little_endian<std::uint32_t>(fixed, 0) != kCentralSignature) {
-    throw file_.corrupt("no entry of the central directory where one should begin", at);
+    throw file_.corrupt("expected an entry of the central directory here", at);
   }
   const std::size_t name_length = little_endian<std::uint16_t>(fixed, 28);
   const std::size_t extra_length = little_endian<std::uint16_t>(fixed, 30);
@@ -213,7 +213,7 @@ std::uint64_t ZipReader::read_entry(const Directory& directory, std::uint64_t at
   if (!entry.is_folder) {
     check_method(entry, flags);
     if (entry.header > directory.begin - directory.base) {
-      throw file_.corrupt("the entry " + shown(name) + " does not lie before the central directory", at);
+      throw file_.corrupt("the entry " + shown(name) + " is not before the central directory", at);
     }
     entry.header += directory.base;
   }
@@ -268,17 +268,17 @@ void ZipReader::check_method(const ZipEntry& entry, std::uint16_t flags) const {
   }
   if (entry.method != kStored && entry.method != kDeflate && !is_zstd(entry.method)) {
     throw file_.unsupported(name + " is compressed by " + method_text(entry.method) +
-                                ": store it, or deflate it (read are stored, deflate and zstd)",
+                                ": store or deflate it (supported: stored, deflate and zstd)",
                             entry.central);
   }
   if (entry.method == kStored && entry.stored != entry.plain) {
-    throw file_.corrupt(name + " is stored, but of " + std::to_string(entry.stored) + " and of " +
+    throw file_.corrupt(name + " is stored, but has the sizes " + std::to_string(entry.stored) + " and " +
                             std::to_string(entry.plain) + " bytes",
                         entry.central);
   }
   if (entry.plain > longest_decoded(entry.stored, block_of(entry, 0).filters)) {
-    throw file_.corrupt(name + " claims " + std::to_string(entry.plain) + " bytes, more than its " +
-                            std::to_string(entry.stored) + " can hold",
+    throw file_.corrupt(name + " declares " + std::to_string(entry.plain) + " bytes, more than its " +
+                            std::to_string(entry.stored) + " stored bytes can contain",
                         entry.central);
   }
 }
@@ -316,7 +316,8 @@ void ZipReader::find_data(const Directory& directory) {
 void ZipReader::read_local_header(ZipEntry& entry, std::uint64_t ahead) {
   const Bytes header = file_.read(entry.header, kLocalHeader, ahead);
   if (little_endian<std::uint32_t>(header, 0) != kLocalSignature) {
-    throw file_.corrupt("no local header of " + shown(entry.name) + " where the directory says", entry.header);
+    throw file_.corrupt("no local header of " + shown(entry.name) + " at the offset in the central directory",
+                        entry.header);
   }
   if (little_endian<std::uint16_t>(header, 8) != entry.method) {
     throw file_.corrupt("the local header of " + shown(entry.name) + " has another method", entry.header);

@@ -292,7 +292,7 @@ TEST_CASE("a large index that is cut short in use gives errors, and a small one 
   }
 }
 
-TEST_CASE("a large file of holes is not read for its length's sake") {
+TEST_CASE("a large sparse file is not read for its length's sake") {
   const TemporaryFolder folder;
   write_file(folder / "a.idx", std::string(5000, 'x'));
   std::error_code refused;
@@ -301,7 +301,7 @@ TEST_CASE("a large file of holes is not read for its length's sake") {
     MESSAGE("skipped: the file system has no files that long");
     return;
   }
-  CHECK_THROWS_WITH_AS(Index::open(folder / "a.idx"), doctest::Contains("file of holes"), Error);
+  CHECK_THROWS_WITH_AS(Index::open(folder / "a.idx"), doctest::Contains("sparse file"), Error);
 }
 
 }  // namespace penstock::test::sigbus_guard_test

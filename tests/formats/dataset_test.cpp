@@ -162,8 +162,8 @@ TEST_CASE("a dataset of which nothing can be loaded says why, and is not packed"
   };
   why(dataset_of("tar", 0, false), "0 samples: its tar files hold no members");
   why(dataset_of("lmdb", 0, false), "0 samples: its lmdb files hold no values");
-  why(dataset_of("tar", 0, true), "0 samples: it was packed of none");
-  why(dataset_of("tar", 2, false), "2 samples without fields: nothing of them can be loaded");
+  why(dataset_of("tar", 0, true), "0 samples: no sample was packed");
+  why(dataset_of("tar", 2, false), "2 samples without fields: there is nothing to load");
   const TemporaryFolder folder;
   const Dataset some = three_shards(folder.path());
   CHECK(emptiness(some).empty());

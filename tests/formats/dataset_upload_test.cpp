@@ -72,8 +72,8 @@ TEST_CASE("what is in the way at the address is not replaced unasked") {
   Places places;
   write_all_samples(kAddress, places.options());
   const auto before = content_of(places.train);
-  CHECK_THROWS_WITH_AS(DatasetWriter(kAddress, places.options()), doctest::Contains("exists already"), Error);
-  CHECK_THROWS_WITH_AS(DatasetWriter("s3:/bucket/train/", places.options()), doctest::Contains("exists already"),
+  CHECK_THROWS_WITH_AS(DatasetWriter(kAddress, places.options()), doctest::Contains("already exists"), Error);
+  CHECK_THROWS_WITH_AS(DatasetWriter("s3:/bucket/train/", places.options()), doctest::Contains("already exists"),
                        Error);
   CHECK_THROWS_WITH_AS(DatasetWriter::require_free(kAddress, "tar", false), doctest::Contains("s3://bucket/train"),
                        Error);

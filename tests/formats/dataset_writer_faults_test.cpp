@@ -143,7 +143,7 @@ TEST_CASE("damage to a packed dataset is an error that names the file") {
     std::string manifest = read_file(folder / "set" / "penstock.json");
     manifest.replace(manifest.find("shard-000001.tar"), 16, "../shard-0001.tar");
     write_file(folder / "set" / "penstock.json", manifest);
-    CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("bad name of a shard"), Error);
+    CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("invalid name of a shard"), Error);
   }
 }
 

@@ -101,7 +101,8 @@ TEST_CASE("an existing destination is an error; overwrite replaces it only once 
   const TemporaryFolder folder;
   write_all_samples(folder / "set", small_shards());
   const auto before = content_of(folder / "set");
-  const std::string refused = (folder / "set").string() + ": invalid argument: exists already (overwrite replaces it)";
+  const std::string refused =
+      (folder / "set").string() + ": invalid argument: already exists; pass --overwrite (overwrite=True) to replace it";
   CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", small_shards()), refused.c_str(), Error);
 
   DatasetWriterOptions options = small_shards();
@@ -124,9 +125,11 @@ TEST_CASE("overwrite never removes what is no packed dataset") {
   write_file(folder / "photos" / "a.jpg", "x");
   DatasetWriterOptions options = small_shards();
   options.overwrite = true;
-  CHECK_THROWS_WITH_AS(DatasetWriter(folder / "photos", options), doctest::Contains("no packed dataset"), Error);
+  CHECK_THROWS_WITH_AS(DatasetWriter(folder / "photos", options),
+                       doctest::Contains("only a packed dataset can be replaced"), Error);
   write_file(folder / "set.partial" / "a.jpg", "x");
-  CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", options), doctest::Contains("no packed dataset"), Error);
+  CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", options),
+                       doctest::Contains("only a packed dataset can be replaced"), Error);
   CHECK(fs::exists(folder / "photos" / "a.jpg"));
   CHECK(fs::exists(folder / "set.partial" / "a.jpg"));
 }
@@ -137,7 +140,7 @@ TEST_CASE("wrong options fail before anything is written") {
   options.format = "zip7";
   CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", options), doctest::Contains("unknown format"), Error);
   options.format = "folder";
-  CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", options), doctest::Contains("only read"), Error);
+  CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", options), doctest::Contains("cannot be written"), Error);
   CHECK(fs::is_empty(folder.path()));
 }
 

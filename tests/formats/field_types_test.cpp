@@ -184,13 +184,14 @@ TEST_CASE("the dtype of both has every number of both") {
   CHECK(dtype_of_both(DType::f16, DType::bf16) == DType::f32);
 }
 
-TEST_CASE("a block that is widened to no larger dtype is broken") {
+TEST_CASE("a block that is widened to a dtype that is not wider is broken") {
   const std::vector<std::byte> stored(4);
   std::vector<std::byte> decoded, scratch;
   for (const std::uint32_t parameter :
        {widening_parameter(DType::f32, DType::f32), widening_parameter(DType::i32, DType::f64), 0xFFFFFFFFU}) {
     const Block block{.extent = {0, 0, 4}, .filters = {{Filter::Id::widen, parameter}}, .decoded_length = 8};
-    CHECK_THROWS_WITH_AS(undo_filters(block, stored, decoded, scratch), doctest::Contains("no larger dtype"), Error);
+    CHECK_THROWS_WITH_AS(undo_filters(block, stored, decoded, scratch), doctest::Contains("dtype that is not wider"),
+                         Error);
     CHECK_THROWS_AS(longest_decoded(4, block.filters), Error);
   }
   const Block twice{.extent = {0, 0, 1},

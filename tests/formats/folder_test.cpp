@@ -214,7 +214,7 @@ TEST_CASE("what does not exist is an error that names it") {
   CHECK_THROWS_WITH_AS(penstock::open("/no/such/dataset"), doctest::Contains("/no/such/dataset"), Error);
   const TemporaryFolder folder;
   write_file(folder / "note.txt", "not a dataset");
-  CHECK_THROWS_WITH_AS(penstock::open(folder / "note.txt"), doctest::Contains("no known kind"), Error);
+  CHECK_THROWS_WITH_AS(penstock::open(folder / "note.txt"), doctest::Contains("a known format"), Error);
 }
 
 TEST_CASE("symbolic links are followed; one that leads back up, or nowhere, is an error that names it") {

@@ -197,7 +197,7 @@ TEST_CASE("what is laid out here is a file: a dataset in chunks is read") {
 TEST_CASE("object headers that continue in themselves end") {
   Made once;
   const std::uint64_t run = once.next() + 16;
-  CHECK(says(once.refusal(once.object(continuation(run, 24))), "an object header without end"));
+  CHECK(says(once.refusal(once.object(continuation(run, 24))), "an object header that does not end"));
 
   // Each run names itself many times: not as many runs as there would be are kept.
   Made often;
@@ -205,7 +205,7 @@ TEST_CASE("object headers that continue in themselves end") {
   std::string runs;
   for (int i = 0; i < 2000; ++i) runs += continuation(begin, 2000 * 24);
   const std::string told = often.refusal(often.object(runs));
-  CHECK((says(told, "an object header without end") || says(told, "refer to themselves")));
+  CHECK((says(told, "an object header that does not end") || says(told, "refer to themselves")));
 
   Made second;
   const std::uint64_t at = second.next();
@@ -214,7 +214,7 @@ TEST_CASE("object headers that continue in themselves end") {
   second.put(Made::object2(body + u64(chunk) + u64(4 + 20 + 4)));
   while (second.next() < chunk) second.put(u64(0));
   second.put(checked("OCHK" + body + u64(chunk) + u64(4 + 20 + 4)));
-  CHECK(says(second.refusal(at), "an object header without end"));
+  CHECK(says(second.refusal(at), "an object header that does not end"));
 }
 
 TEST_CASE("trees of a group that lead back to themselves, or to the same node many times, end") {
@@ -239,7 +239,7 @@ TEST_CASE("trees of a group that lead back to themselves, or to the same node ma
   std::uint64_t below = shared.put(symbols);
   for (unsigned level = 0; level < 3; ++level) below = shared.put(node(level, below));
   CHECK(says(shared.refusal(shared.object(message(kSymbolTable, u64(below) + u64(long_heap)))),
-             "describes more than a file of its size can hold"));
+             "describes more data than a file of its size can contain"));
 }
 
 TEST_CASE("trees of chunks that lead back to themselves, or to the same node many times, end") {
@@ -286,7 +286,7 @@ TEST_CASE("names of classes that share one long text end") {
   const std::string attribute =
       u8(1) + u8(0) + u16(8) + u16(type.size()) + u16(space.size()) + "classes" + u8(0) + type + space;
   CHECK(says(file.refusal(file.object(message(kAttribute, attribute + value))),
-             "describes more than a file of its size can hold"));
+             "describes more data than a file of its size can contain"));
 }
 
 TEST_CASE("chunks that lie in one another are told apart from chunks that shrank") {
@@ -296,11 +296,11 @@ TEST_CASE("chunks that lie in one another are told apart from chunks that shrank
   for (std::uint64_t row = 0; row < 100'000; row += 1000) all.push_back({row, at, 1000});
   const std::uint64_t tree = file.put(tree_node(0, all));
   CHECK(says(file.refusal(file.object(link("x", file.object(kByteType + rows(100'000) + chunks(tree, 1000, 1))))),
-             "chunks that lie in one another"));
+             "chunks that overlap"));
 }
 
 TEST_CASE("values that nothing but zeros stand for cost no more than the file is worth") {
-  const std::string beyond = "describes more than a file of its size can hold";
+  const std::string beyond = "describes more data than a file of its size can contain";
   Made texts;  // a billion texts of one byte
   CHECK(says(texts.refusal(texts.object(link("t", zeros(texts, text_type(1), 1, 1024 * kMega, 64 * kMega)))), beyond));
   Made long_texts;  // of 64 KiB, under many names
@@ -330,7 +330,8 @@ TEST_CASE("a chunk that truly shrank to nothing is not undone to list the texts 
   const std::uint64_t tree = file.put(tree_node(0, {{0, at, stored.size()}}));
   const std::uint64_t rows_of_text = file.object(text_type(1 << 20) + rows(2048) + chunks(tree, 2048, 1 << 20) + kZstd);
   file.put(std::string(2 * kMega, '\0'));  // elements are not longer than the file
-  CHECK(says(file.refusal(file.object(link("t", rows_of_text))), "describes more than a file of its size can hold"));
+  CHECK(says(file.refusal(file.object(link("t", rows_of_text))),
+             "describes more data than a file of its size can contain"));
 }
 
 TEST_CASE("groups in themselves and types in types end") {
@@ -345,7 +346,7 @@ TEST_CASE("groups in themselves and types in types end") {
   for (int i = 0; i < 5000; ++i) type += u8(0x39) + number(0, 3) + u32(16);
   const std::uint64_t x =
       nested.object(message(kDatatype, type) + rows(10) + message(kLayout, u8(3) + u8(1) + u64(96) + u64(160)));
-  CHECK(says(nested.refusal(nested.object(link("x", x))), "types inside types without end"));
+  CHECK(says(nested.refusal(nested.object(link("x", x))), "types that are nested too deeply"));
 }
 
 }  // namespace penstock::test::hdf5_hostile_test

@@ -95,11 +95,11 @@ TEST_CASE("no length of an index is believed beyond what it is of") {
                    [&](auto& bytes) { change<Entry>(test::section(bytes, SectionId::entries), number, harm); });
   };
   CHECK(entry(1, [](Entry& e) { set_length(e, 990); }) == "");
-  CHECK(entry(1, [](Entry& e) { set_length(e, 991); }).find("ends behind its file") != std::string::npos);
-  CHECK(entry(1, [](Entry& e) { set_length(e, kHuge); }).find("ends behind its file") != std::string::npos);
-  CHECK(entry(1, [](Entry& e) { e.offset = UINT64_MAX - 3; }).find("ends behind its file") != std::string::npos);
-  CHECK(entry(2, [](Entry& e) { set_length(e, 49); }).find("ends behind its block") != std::string::npos);
-  CHECK(entry(2, [](Entry& e) { e.offset = UINT64_MAX - 3; }).find("ends behind its block") != std::string::npos);
+  CHECK(entry(1, [](Entry& e) { set_length(e, 991); }).find("ends outside its file") != std::string::npos);
+  CHECK(entry(1, [](Entry& e) { set_length(e, kHuge); }).find("ends outside its file") != std::string::npos);
+  CHECK(entry(1, [](Entry& e) { e.offset = UINT64_MAX - 3; }).find("ends outside its file") != std::string::npos);
+  CHECK(entry(2, [](Entry& e) { set_length(e, 49); }).find("ends outside its block") != std::string::npos);
+  CHECK(entry(2, [](Entry& e) { e.offset = UINT64_MAX - 3; }).find("ends outside its block") != std::string::npos);
   CHECK(entry(2, [](Entry& e) { e.number = 1; }).find("block number") != std::string::npos);
   CHECK(entry(0, [](Entry& e) { e.offset = UINT64_MAX; }).find("piece number") != std::string::npos);
   CHECK(entry(0, [](Entry& e) { e.number = UINT32_MAX; }).find("piece number") != std::string::npos);
@@ -108,8 +108,8 @@ TEST_CASE("no length of an index is believed beyond what it is of") {
   const auto piece = [&](std::size_t number, const std::function<void(PieceRecord&)>& harm) {
     return located(0, [&](auto& bytes) { change<PieceRecord>(test::section(bytes, SectionId::pieces), number, harm); });
   };
-  CHECK(piece(0, [](PieceRecord& p) { p.length = 1000; }).find("ends behind its file") != std::string::npos);
-  CHECK(piece(0, [](PieceRecord& p) { p.kind = 1, p.number = 0, p.offset = 90; }).find("ends behind its block") !=
+  CHECK(piece(0, [](PieceRecord& p) { p.length = 1000; }).find("ends outside its file") != std::string::npos);
+  CHECK(piece(0, [](PieceRecord& p) { p.kind = 1, p.number = 0, p.offset = 90; }).find("ends outside its block") !=
         std::string::npos);
   CHECK(located(0,
                 [](auto& bytes) {  // a fill of 2^40 bytes from four
@@ -125,7 +125,7 @@ TEST_CASE("bytes behind an index, or fewer than it was written with, are not tak
   longer.push_back(std::byte{0});
   shorter.pop_back();
   for (const std::vector<std::byte>& bytes : {longer, shorter})
-    CHECK(failure_of(test::resigned(bytes), 1).find("its length is not the one") != std::string::npos);
+    CHECK(failure_of(test::resigned(bytes), 1).find("its length has changed") != std::string::npos);
 }
 
 TEST_CASE("a block of few bytes does not become more than its filters can make of them") {

@@ -146,13 +146,13 @@ TEST_CASE("a label file that is broken or leaves a choice open is an error that 
   fails("l.csv", "id,x,y\na,1,2\n", "no column \"z\"", "z");
   fails("l.csv", "id,x\na,1,2\n", "record 2 has 3 columns");
   fails("l.csv", "id,x\na,\"1\n", "a quote is not closed");
-  fails("l.csv", "id,x\na,\"1\"2\n", "behind a closing quote");
+  fails("l.csv", "id,x\na,\"1\"2\n", "after a closing quote");
   fails("l.csv", "id,x\na,\nb,1\nc,1\n", "the label is empty");
   fails("l.csv", "", "no header");
-  fails("l.csv", "id,x\n", "holds no labels");
-  fails("l.txt", "a\n", "no label behind");
+  fails("l.csv", "id,x\n", "contains no labels");
+  fails("l.txt", "a\n", "no label after");
   fails("l.json", "{", "neither a JSON object nor a list");
-  fails("l.json", R"({"a": {"x": 1}})", "say which member");
+  fails("l.json", R"({"a": {"x": 1}})", "name the member");
   fails("l.json", R"({"a": null})", "neither text nor a number");
   CHECK_THROWS_WITH_AS(read_labels("/no/labels.csv", with_keys({"a"})), doctest::Contains("/no/labels.csv"), Error);
 }

@@ -97,7 +97,7 @@ TEST_CASE("what has no rows, or none of plain numbers, is unsupported and says w
   const std::string plain = npy_header_text(DType::f32, {2, 2}), data(16, '\0');
   for (const auto& [bytes, text] :
        std::vector<std::pair<std::string, std::string>>{{npy_header_text(DType::f32, {}) + data, "scalar"},
-                                                        {npy_header_text(DType::f32, {5, 0}), "without a byte"},
+                                                        {npy_header_text(DType::f32, {5, 0}), "rows of 0 bytes"},
                                                         {replaced(plain, "False", "True ") + data, "Fortran"},
                                                         {replaced(plain, "'<f4'", "'|O' ") + data, "'|O'"}}) {
     const auto error = File(bytes).failure();
@@ -136,7 +136,7 @@ TEST_CASE("arrays in an archive are fields where they have the rows that most ha
   const auto read = test::all_fields(index, folder.path());
   REQUIRE(read.size() == 3);
   CHECK(read.at("1") == std::map<std::string, std::string>{{"images", "bbbb"}, {"labels", "2"}});
-  CHECK(index.attributes().find("\"mean\":\"2 rows where the samples are 3\"") != std::string::npos);
+  CHECK(index.attributes().find("\"mean\":\"2 rows, but the number of samples is 3\"") != std::string::npos);
   CHECK(index.attributes().find("\"objects\":") != std::string::npos);
   CHECK(kNpy.find_shards(folder / "x.npz").size() == 1);
   CHECK(kNpy.find_shards(folder.path()).empty());

@@ -61,7 +61,7 @@ TEST_CASE("a single sample, or none, is not outvoted by what describes it") {
   CHECK(shared_rows(std::vector{column("images", {1, 8, 8, 3}), column("labels", {1}), column("mean", {3}, 8)}, "") ==
         1);
   CHECK(refusal({column("images", {0, 8, 8, 3}), column("labels", {0}), column("mean", {3}, 8)})
-            .starts_with("its columns differ"));
+            .starts_with("its columns have different numbers of rows"));
 }
 
 TEST_CASE("a training split decides where it has the larger number of rows") {
@@ -83,12 +83,14 @@ TEST_CASE("a training split decides where it has the larger number of rows") {
 
 TEST_CASE("without evidence the numbers of rows are an error that lists them with their columns") {
   CHECK(refusal({column("a", {10, 20}, 4), column("b", {30, 20}, 4)}) ==
-        "its columns differ in their number of rows, and nothing says which are the samples (30 rows: b; 10 rows: a): "
+        "its columns have different numbers of rows, so it is unclear which rows are the samples (30 rows: b; 10 rows: "
+        "a): "
         "do that, or open with rows= (the command: --source-rows) and the name of one of these columns");
-  CHECK(refusal({column("image", {200, 400}), column("palette", {256, 3})}).starts_with("its columns differ"));
+  CHECK(refusal({column("image", {200, 400}), column("palette", {256, 3})})
+            .starts_with("its columns have different numbers of rows"));
   // Most columns, but hardly any of the bytes.
   CHECK(refusal({column("depth", {20, 32, 32}), column("K", {4, 4}), column("a", {4}), column("b", {4})})
-            .starts_with("its columns differ"));
+            .starts_with("its columns have different numbers of rows"));
   std::vector<ColumnSize> many;
   for (std::int64_t rows = 2; rows < 40; ++rows) many.push_back(column("c" + std::to_string(rows), {rows, 2}));
   CHECK(refusal(many).find("; ...)") != std::string::npos);

@@ -234,7 +234,7 @@ TEST_CASE("an archive ends at the end of the file, or at zero blocks that no mem
   CHECK(lone->context().offset == 1024);
   const auto error = failure(one + kEnd + other + member("a.txt", "3") + kEnd);
   REQUIRE(error);
-  CHECK(error->cause().find("the key comes back") != std::string::npos);
+  CHECK(error->cause().find("the key appears again") != std::string::npos);
 }
 
 TEST_CASE("a global record holds until the end of its archive, and a hard link reaches over it") {

@@ -227,7 +227,7 @@ TEST_CASE("sizes that the method cannot make, overlaps, and records that contrad
   check(Archive(Entries{bomb}), "does not hold 200 bytes");
   Made stored{"a.txt", "12345"};
   stored.claimed = 6;
-  check(Archive(Entries{stored}), "is stored, but of 5 and of 6 bytes");
+  check(Archive(Entries{stored}), "is stored, but has the sizes 5 and 6 bytes");
   check(Archive(Entries{{.name = "a.txt", .plain = "1", .local_name = "b.txt"}}), "another name");
   check(Archive(Entries{{"a.jpg", "1"}, {"a.jpeg", "2"}, {"a.txt", "3"}}), "a.jpeg and a.jpg");
 

@@ -210,7 +210,7 @@ TEST_CASE("a rank that was killed resumes behind its whole shards; one that had 
       });
     });
     CHECK(says(error_of([&] { convert(source, set, small_shards(format, 1, 3)); }), {"resume", "overwrite"}));
-    CHECK(says(error_of([&] { finish_convert(set); }), {"of 3 parts", "unfinished are ranks 1"}));
+    CHECK(says(error_of([&] { finish_convert(set); }), {"not all 3 parts", "unfinished ranks: 1"}));
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       ConvertOptions options = small_shards(format, rank, 3);
       options.resume = true;
@@ -229,7 +229,7 @@ TEST_CASE("finishing refuses parts that are missing, unfinished or of another ru
   const fs::path set = folder / "set";
   CHECK(says(error_of([&] { finish_convert(set); }), {"nothing to finish"}));
   for (const std::uint32_t rank : {0U, 3U}) convert(source, set, small_shards("tar", rank, 5));
-  CHECK(says(error_of([&] { finish_convert(set); }), {"of 5 parts", "missing are ranks 1, 2 and 4"}));
+  CHECK(says(error_of([&] { finish_convert(set); }), {"not all 5 parts", "missing ranks: 1, 2 and 4"}));
   CHECK(says(error_of([&] { convert(source, set, small_shards("tar", 1, 4)); }), {"part-00000-of-00005", "not 4"}));
   for (const std::uint32_t rank : {2U, 4U}) convert(source, set, small_shards("tar", rank, 5));
 
@@ -352,13 +352,13 @@ TEST_CASE("a dataset that is there is replaced only when told, by ranks and by f
   const Dataset source = open(write_source(folder / "source"));
   convert(source, folder / "set", small_shards("hdf5", 0, 0));
   const auto before = files_of(folder / "set");
-  CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("tar", 0, 2)); }), {"exists already"}));
+  CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("tar", 0, 2)); }), {"already exists"}));
   for (const std::uint32_t rank : {0U, 1U}) {
     ConvertOptions options = small_shards("tar", rank, 2);
     options.overwrite = true;
     convert(source, folder / "set", options);
   }
-  CHECK(says(error_of([&] { finish_convert(folder / "set"); }), {"exists already"}));
+  CHECK(says(error_of([&] { finish_convert(folder / "set"); }), {"already exists"}));
   CHECK(files_of(folder / "set") == before);
   finish_convert(folder / "set", {.overwrite = true});
   CHECK(open(folder / "set").format() == "tar");
@@ -371,7 +371,7 @@ TEST_CASE("wrong ranks are refused before anything is written") {
   const TemporaryFolder folder;
   const Dataset source = open(write_source(folder / "source"));
   CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("tar", 2, 2)); }), {"rank 2 of 2"}));
-  CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("folder", 0, 2)); }), {"only read"}));
+  CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("folder", 0, 2)); }), {"cannot be written"}));
   CHECK_FALSE(fs::exists(folder / "set"));
 }
 

@@ -32,7 +32,7 @@ def refused(source, **fields):
 @pytest.mark.parametrize(
     "name, told",
     [
-        ("loose.png", '"loose.png" lies in no class folder'),
+        ("loose.png", '"loose.png" is not in a class folder'),
         ("dog/1.JPEG", '"dog/1.JPEG" and "dog/1.jpg" differ only in their extensions'),
         ("dog/2.png", '"dog/2.jpg" and "dog/2.png" differ only in their extensions'),
         ("cat/0.txt", '"cat/0.jpg" and "cat/0.txt" differ only in their extensions'),
@@ -69,7 +69,7 @@ def test_samples_that_were_never_in_classes_are_told_only_when_labels_are_asked_
 def test_a_tar_of_class_folders_tells_how_its_folders_become_labels(classes, tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
         tar.add(classes, ".")
-    assert "folders inside a tar are no labels: unpack it" in refused(tmp_path / "a.tar", cls=ps.label())
+    assert "folders inside a tar are not labels: unpack it" in refused(tmp_path / "a.tar", cls=ps.label())
 
 
 def test_images_of_two_kinds_are_told_the_field_that_reads_either(classes, tmp_path):

@@ -54,7 +54,7 @@ def test_members_that_belong_to_no_sample_are_counted_over_all_shards_and_the_fi
     folder.mkdir()
     tar_of(folder / "a.tar", ["0.txt", "LICENSE", ".hidden", "READ\nME"])
     tar_of(folder / "b.tar", ["1.txt", "NOTES"])
-    said = "files: 3 that are no fields of a sample, such as LICENSE"
+    said = "files: 3 that are not fields of a sample, such as LICENSE"
     assert said in run("info", folder).stdout.decode()
     packed = run("pack", folder, tmp_path / "packed", "--format", "tar")
     assert f"penstock: left out {said}\n" in packed.stderr.decode()

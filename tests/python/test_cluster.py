@@ -111,7 +111,7 @@ def test_a_rank_killed_midway_resumes_and_the_rest_joins(images, tmp_path, forma
             break
     if process.wait(60) == 0:
         pytest.skip("packing ended before the signal came")
-    assert "unfinished are ranks 0" in fails("pack-join", destination)
+    assert "unfinished ranks: 0" in fails("pack-join", destination)
     assert "pack-join" in fails("info", destination, code=1)
     assert "resume" in fails(*words, "--rank", "0")
     for rank in ("0", "1"):
@@ -131,14 +131,14 @@ def test_finish_names_missing_ranks_and_other_options(icons, tmp_path):
     words = ["pack", icons, destination, "--format", "tar", "--world", "3", "--shard-size", "100KB"]
     assert "nothing to finish" in fails("pack-join", destination)
     penstock(*words, "--rank", "1")
-    assert "missing are ranks 0 and 2" in fails("pack-join", destination)
+    assert "missing ranks: 0 and 2" in fails("pack-join", destination)
     penstock(*words, "--rank", "0")
     penstock(*words, "--rank", "2", "--on-error", "skip")
     text = fails("pack-join", destination)
     assert "rank 2" in text and "skip_bad was false, now true" in text
     penstock(*words, "--rank", "2", "--overwrite")
     penstock("pack-join", destination)
-    assert "exists already" in fails(*words, "--rank", "2")
+    assert "already exists" in fails(*words, "--rank", "2")
     penstock("verify", destination, "--against", icons)
 
 

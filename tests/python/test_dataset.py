@@ -127,7 +127,7 @@ def test_ranks_pack_parts_that_are_joined(icons, tmp_path, monkeypatch):
     with pytest.raises(ps.Error, match="rank"):
         ps.pack(icons, tmp_path / "set", format="tar", world=2, progress=False)
     shutil.move(tmp_path / "set.partial" / "part-00001-of-00002", tmp_path / "kept")
-    with pytest.raises(ps.Error, match="missing are ranks 1"):
+    with pytest.raises(ps.Error, match="missing ranks: 1"):
         ps.finish_pack(tmp_path / "set")
     shutil.move(tmp_path / "kept", tmp_path / "set.partial" / "part-00001-of-00002")
     told = ps.finish_pack(tmp_path / "set", report=tmp_path / "report.jsonl")

@@ -255,8 +255,8 @@ def test_other_draws_are_refused_by_name(dataset):
         ({"sampler": ps.sampler.weighted([0] * SIZE)}, "all numbers are 0"),
         ({"sampler": ps.sampler.weighted("score")}, 'there is no field "score"'),
         ({"sampler": ps.sampler.weighted("json:score")}, 'no member "score"'),
-        ({"sampler": ps.sampler.weighted("json:kind")}, 'weights="json:kind": "a" is no finite number'),
-        ({"sampler": ps.sampler.weighted("json")}, '"json:NAME" is that of a member'),
+        ({"sampler": ps.sampler.weighted("json:kind")}, 'weights="json:kind": "a" is not a finite number'),
+        ({"sampler": ps.sampler.weighted("json")}, '"json:NAME" selects a member of the object'),
         ({"sampler": ps.sampler.repeated("klass")}, 'repeats="klass": there is no field "klass"'),
         (
             {"sampler": ps.sampler.weighted("w.npy")},

@@ -68,13 +68,13 @@ def test_statistics_do_not_outvote_images_and_labels(tmp_path, save, statistics)
     np.testing.assert_array_equal(rows(path, "images"), IMAGES)
     np.testing.assert_array_equal(rows(path, "labels"), LABELS)
     for name, array in STATISTICS[statistics].items():
-        assert left_out(path)[name] == f"{len(array)} rows where the samples are 20"
+        assert left_out(path)[name] == f"{len(array)} rows, but the number of samples is 20"
 
 
 @pytest.mark.parametrize("save", [h5, npz])
 def test_numbers_of_rows_without_evidence_are_an_error_that_lists_them(tmp_path, save):
     path = save(tmp_path / f"a.{'h5' if save is h5 else 'npz'}", a=np.zeros((10, 4)), b=np.zeros((12, 4)))
-    with pytest.raises(ps.Error, match="differ in their number of rows.*12 rows: b; 10 rows: a.*separate file"):
+    with pytest.raises(ps.Error, match="different numbers of rows.*12 rows: b; 10 rows: a.*separate file"):
         ps.open(path)
 
 
@@ -95,7 +95,7 @@ def test_the_keys_decide_but_texts_that_are_only_called_like_keys_need_a_column_
     path = h5(tmp_path / "a.h5", __key__=few, images=IMAGES[:3], labels=LABELS, more=LABELS)
     assert ps.open(path).keys == ["k0", "k1", "k2"] and names(ps.open(path)) == ["images"]
     path = h5(tmp_path / "b.h5", ids=few, images=IMAGES, labels=LABELS)
-    assert len(ps.open(path)) == 20 and left_out(path) == {"ids": "3 rows where the samples are 20"}
+    assert len(ps.open(path)) == 20 and left_out(path) == {"ids": "3 rows, but the number of samples is 20"}
 
 
 def test_columns_in_groups_are_fields_named_by_their_paths(tmp_path):
@@ -103,15 +103,16 @@ def test_columns_in_groups_are_fields_named_by_their_paths(tmp_path):
     assert names(ps.open(path)) == ["data/images", "data/labels"]
     np.testing.assert_array_equal(rows(path, "data/images"), IMAGES)
     np.testing.assert_array_equal(rows(path, "data/labels"), LABELS)
-    assert left_out(path) == {"data/mean": "3 rows where the samples are 20"}
+    assert left_out(path) == {"data/mean": "3 rows, but the number of samples is 20"}
 
     path = h5(tmp_path / "b.h5", **{"action": np.ones((20, 2)), "observations/qpos": np.ones((20, 2)),
                                     "observations/images/top": IMAGES, "metadata/fps": np.float64(30), "odd/few": np.arange(4),
                                     "compress_len": np.ones((2, 20))})  # fmt: skip
     assert names(ps.open(path)) == ["action", "observations/images/top", "observations/qpos"]
     np.testing.assert_array_equal(rows(path, "observations/images/top"), IMAGES)
-    assert left_out(path) == {"metadata/fps": "a scalar, without rows", "odd/few": "4 rows where the samples are 20",
-                              "compress_len": "2 rows where the samples are 20"}  # fmt: skip
+    assert left_out(path) == {"metadata/fps": "a scalar, without rows",
+                              "odd/few": "4 rows, but the number of samples is 20",
+                              "compress_len": "2 rows, but the number of samples is 20"}  # fmt: skip
 
 
 LAYOUTS = {
@@ -172,7 +173,7 @@ def test_maps_of_one_image_are_no_columns(tmp_path):
 def test_many_datasets_in_groups_beside_columns_are_left_out_as_a_group(tmp_path):
     path = h5(tmp_path / "a.h5", labels=LABELS, **{f"raw/{i}": np.zeros(20) for i in range(300)})
     assert names(ps.open(path)) == ["labels"]
-    assert list(left_out(path)) == ["raw"] and "more datasets than columns" in left_out(path)["raw"]
+    assert list(left_out(path)) == ["raw"] and "too many datasets to be columns" in left_out(path)["raw"]
     with pytest.raises(ps.Error, match='"raw" was left out: a group'):
         rows(path, "raw/17")
 
@@ -236,7 +237,7 @@ def test_an_error_for_a_field_that_is_not_there_says_why_it_was_left_out(tmp_pat
         dataset.filter(has=["x"])
     with pytest.raises(ps.Error, match=told):
         ps.pack(path, tmp_path / "packed", format="tar", decode="x=8")
-    with pytest.raises(ps.Error, match="2 rows where the samples are 4"):
+    with pytest.raises(ps.Error, match="2 rows, but the number of samples is 4"):
         rows(path, "few")
     done = subprocess.run([os.environ["PENSTOCK_COMMAND"], "cat", path, "0.x"], capture_output=True, check=False)
     assert done.returncode != 0 and b"virtual" in done.stderr
@@ -273,5 +274,5 @@ def test_a_named_column_decides_how_many_rows_the_samples_have(tmp_path, ending)
 
 def test_rows_are_for_files_of_columns(tmp_path):
     (tmp_path / "a.txt").write_text("x")
-    with pytest.raises(ps.Error, match="rows= is for HDF5"):
+    with pytest.raises(ps.Error, match="rows= requires HDF5"):
         ps.open(tmp_path, rows="txt")

@@ -101,9 +101,9 @@ def test_large_files_that_h5py_writes_open(tmp_path, make, samples):
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (rows_never_written, "2000000 rows of which nothing is stored"),
-        (chunks_never_written, "room for more chunks than the file can hold"),
-        (most_chunks_never_written, "rows of which nothing is stored"),
+        (rows_never_written, "2000000 rows without stored values"),
+        (chunks_never_written, "room for more chunks than the file can contain"),
+        (most_chunks_never_written, "rows without stored values"),
     ],
 )
 def test_files_that_are_almost_only_absent_rows_are_refused_with_the_reason(tmp_path, make, why):

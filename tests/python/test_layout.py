@@ -517,7 +517,7 @@ def test_info_and_repr_say_how_the_path_was_read(tmp_path):
     put(top / "README.md", "text")
     line = (
         "folder of files: class folders, 2 classes, keys end at the last dot; "
-        "left out: 1 that are no fields of a sample, such as README.md"
+        "left out: 1 that are not fields of a sample, such as README.md"
     )
     assert line in repr(ps.open(top))
     assert f"read as      {line}" in run("info", top).stdout.decode()

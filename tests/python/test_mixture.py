@@ -350,9 +350,9 @@ def test_a_bench_takes_the_fields_that_all_sources_have(folder):
 def test_a_file_of_a_mixture_leads_to_what_takes_it(folder):
     (folder / "alone.json").write_text(json.dumps({"sources": {"a": "a"}}))
     for refuses in (ps.open, ps.Loader):
-        with pytest.raises(ps.Error, match=r"the file of a mixture is what ps.mixture\(\) takes"):
+        with pytest.raises(ps.Error, match=r"if it describes a mixture, pass it to ps.mixture\(\)"):
             refuses(folder / "alone.json")
-    assert "of the commands bench, tune and show" in fails("info", folder / "alone.json")
+    assert "to the commands bench, tune and show" in fails("info", folder / "alone.json")
 
 
 def test_a_mixture_is_printed_with_its_weights(datasets):

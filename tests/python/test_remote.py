@@ -81,7 +81,7 @@ def test_shards_of_others_by_numbers_in_braces(ending, server, served):
     assert digest(remote) == digest(local)
     reads = requests_of(server, lambda: ps.open(f"{server.root}/{pattern}"))
     assert len(reads) <= 2 * (last + 1) + 1
-    with pytest.raises(ps.Error, match="a web server does not tell what it has"):
+    with pytest.raises(ps.Error, match="web servers cannot list files"):
         ps.open(f"{server.root}/others/*.{ending}")
 
 

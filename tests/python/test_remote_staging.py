@@ -143,7 +143,7 @@ def test_a_view_and_the_lmdb_of_others_are_refused_in_words(server, served, tmp_
     with pytest.raises(ps.Error, match="view"):
         ps.stage(ps.open(f"{server.root}/tar").take(3), tmp_path / "local", progress=False)
     shutil.copy(next((served / "lmdb").glob("*.lmdb/data.mdb")), served / "others" / "data.mdb")
-    with pytest.raises(ps.Error, match="from a disk only"):
+    with pytest.raises(ps.Error, match="from disks only"):
         ps.open(f"{server.root}/others/data.mdb")
 
 

@@ -157,6 +157,6 @@ def test_a_folder_of_others_on_a_web_server_is_refused_in_words(tmp_path):
     serve = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(ps.Error, match="web servers list nothing: name the shards"):
+        with pytest.raises(ps.Error, match="web servers cannot list files: name the shards"):
             ps.open(f"http://127.0.0.1:{server.server_port}/others")
         server.shutdown()

@@ -134,7 +134,7 @@ def test_a_writer_that_fails_leaves_nothing(client):
 def test_a_dataset_that_is_there_is_replaced_only_when_asked(client, labels, icons):
     pack = {"format": "tar", "progress": False}
     ps.pack(labels, "s3://bucket/twice", **pack)
-    with pytest.raises(ps.Error, match="exists already") as caught:
+    with pytest.raises(ps.Error, match="already exists") as caught:
         ps.pack(icons, pathlib.Path("s3://bucket/twice"), **pack)
     assert caught.value.kind == "invalid_argument" and caught.value.dataset == "s3://bucket/twice"
     ps.pack(icons, "s3://bucket/twice", shard_size=200_000, overwrite=True, **pack)

@@ -55,7 +55,7 @@ def test_archives_that_were_joined_are_read_to_the_end(tmp_path):
     path.write_bytes(parts[0] + bytes(512 * 999) + parts[1])
     assert opened(path)[0].keys == ["a", "b"]
     path.write_bytes(parts[0] + parts[1] + parts[0])
-    with pytest.raises(ps.Error, match="the key comes back"):
+    with pytest.raises(ps.Error, match="the key appears again"):
         ps.open(path)
 
 

@@ -473,29 +473,29 @@ def test_damaged_megatron_files_are_told(tmp_path):
         return good[:at] + text + good[at + len(text) :]
 
     opened(good[:20], "ends inside its header", 20)
-    opened(put(9, struct.pack("<Q", 2)), "is of version 2", 9)
+    opened(put(9, struct.pack("<Q", 2)), "has version 2", 9)
     opened(put(17, b"\x06"), "floating-point", 17)
     opened(put(17, b"\x63"), "dtype 99", 17)
     opened(put(18, struct.pack("<Q", 2**62)), "ends early", 18)
     opened(put(26, struct.pack("<Q", 2**62)), "ends early", 26)
-    opened(put(26, struct.pack("<Q", 1)), "24 bytes stand behind", len(good) - 24)
+    opened(put(26, struct.pack("<Q", 1)), "24 bytes follow", len(good) - 24)
     opened(good[:-1], "ends early", 26)
     opened(good + b"\0\0\0", "modes", len(good))
     opened(put(lengths + 4, struct.pack("<i", -1)), "sequence 1 has -1 tokens", lengths + 4)
-    opened(put(pointers + 8, struct.pack("<q", -4)), "from byte -4", pointers + 8)
-    opened(put(pointers + 16, struct.pack("<q", 30)), "sequence 2 has 4 bytes from byte 30", pointers + 16)
+    opened(put(pointers + 8, struct.pack("<q", -4)), "at byte -4", pointers + 8)
+    opened(put(pointers + 16, struct.pack("<q", 30)), "sequence 2 has 4 bytes at byte 30", pointers + 16)
     whole = put(lengths, struct.pack("<iii", 16, 16, 16))
     whole = whole[:pointers] + bytes(24) + struct.pack("<qqqq", 0, 1, 2, 3)
     assert len(whole) == len(good)
     index.write_bytes(whole)
     assert [len(sample["tokens"]) for sample in ps.open(index)] == [32] * 3  # of one file each
     opened(whole[:bounds] + struct.pack("<qqqq", 0, 0, 1, 3), "document 2 has more than the 32 bytes", pointers + 16)
-    opened(put(bounds, struct.pack("<q", 1)), "document 0 would begin at sequence 1", bounds)
-    opened(put(bounds + 8, struct.pack("<q", 7)), "document 1 would begin at sequence 7", bounds + 8)
-    opened(put(bounds + 24, struct.pack("<q", 2)), "document 3 would begin at sequence 2", bounds + 24)
+    opened(put(bounds, struct.pack("<q", 1)), "document 0 begins at sequence 1", bounds)
+    opened(put(bounds + 8, struct.pack("<q", 7)), "document 1 begins at sequence 7", bounds + 8)
+    opened(put(bounds + 24, struct.pack("<q", 2)), "document 3 begins at sequence 2", bounds + 24)
     index.write_bytes(good)
     index.with_suffix(".bin").write_bytes(data[:-1])
-    with pytest.raises(ps.Error, match="its data file on, which has 31"):
+    with pytest.raises(ps.Error, match="its data file, which has 31"):
         ps.open(index)
     index.with_suffix(".bin").unlink()
     with pytest.raises(ps.Error, match=r"corpus\.bin"):

@@ -107,7 +107,7 @@ def test_what_was_packed_before_is_refused_before_anything_is_unpacked(tmp_path)
     source = archive(tmp_path / "train.tar.gz", "w:gz")
     source.write_bytes(source.read_bytes()[:-30])
     (tmp_path / "out").mkdir()
-    with pytest.raises(ps.Error, match="out: invalid argument: exists already"):
+    with pytest.raises(ps.Error, match="out: invalid argument: already exists"):
         pack(source, tmp_path)
 
 
@@ -197,7 +197,8 @@ def test_the_spool_is_where_it_is_unpacked(tmp_path):
 @pytest.mark.parametrize("name", ["train.tar.gz", "train.tfrecord.gz"])
 def test_opening_such_a_file_says_what_to_do(name, tmp_path):
     archive(tmp_path / name, "w:gz")
-    with pytest.raises(ps.Error, match="compressed as a whole .gzip.*: pack it .penstock pack, in Python ps.pack., or unpack it"):
+    remedy = "compressed as a whole .gzip.*: pack it .penstock pack, in Python ps.pack., or decompress it"
+    with pytest.raises(ps.Error, match=remedy):
         ps.open(tmp_path / name)
 
 
@@ -317,7 +318,7 @@ def test_what_is_in_the_way_is_known_before_anything_is_unpacked(tmp_path):
     source.write_bytes(source.read_bytes()[:-30])
     assert "is left from a run that did not finish: --resume (resume=True) continues it" in fails("pack", source, tmp_path / "out", "--format", "tar", code=2)
     (tmp_path / "out").mkdir()
-    assert "exists already" in fails("pack", source, tmp_path / "out", "--format", "tar", code=2)
+    assert "already exists" in fails("pack", source, tmp_path / "out", "--format", "tar", code=2)
     (tmp_path / "out").rmdir()
     archive(source, "w:gz")
     assert samples(by_command(source, tmp_path, "out", "--resume")[0]) == EXPECTED

@@ -522,7 +522,7 @@ def test_windows_that_make_no_sense(make, said):
         ({"clip": window(group="(unclosed")}, "not a regular expression"),
         ({"clip": window(group="^x(.)")}, "does not match"),
         ({"clip": window("jpg")}, 'no field "jpg"'),
-        ({"clip": window(order_by="json:episode")}, "no finite number"),
+        ({"clip": window(order_by="json:episode")}, "not a finite number"),
         ({"clip": window(offsets=range(-20, 1), edge="drop")}, "longest of 5 groups has 12 steps"),
         ({"clip": window("npy") | ps.raw()}, "must have one shape"),
         ({"cls": ps.label(), "x": ps.follow("cls") | ps.window_valid()}, "has no window"),

@@ -266,7 +266,7 @@ def test_an_address_of_a_store_is_told_how_its_files_come_to_a_disk(address, tmp
     shortened = [pathlib.Path(address)] if not address.startswith("own") else []  # hf:/datasets/a/b
     for given in (address, *shortened):
         for use in (ps.open, ps.Loader, lambda place: ps.pack(place, tmp_path / "x", format="tar", progress=False)):
-            with pytest.raises(ps.Error, match=f"web servers: copy these to a disk with {tool}") as raised:
+            with pytest.raises(ps.Error, match=f"web servers: copy the data to a disk with {tool}") as raised:
                 use(given)
             assert raised.value.kind == "unsupported" and raised.value.dataset == str(given)
             assert "\n" not in str(raised.value)
@@ -293,14 +293,14 @@ def test_a_path_that_looks_like_an_address_is_opened(labels, tmp_path, monkeypat
     (tmp_path / "s3:" / "bucket").mkdir(parents=True)
     (tmp_path / "s3:" / "bucket" / "a.cls").write_text("1")
     assert len(ps.open("s3://bucket")) == 1
-    with pytest.raises(ps.Error, match="give the path alone, without file://"):
+    with pytest.raises(ps.Error, match="pass the path without file://"):
         ps.open("file:///data/train")
     with pytest.raises(ps.Error, match="No such file"):
         ps.open("C:/train")
 
 
 def test_a_path_with_a_tilde_is_told_that_shells_alone_know_it():
-    with pytest.raises(ps.Error, match="does not exist: ~ is known to shells alone, so give the whole path"):
+    with pytest.raises(ps.Error, match="does not exist: only shells expand ~, so pass the full path"):
         ps.open("~/photos")
 
 

@@ -285,7 +285,7 @@ def test_an_exception_leaves_nothing(tmp_path, when):
 
 def test_a_destination_that_exists_is_refused_before_the_first_sample(tmp_path):
     written(tmp_path, {"a": {"txt": "old"}})
-    with pytest.raises(ps.Error, match="exists already"):
+    with pytest.raises(ps.Error, match="already exists"):
         ps.Writer(tmp_path / "out", format="tar")
     assert written(tmp_path, {"a": {"txt": "new"}}, overwrite=True)[0]["txt"] == b"new"
     with pytest.raises(ps.Error, match="zoo"):

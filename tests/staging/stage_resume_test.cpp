@@ -32,7 +32,7 @@ TEST_CASE("a copy that was stopped anywhere goes on: whole files are kept, broke
       });
       CHECK(error.kind() == ErrorKind::corrupt);
       CHECK_FALSE(fs::exists(copy));
-      CHECK(says(error_of([&] { open(copy); }), {"copy that is not complete", "stage it again"}));
+      CHECK(says(error_of([&] { open(copy); }), {"incomplete copy", "stage it again"}));
       // What a kill leaves: a temporary file cut short, and a torn line.
       write_file(copy.string() + ".partial/.penstock.json.staging", "{\"penst");
       std::ofstream(copy.string() + ".partial/.penstock-stage.jsonl", std::ios::app) << "{\"file\":\"shard-0";

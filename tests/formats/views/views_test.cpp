@@ -238,10 +238,10 @@ TEST_CASE("a join has the fields of both, by key") {
   CHECK(keys(twice) == Keys{"b0", "b1"});
   CHECK(value(twice, 1, "x") == "another");
   CHECK(value(twice, 1, "png") == "mask of b1");
-  CHECK(says(twice.about(), "3 without partner left out"));
+  CHECK(says(twice.about(), "3 without a partner left out"));
 
   CHECK(says(refusal([&] { joined(other, images, {.fields = {{"jpg", "x"}}}); }), "sample z"));
-  CHECK(says(refusal([&] { joined(images, other, {.fields = {{"jpg", "jpg"}}}); }), "\"jpg\" is there already"));
+  CHECK(says(refusal([&] { joined(images, other, {.fields = {{"jpg", "jpg"}}}); }), "\"jpg\" already exists"));
   CHECK(says(refusal([&] { joined(images, images); }), "has no field that"));
   CHECK(says(refusal([&] { joined(images, other, {.fields = {{"txt", "txt"}}}); }), "no field \"txt\" to join"));
 }
