@@ -133,10 +133,9 @@ std::shared_ptr<const OpenOptions> kept(const OpenOptions& options) {
 Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::string name, const OpenOptions& options,
                               const OpenProgress& progress) {
   if (!format.in_stores) {
-    throw Error::unsupported(
-        std::string(format.name) +
-        " files that penstock did not pack are read from disks only: copy this file to a disk with the store's own "
-        "tool; penstock pack can then convert it to shards that are read from stores");
+    throw Error::unsupported(std::string(format.name) +
+                             " files of other tools are read from disks only: copy this file to a disk with the "
+                             "store's tool; penstock pack makes it readable from stores");
   }
   StoredIndex stored = stored_index(format, file, options, progress);
   SeenPlaces::current()->forget_source(file.native());

@@ -194,7 +194,7 @@ class Decision {
       const auto* other = *std::ranges::find_if(open, [&](const Name* candidate) {
         return candidate->root_text() == name->root_text() && candidate->stem_text() != name->stem_text();
       });
-      refuse(*name, *other, "are they fields of one sample, or samples of their own?");
+      refuse(*name, *other, "are they fields of one sample, or separate samples?");
     }
     std::terminate();  // unreachable: some root has two words
   }

@@ -8,7 +8,7 @@
 namespace penstock {
 
 struct AbsentClasses {
-  std::string cause;  ///< for users: "loose.jpg" lies in no class folder; empty if there is nothing to report
+  std::string cause;  ///< for users: "loose.jpg" is not in a class folder; empty if there is nothing to report
   /// True if most samples are in class folders, so that a few files caused the loss of all labels.
   bool almost = false;
 };

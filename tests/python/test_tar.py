@@ -122,7 +122,7 @@ def test_a_pattern_of_shards_is_one_dataset_in_their_order(tmp_path):
     assert "part-01.tar" in refused("ls", tmp_path / "part-{00..03}.tar")
     assert "matches no file" in refused("ls", tmp_path / "*.nothing")
     (tmp_path / "part-notes.txt").write_text("no shard")
-    assert "part-notes.txt, which is no tar shard" in refused("ls", tmp_path / "part-*")
+    assert "part-notes.txt, which is not a shard of format tar" in refused("ls", tmp_path / "part-*")
 
 
 @pytest.mark.parametrize("set_back", [False, True])
