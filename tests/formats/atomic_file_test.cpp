@@ -234,7 +234,7 @@ TEST_CASE("what lies under a name that a file or folder wants for a while is nei
   DatasetWriterOptions options{.format = "tar", .fields = {{.name = "bin", .codec = ""}}, .classes = {}};
   for (const bool again : {false, true}) {
     options.overwrite = again;
-    CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", options), doctest::Contains("is a link"), Error);
+    CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", options), doctest::Contains("is a symbolic link"), Error);
   }
   CHECK(read_file(folder / "other" / "precious") == "kept");
   CHECK(std::distance(fs::directory_iterator(folder / "other"), fs::directory_iterator()) == 1);
