@@ -13,29 +13,28 @@ void Elements::check() const {
 const StepTable& Elements::table() {
   static const TableOf<Elements> table{
       "array.decode",
-      "npy or raw elements, and the numbers of json, dtype and shape as stored; every sample must have the first "
-      "one's. "
-      "With `dtype` or `ragged` also the numbers of csv and txt.",
+      "Elements of npy and raw, and the numbers of json, in the stored dtype and shape. Every sample must have the "
+      "dtype and shape of the first one. With `dtype` or `ragged`, also the numbers of csv and txt.",
+      Parameter{"dtype",
+                &Elements::dtype,
+                {.shown = Shown::by_place_unless_usual},
+                "dtype of the output. npy and raw elements are converted as by array.cast(). A number in a text that "
+                "does not fit the dtype makes the sample invalid"},
+      Parameter{"ragged", &Elements::ragged, kOption,
+                "samples may differ in the length of the first dimension: the output is a Ragged. After "
+                "follow(\"BOXES\"), items are dropped together with those of that output"},
       Parameter{
-          "dtype",
-          &Elements::dtype,
-          {.shown = Shown::by_place_unless_usual},
-          "of the output: npy and raw elements are converted as by array.cast(); of text, what the dtype does not hold "
-          "is a data fault"},
-      Parameter{
-          "ragged", &Elements::ragged, kOption,
-          "samples differ in the length of the first dimension: a Ragged. After follow(\"BOXES\") items go along with "
-          "those of that output"},
-      Parameter{"shape", &Elements::shape, option({.most = 1e9}),
-                "ragged: of an item, () for numbers; else that of the first value that has one"}};
+          "shape", &Elements::shape, option({.most = 1e9}),
+          "with `ragged`: shape of an item, () for numbers. Default: the shape of the first value that has an item"}};
   return table;
 }
 
 const StepTable& Window::table() {
   static const TableOf<Window> table{
-      "array.random_slice", "Consecutive rows at a random place; only those are read where the index knows the rows.",
+      "array.random_slice",
+      "Consecutive rows at a random place. If the index knows where the rows are stored, only they are read.",
       Parameter{"rows", &Window::rows, required({.least = 1, .refusal = "needs at least 1 row", .unit = "rows"}),
-                "how many"}};
+                "length of the slice"}};
   return table;
 }
 
@@ -46,73 +45,73 @@ void Label::check() const {
 const StepTable& Label::table() {
   static const TableOf<Label> table{
       "label",
-      "A class index or other single integer: int64 scalar. From cls, txt, json or an array. With `num_classes`: "
-      "float32 "
-      "(num_classes,), 1 at the class and 0 elsewhere; a class outside of them is a data fault.",
+      "A class index or another single integer from cls, txt, json or an array: int64 scalar. With `num_classes`: "
+      "float32 (num_classes,), 1 at the class and 0 elsewhere. A class outside this range makes the sample invalid.",
       Parameter{"num_classes",
                 &Label::num_classes,
                 {.shown = Shown::by_place_unless_usual, .least = 0, .most = 1 << 24},
-                "how many; 0: the index"}};
+                "number of classes; 0 delivers the index"}};
   return table;
 }
 
 const StepTable& Raw::table() {
-  static const TableOf<Raw> table{"raw", "Undecoded bytes: a Ragged of uint8."};
+  static const TableOf<Raw> table{"raw", "Stored bytes without decoding: a Ragged of uint8."};
   return table;
 }
 
 const StepTable& Boxes::table() {
-  static const TableOf<Boxes> table{
-      "boxes",
-      "After follow(): (n, 4) float32 x0 y0 x1 y1 in output pixels, clipped to the output; a Ragged. Boxes that end up "
-      "empty stay, with zero area, unless a bound is above 0. Of those dropped, what follows the boxes drops its items "
-      "too.",
-      Parameter{"min_size", &Boxes::min_size, option({.least = 0, .unit = "pixels"}),
-                "boxes of less width or height are dropped"},
-      Parameter{"min_area", &Boxes::min_area, option({.least = 0, .unit = "pixels"}), "those of less area"},
-      Parameter{"min_visibility", &Boxes::min_visibility, option({.least = 0, .most = 1}),
-                "those of which less than this part of the area is left by clipping"}};
+  static const TableOf<Boxes> table{"boxes",
+                                    "Comes after follow(). (n, 4) float32 x0 y0 x1 y1 in pixels of the output, clipped "
+                                    "to it; a Ragged. Empty boxes stay, with zero area, unless a bound is above 0. If "
+                                    "a box is dropped, outputs that follow the boxes drop its item too.",
+                                    Parameter{"min_size", &Boxes::min_size, option({.least = 0, .unit = "pixels"}),
+                                              "least width and height of a box that is kept"},
+                                    Parameter{"min_area", &Boxes::min_area, option({.least = 0, .unit = "pixels"}),
+                                              "least area of a box that is kept"},
+                                    Parameter{"min_visibility", &Boxes::min_visibility, option({.least = 0, .most = 1}),
+                                              "least part of a box's area that clipping must leave"}};
   return table;
 }
 
 const StepTable& Keypoints::table() {
-  static const TableOf<Keypoints> table{"keypoints",
-                                        "After follow(): (n, 2) float32 x y in output pixels, not clipped; a Ragged."};
+  static const TableOf<Keypoints> table{
+      "keypoints", "Comes after follow(). (n, 2) float32 x y in pixels of the output, not clipped; a Ragged."};
   return table;
 }
 
 const StepTable& Cast::table() {
-  static const TableOf<Cast> table{
-      "cast",
-      "How the text of a chain writes image.cast(), array.cast() and points.cast(), which is what C++ and Python have.",
-      Parameter{"dtype", &Cast::dtype, kRequired, "its name"}};
+  static const TableOf<Cast> table{"cast",
+                                   "Name of image.cast(), array.cast() and points.cast() in the text of a chain. C++ "
+                                   "and Python have those three functions.",
+                                   Parameter{"dtype", &Cast::dtype, kRequired, "name of the dtype"}};
   return table;
 }
 
 template <>
 const StepTable& CastOf<Domain::image>::table() {
   static const TableOf<CastOf> table{
-      "image.cast", "Without normalize(), pixels from 0 to 255.",
-      Parameter{
-          "dtype", &CastOf::dtype, kRequired,
-          "\"float32\", \"float16\", \"bfloat16\", \"uint8\" or \"uint16\"; masks that follow an image take any"}};
+      "image.cast",
+      "Converts pixels to another dtype. Without normalize(), they are from 0 to 255 (16-bit images: 65535).",
+      Parameter{"dtype", &CastOf::dtype, kRequired,
+                "\"float32\", \"float16\", \"bfloat16\", \"uint8\" or \"uint16\"; masks that follow an image can have "
+                "any dtype"}};
   return table;
 }
 
 template <>
 const StepTable& CastOf<Domain::array>::table() {
-  static const TableOf<CastOf> table{"array.cast",
-                                     "To floating point it rounds to nearest even; to integers it truncates, what is "
-                                     "out of range becomes the nearest, "
-                                     "and NaN 0.",
-                                     Parameter{"dtype", &CastOf::dtype, kRequired, "any"}};
+  static const TableOf<CastOf> table{
+      "array.cast",
+      "Converts the dtype. To floating point, values are rounded to nearest even. To integers, fractions are cut off, "
+      "values out of range become the nearest integer, and NaN becomes 0.",
+      Parameter{"dtype", &CastOf::dtype, kRequired, "any dtype"}};
   return table;
 }
 
 template <>
 const StepTable& CastOf<Domain::points>::table() {
   static const TableOf<CastOf> table{
-      "points.cast", "Last, with channels_first().",
+      "points.cast", "Converts the dtype. Only channels_first() may come after it.",
       Parameter{"dtype", &CastOf::dtype, kRequired, "\"float32\", \"float16\", \"bfloat16\" or \"float64\""}};
   return table;
 }

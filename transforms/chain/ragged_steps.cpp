@@ -12,34 +12,32 @@ void step::PadItems::check() const {
 const StepTable& step::PadItems::table() {
   static const TableOf<PadItems> table{
       "pad",
-      "Behind what gives a Ragged: rows are filled up at their end to one length, as one Tensor. (Images have "
-      "image.pad(), "
-      "clouds points.pad().)",
+      "Comes after a step that gives a Ragged. Pads rows at their end to one length, so that the output is one Tensor. "
+      "Images have image.pad(), clouds points.pad().",
       Parameter{"length",
                 &PadItems::length,
                 {.shown = Shown::by_place_unless_usual, .least = 0, .most = 1e9, .unit = "items"},
-                "of every row; 0: as many as the longest row of the batch has, so that batches differ"},
+                "length of every row; 0: that of the longest row of the batch, so batches differ"},
       Parameter{"multiple_of", &PadItems::multiple_of, option({.least = 1, .most = 1 << 24, .unit = "items"}),
-                "without a length, the longest is rounded up to a multiple of this"},
-      Parameter{"value", &PadItems::value, option({}), "stands behind the items"},
+                "without a length, the longest row is rounded up to a multiple of this number"},
+      Parameter{"value", &PadItems::value, option({}), "value of the added items"},
       Parameter{"longer", &PadItems::longer, kOption,
-                "what becomes of rows with more than `length` items: a data fault, or their end is cut off"}};
+                "for rows with more than `length` items: raise makes the sample invalid, truncate cuts off the end"}};
   return table;
 }
 
 const StepTable& step::ValidMask::table() {
   static const TableOf<ValidMask> table{
       "valid_mask",
-      "After follow(\"OUTPUT\"), which pad() ends: bool, True for a row's items, False where pad() filled up. "
-      "key_padding_mask of torch's attention is the opposite: give it ~valid_mask. Needs no field of its own."};
+      "Comes after follow(\"OUTPUT\"), whose chain must end with pad(). bool: True for a row's items, False for those "
+      "that pad() added. key_padding_mask of PyTorch's attention is the opposite: pass ~valid_mask. Reads no field."};
   return table;
 }
 
 const StepTable& step::Lengths::table() {
   static const TableOf<Lengths> table{"lengths",
-                                      "After follow(\"OUTPUT\"), which is a Ragged or which pad() ends: int64 scalar, "
-                                      "how many items the row has. Needs no "
-                                      "field of its own."};
+                                      "Comes after follow(\"OUTPUT\"), which must be a Ragged or end with pad(). int64 "
+                                      "scalar: the number of items of the row. Reads no field."};
   return table;
 }
 

@@ -145,9 +145,9 @@ std::string to_string(const WindowSpec& spec, std::span<const std::string> sourc
 const StepTable& step::WindowValid::table() {
   static const TableOf<WindowValid> table{
       "window_valid",
-      "After follow(\"OUTPUT\"), whose chain begins with window(): bool (offsets,), True for steps of the row's group, "
-      "False where its nearest step is repeated. key_padding_mask of torch's attention is the opposite: give it "
-      "~window_valid. Needs no field of its own."};
+      "Comes after follow(\"OUTPUT\"), whose chain must begin with window(). bool (offsets,): True for steps of the "
+      "row's group, False for a step outside it, which repeats the nearest one. key_padding_mask of PyTorch's "
+      "attention is the opposite: pass ~window_valid. Reads no field."};
   return table;
 }
 

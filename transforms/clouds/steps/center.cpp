@@ -23,7 +23,7 @@ double sum(const float* values, std::size_t count) {
 }  // namespace
 
 const StepTable& step::Center::table() {
-  static const PointTable<Center> table{"points.center", "The mean of the points moves to (0, 0, 0)."};
+  static const PointTable<Center> table{"points.center", "Moves the mean of the points to (0, 0, 0)."};
   return table;
 }
 

@@ -5,13 +5,13 @@ namespace penstock {
 
 const StepTable& step::CloudDecode::table() {
   static const TableOf<CloudDecode> table{
-      "points.decode", "First in a chain.",
+      "points.decode", "Decodes clouds. Must come first in a chain.",
       Parameter{"attributes",
                 &CloudDecode::attributes,
                 {.shown = Shown::by_place_unless_usual},
-                "those that follow x, y, z as further columns"},
+                "attributes that become further columns after x, y, z"},
       Parameter{"columns", &CloudDecode::columns, option({.least = 0, .most = 1024}),
-                "float32 numbers of a point in .bin scans, which do not tell; 0: KITTI's 4"}};
+                "float32 numbers of each point in .bin scans, which do not store it; 0 means KITTI's 4"}};
   return table;
 }
 

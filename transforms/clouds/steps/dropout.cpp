@@ -6,7 +6,7 @@ namespace penstock {
 const StepTable& step::RandomDropout::table() {
   static const PointTable<RandomDropout> table{
       "points.random_dropout",
-      "PointNet++'s: a ratio is drawn; each point, with that probability, becomes the first one.",
+      "PointNet++'s dropout: draws a ratio, then replaces each point by the first one with that probability.",
       Parameter{"max_ratio", &RandomDropout::max_ratio, kProbability, "highest ratio"}};
   return table;
 }

@@ -6,7 +6,7 @@ namespace penstock {
 const StepTable& step::DropNonfinite::table() {
   static const PointTable<DropNonfinite> table{
       "points.drop_nonfinite",
-      "Drops points with a coordinate that is no number; otherwise such a point is an error that names it."};
+      "Drops points whose coordinates are not finite. Without this step, such a point is an error that names it."};
   return table;
 }
 

@@ -4,23 +4,23 @@
 namespace penstock {
 
 const StepTable& step::Attribute::table() {
-  static const TableOf<Attribute> table{
-      "points.attribute",
-      "One attribute of each point in its stored dtype, after follow(\"OUTPUT\") that of the same points: (K,).",
-      Parameter{"name", &Attribute::name, kRequired, "of the attribute"}};
+  static const TableOf<Attribute> table{"points.attribute",
+                                        "One attribute of each point in its stored dtype: (K,). After "
+                                        "follow(\"OUTPUT\"), the attribute of that output's points.",
+                                        Parameter{"name", &Attribute::name, kRequired, "name of the attribute"}};
   return table;
 }
 
 const StepTable& step::PointsValidMask::table() {
   static const TableOf<PointsValidMask> table{
       "points.valid_mask",
-      "After follow(\"OUTPUT\"): bool (K,), True for points, False where pad() filled up. key_padding_mask of torch's "
-      "attention is the opposite: give it ~valid_mask."};
+      "Comes after follow(\"OUTPUT\"). bool (K,): True for points, False for the rows that pad() added. "
+      "key_padding_mask of PyTorch's attention is the opposite: pass ~valid_mask."};
   return table;
 }
 
 const StepTable& step::Origin::table() {
-  static const TableOf<Origin> table{"points.origin", "float64 (3,): what coordinates are relative to."};
+  static const TableOf<Origin> table{"points.origin", "float64 (3,): the origin that coordinates are relative to."};
   return table;
 }
 

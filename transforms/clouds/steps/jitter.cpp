@@ -9,14 +9,15 @@ namespace penstock {
 
 const StepTable& step::RandomJitter::table() {
   constexpr double kEndless = std::numeric_limits<double>::infinity();
-  static const PointTable<RandomJitter> table{
-      "points.random_jitter", "Normal noise on each coordinate, clipped.",
-      Parameter{"sigma",
-                &RandomJitter::sigma,
-                {.least = 0, .most = kEndless, .unit = "the cloud's unit"},
-                "standard deviation"},
-      Parameter{
-          "clip", &RandomJitter::clip, {.least = 0, .most = kEndless, .unit = "the cloud's unit"}, "largest noise"}};
+  static const PointTable<RandomJitter> table{"points.random_jitter", "Adds normal noise to each coordinate, clipped.",
+                                              Parameter{"sigma",
+                                                        &RandomJitter::sigma,
+                                                        {.least = 0, .most = kEndless, .unit = "the cloud's unit"},
+                                                        "standard deviation"},
+                                              Parameter{"clip",
+                                                        &RandomJitter::clip,
+                                                        {.least = 0, .most = kEndless, .unit = "the cloud's unit"},
+                                                        "largest change of a coordinate"}};
   return table;
 }
 

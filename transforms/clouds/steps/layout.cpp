@@ -4,7 +4,8 @@
 namespace penstock {
 
 const StepTable& step::ChannelsFirst::table() {
-  static const TableOf<ChannelsFirst> table{"points.channels_first", "(C, K) in place of (K, C); last, with cast()."};
+  static const TableOf<ChannelsFirst> table{"points.channels_first",
+                                            "Layout (C, K) instead of (K, C). Only cast() may come after it."};
   return table;
 }
 

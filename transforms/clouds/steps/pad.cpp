@@ -5,8 +5,8 @@ namespace penstock {
 
 const StepTable& step::Pad::table() {
   static const PointTable<Pad> table{
-      "points.pad", "Rows of zeros behind the points; see valid_mask().",
-      Parameter{"points", &Pad::points, required({.least = 1, .unit = "points"}), "rows then"}};
+      "points.pad", "Adds rows of zeros after the points; see valid_mask().",
+      Parameter{"points", &Pad::points, required({.least = 1, .unit = "points"}), "length of every row"}};
   return table;
 }
 

@@ -65,9 +65,10 @@ static std::span<const std::string_view> choices(RandomRotate::About) {
 const StepTable& step::RandomRotate::table() {
   static const PointTable<RandomRotate> table{
       "points.random_rotate",
-      "By a random angle about \"z\", or by any rotation (\"free\", uniform). Attributes nx, ny, nz that stand side by "
-      "side turn too.",
-      Parameter{"about", &RandomRotate::about, {.refusal = "turns about \"z\" or \"free\", not"}, "the axis"}};
+      "Rotates by a random angle about \"z\", or uniformly in 3D (\"free\"). Attributes nx, ny, nz next to each other "
+      "are rotated too.",
+      Parameter{
+          "about", &RandomRotate::about, {.refusal = "turns about \"z\" or \"free\", not"}, "axis of the rotation"}};
   return table;
 }
 

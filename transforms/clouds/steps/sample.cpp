@@ -40,24 +40,23 @@ class SampleRunner final : public PointRunner {
 const StepTable& step::Sample::table() {
   static const PointTable<Sample> table{
       "points.sample",
-      "So many points, fresh for every (seed, epoch, sample). Of clouds packed in progressive order, the next run of "
-      "stored points, another one each epoch.",
+      "Draws points, again for every seed, epoch and sample. If a cloud was packed in progressive order, each epoch "
+      "gives the next run of stored points.",
       Parameter{"points", &Sample::points, required({.unit = "points"}), "how many"},
       Parameter{
           "method",
           &Sample::method,
           {.shown = Shown::unless_usual,
            .refusal = "there are random, blocks, fps, voxel, poisson, stratified and inverse_density, but no method"},
-          "how they are chosen; `blocks` takes neighbours: cheap, biased"},
+          "how points are chosen; `blocks` chooses stored neighbours, which is cheap but biased"},
       Parameter{"size", &Sample::size, option({.unit = "the cloud's unit"}),
-                "voxel edge, Poisson distance, or cell of the density"},
-      Parameter{"voxel", &Sample::voxel, kOption, "the point of an occupied cell"},
-      Parameter{"slices", &Sample::slices, kOption, "of `stratified`, by height"},
+                "edge of a voxel, least distance of poisson, or edge of a density cell"},
+      Parameter{"voxel", &Sample::voxel, kOption, "point that represents an occupied cell"},
+      Parameter{"slices", &Sample::slices, kOption, "number of slices of `stratified`, by height"},
       Parameter{"blocks", &Sample::blocks, option({.least = 0}),
-                "of `blocks`; 0: as many as hold about twice the points"},
+                "number of runs of `blocks`; 0: as many as contain about twice the points"},
       Parameter{"if_fewer", &Sample::if_fewer, kOption,
-                "what becomes of clouds with fewer points: points of their own are repeated, the row is ragged, or an "
-                "error"}};
+                "for clouds with fewer points: repeat some of the points, deliver a ragged row, or raise an error"}};
   return table;
 }
 
@@ -100,10 +99,13 @@ void step::Sample::fill_up(PointBuffer& cloud, Random& random) const {
 
 const StepTable& step::Voxel::table() {
   static const TableOf<Voxel> table{
-      "points.voxel", "One point for each occupied cell of a grid: ragged.",
+      "points.voxel", "Gives one point for each occupied cell of a grid, as a Ragged.",
       Parameter{"size", &Voxel::size, required({.least = 0, .above_least = true, .unit = "the cloud's unit"}),
                 "edge of a cell"},
-      Parameter{"mode", &Voxel::mode, {.refusal = "there is no mode"}, "its centroid, its first or a random one"}};
+      Parameter{"mode",
+                &Voxel::mode,
+                {.refusal = "there is no mode"},
+                "centroid of the cell's points, the first one or a random one"}};
   return table;
 }
 
@@ -113,9 +115,9 @@ step::Sample step::Voxel::stands_for() const {
 
 const StepTable& step::Poisson::table() {
   static const TableOf<Poisson> table{
-      "points.poisson", "No two points closer, and none could be added: ragged.",
+      "points.poisson", "Chooses points at least `distance` apart until no further point fits, as a Ragged.",
       Parameter{"distance", &Poisson::distance, required({.least = 0, .above_least = true, .unit = "the cloud's unit"}),
-                "least between two"}};
+                "least distance between two points"}};
   return table;
 }
 

@@ -5,7 +5,7 @@ namespace penstock {
 
 const StepTable& step::Scale::table() {
   static const PointTable<Scale> table{"points.scale", "Multiplies every coordinate.",
-                                       Parameter{"factor", &Scale::factor, kRequired, "the same for all"}};
+                                       Parameter{"factor", &Scale::factor, kRequired, "factor for all coordinates"}};
   return table;
 }
 

@@ -5,8 +5,9 @@ namespace penstock {
 
 const StepTable& step::RandomShift::table() {
   static const PointTable<RandomShift> table{
-      "points.random_shift", "Moves the cloud by a uniform number along each axis.",
-      Parameter{"range", &RandomShift::range, {.least = 0, .unit = "the cloud's unit"}, "farthest to either side"}};
+      "points.random_shift", "Moves the cloud along each axis by a uniform random number.",
+      Parameter{
+          "range", &RandomShift::range, {.least = 0, .unit = "the cloud's unit"}, "largest shift to either side"}};
   return table;
 }
 

@@ -7,7 +7,7 @@
 namespace penstock {
 
 const StepTable& step::RandomShuffle::table() {
-  static const PointTable<RandomShuffle> table{"points.random_shuffle", "The order of the points."};
+  static const PointTable<RandomShuffle> table{"points.random_shuffle", "Shuffles the points."};
   return table;
 }
 

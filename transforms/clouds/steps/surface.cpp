@@ -5,7 +5,7 @@ namespace penstock {
 
 const StepTable& step::Surface::table() {
   static const TableOf<Surface> table{
-      "points.surface", "Uniform on the triangles of a mesh (OFF).",
+      "points.surface", "Draws points uniformly on the triangles of a mesh (OFF).",
       Parameter{"points", &Surface::points, required({.least = 1, .unit = "points"}), "how many"}};
   return table;
 }

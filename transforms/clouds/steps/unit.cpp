@@ -11,7 +11,7 @@ namespace penstock {
 const StepTable& step::UnitSphere::table() {
   static const PointTable<UnitSphere> table{
       "points.unit_sphere",
-      "Divided by the largest distance from (0, 0, 0): after center(), PointNet's normalization."};
+      "Divides by the largest distance from (0, 0, 0). After center(), this is PointNet's normalization."};
   return table;
 }
 
@@ -33,8 +33,8 @@ void step::UnitSphere::apply(PointBuffer& cloud, Random&) const {
 }
 
 const StepTable& step::UnitBox::table() {
-  static const PointTable<UnitBox> table{"points.unit_box",
-                                         "The middle of the bounds moves to (0, 0, 0), their longest side becomes 2."};
+  static const PointTable<UnitBox> table{
+      "points.unit_box", "Moves the middle of the bounds to (0, 0, 0) and scales their longest side to 2."};
   return table;
 }
 

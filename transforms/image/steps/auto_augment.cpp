@@ -151,12 +151,15 @@ constexpr Rules kBins{.least = 2, .most = 10000};
 const StepTable& step::RandAugment::table() {
   static const PixelTable<RandAugment> table{
       "image.rand_augment",
-      "Operations of 14 at one magnitude, as torchvision's RandAugment.",
-      Parameter{"num_ops", &RandAugment::num_ops, {.least = 0, .most = 100}, "how many of them"},
-      Parameter{"magnitude", &RandAugment::magnitude, {.least = 0, .most = 9999}, "of `bins`, from 0 on"},
-      Parameter{"bins", &RandAugment::bins, kBins, "magnitudes there are"},
+      "Applies random operations of 14, all at one magnitude, like torchvision's RandAugment.",
+      Parameter{"num_ops", &RandAugment::num_ops, {.least = 0, .most = 100}, "number of operations"},
+      Parameter{"magnitude",
+                &RandAugment::magnitude,
+                {.least = 0, .most = 9999},
+                "strength of the operations, from 0 to `bins` - 1"},
+      Parameter{"bins", &RandAugment::bins, kBins, "number of magnitudes"},
       interpolation_of<RandAugment>(static_cast<int>(Interpolation::area)),
-      fill_of_step<RandAugment>("where nothing comes to lie: one number, or one for each channel")};
+      fill_of_step<RandAugment>("value of pixels outside the image: one number, or one for each channel")};
   return table;
 }
 
@@ -179,10 +182,11 @@ void step::RandAugment::draw(StepDraw& draw) const {
 
 const StepTable& step::TrivialAugment::table() {
   static const PixelTable<TrivialAugment> table{
-      "image.trivial_augment", "One operation of 14 at a random magnitude, as torchvision's TrivialAugmentWide.",
-      Parameter{"bins", &TrivialAugment::bins, kBins, "magnitudes there are"},
+      "image.trivial_augment",
+      "Applies one of 14 operations at a random magnitude, like torchvision's TrivialAugmentWide.",
+      Parameter{"bins", &TrivialAugment::bins, kBins, "number of magnitudes"},
       interpolation_of<TrivialAugment>(static_cast<int>(Interpolation::area)),
-      fill_of_step<TrivialAugment>("where nothing comes to lie: one number, or one for each channel")};
+      fill_of_step<TrivialAugment>("value of pixels outside the image: one number, or one for each channel")};
   return table;
 }
 

@@ -6,7 +6,7 @@ namespace penstock {
 const StepTable& step::CenterCrop::table() {
   static const PixelTable<CenterCrop> table{
       "image.center_crop",
-      "The middle, offsets rounded half to even as torchvision does it. An image that is smaller is a shape error.",
+      "Crops the middle. Offsets are rounded half to even, like torchvision. A smaller image is a shape error.",
       Parameter{"size", &CenterCrop::size, required({.least = 1, .one = OneNumber::square, .unit = "pixels"}),
                 "one number, or (height, width)"}};
   return table;

@@ -15,16 +15,16 @@ Rules factor() {
 const StepTable& step::ColorJitter::table() {
   static const PixelTable<ColorJitter> table{
       "image.color_jitter",
-      "In a random order, as torchvision's ColorJitter.",
+      "Changes brightness, contrast, saturation and hue in a random order, like torchvision's ColorJitter.",
       Parameter{"brightness", &ColorJitter::brightness, factor(),
                 "factor: (low, high), or x for (max(0, 1 - x), 1 + x)"},
-      Parameter{"contrast", &ColorJitter::contrast, factor(), "likewise"},
-      Parameter{"saturation", &ColorJitter::saturation, factor(), "likewise"},
+      Parameter{"contrast", &ColorJitter::contrast, factor(), "factor, given like `brightness`"},
+      Parameter{"saturation", &ColorJitter::saturation, factor(), "factor, given like `brightness`"},
       Parameter{"hue",
                 &ColorJitter::hue,
                 {.shown = Shown::by_keyword, .least = -0.5, .most = 0.5, .one = OneNumber::about_zero},
-                "turns: (low, high), or x for (-x, x)"},
-      Parameter{"probability", &ColorJitter::probability, option(kProbability), "of doing it at all"}};
+                "shift in turns: (low, high), or x for (-x, x)"},
+      Parameter{"probability", &ColorJitter::probability, option(kProbability), "probability of changing an image"}};
   return table;
 }
 

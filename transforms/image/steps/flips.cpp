@@ -5,8 +5,8 @@ namespace penstock {
 
 const StepTable& step::RandomHorizontalFlip::table() {
   static const PixelTable<RandomHorizontalFlip> table{
-      "image.random_horizontal_flip", "Left and right.",
-      Parameter{"probability", &RandomHorizontalFlip::probability, kProbability, "of flipping an image"}};
+      "image.random_horizontal_flip", "Swaps left and right.",
+      Parameter{"probability", &RandomHorizontalFlip::probability, kProbability, "probability of flipping an image"}};
   return table;
 }
 
@@ -16,8 +16,8 @@ void step::RandomHorizontalFlip::draw(StepDraw& draw) const {
 
 const StepTable& step::RandomVerticalFlip::table() {
   static const PixelTable<RandomVerticalFlip> table{
-      "image.random_vertical_flip", "Top and bottom.",
-      Parameter{"probability", &RandomVerticalFlip::probability, kProbability, "of flipping an image"}};
+      "image.random_vertical_flip", "Swaps top and bottom.",
+      Parameter{"probability", &RandomVerticalFlip::probability, kProbability, "probability of flipping an image"}};
   return table;
 }
 

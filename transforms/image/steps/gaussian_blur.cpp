@@ -5,14 +5,14 @@ namespace penstock {
 
 const StepTable& step::GaussianBlur::table() {
   static const PixelTable<GaussianBlur> table{
-      "image.gaussian_blur", "Mirrored at the edges, as torchvision's GaussianBlur.",
+      "image.gaussian_blur", "Blurs with a Gaussian kernel, mirrored at the edges, like torchvision's GaussianBlur.",
       Parameter{"kernel_size", &GaussianBlur::kernel_size, required({.least = 1, .most = 1023, .unit = "pixels"}),
-                "odd: one number, or (height, width)"},
+                "odd number, or (height, width)"},
       Parameter{"sigma",
                 &GaussianBlur::sigma,
                 {.shown = Shown::by_keyword, .least = 1e-3, .most = 1e6, .unit = "pixels"},
-                "deviation: a number, or (low, high) to draw it from"},
-      Parameter{"probability", &GaussianBlur::probability, option(kProbability), "of blurring an image"}};
+                "standard deviation: a number, or (low, high) to draw it from"},
+      Parameter{"probability", &GaussianBlur::probability, option(kProbability), "probability of blurring an image"}};
   return table;
 }
 

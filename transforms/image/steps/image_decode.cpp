@@ -6,17 +6,15 @@ namespace penstock {
 const StepTable& step::Decode::table() {
   static const TableOf<Decode> table{
       "image.decode", "Decoded pixels: uint8 (C, H, W).",
-      Parameter{
-          "fast", &Decode::fast, kOption,
-          "JPEGs that the chain makes at least twice smaller are decoded at 1/2, 1/4 or 1/8 of their size, which is "
-          "sooner done and gives slightly other pixels"},
+      Parameter{"fast", &Decode::fast, kOption,
+                "decodes JPEGs at 1/2, 1/4 or 1/8 of their size if the chain makes them at least twice smaller; "
+                "faster, but pixels differ slightly"},
       Parameter{"apply_exif_orientation", &Decode::upright, kOption,
-                "images are turned and mirrored as their EXIF block says, before all other steps, as Pillow's "
-                "ImageOps.exif_transpose does it"},
+                "rotates and mirrors images by their EXIF orientation before all other steps, like Pillow's "
+                "ImageOps.exif_transpose"},
       Parameter{
           "ragged", &Decode::ragged, kOption,
-          "images keep sizes of their own: a Ragged whose rows are arrays (C, H, W), and so are those of masks that "
-          "follow"}};
+          "images keep their sizes: the output is a Ragged of arrays (C, H, W), and so are masks that follow it"}};
   return table;
 }
 

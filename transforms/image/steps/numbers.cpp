@@ -8,10 +8,11 @@ namespace penstock {
 const StepTable& step::Normalize::table() {
   static const TableOf<Normalize> table{
       "image.normalize",
-      "out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / std[c]: float32 (C, H, W), as torchvision's ToTensor and "
+      "out[c,y,x] = (in[y,x,c] / 255 - mean[c]) / std[c]: float32 (C, H, W), like torchvision's ToTensor and "
       "Normalize.",
-      Parameter{"mean", &Normalize::mean, kRequired, "as many as the image has channels: 1 or 3"},
-      Parameter{"std", &Normalize::stddev, required({.least = 0, .above_least = true}), "likewise"}};
+      Parameter{"mean", &Normalize::mean, kRequired, "one mean for each channel of the image: 1 or 3"},
+      Parameter{"std", &Normalize::stddev, required({.least = 0, .above_least = true}),
+                "one standard deviation for each channel: 1 or 3"}};
   return table;
 }
 
@@ -24,7 +25,7 @@ void step::Normalize::check() const {
 }
 
 const StepTable& step::ChannelsLast::table() {
-  static const TableOf<ChannelsLast> table{"image.channels_last", "(H, W, C) in place of (C, H, W)."};
+  static const TableOf<ChannelsLast> table{"image.channels_last", "Layout (H, W, C) instead of (C, H, W)."};
   return table;
 }
 

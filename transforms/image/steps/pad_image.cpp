@@ -5,11 +5,11 @@ namespace penstock {
 
 const StepTable& step::PadImage::table() {
   static const PixelTable<PadImage> table{
-      "image.pad", "As torchvision's Pad.",
+      "image.pad", "Adds pixels at the edges, like torchvision's Pad.",
       Parameter{"padding", &PadImage::padding, required({.least = 0, .most = 65536, .unit = "pixels"}),
                 "one number, (left and right, top and bottom), or (left, top, right, bottom)"},
-      fill_of_step<PadImage>("of `constant`: one number, or one for each channel"),
-      Parameter{"padding_mode", &PadImage::padding_mode, kOption, "what stands beyond the edges"}};
+      fill_of_step<PadImage>("for `constant`: one number, or one for each channel"),
+      Parameter{"padding_mode", &PadImage::padding_mode, kOption, "values of the pixels outside the image"}};
   return table;
 }
 

@@ -8,18 +8,19 @@ namespace penstock {
 const StepTable& step::RandomAffine::table() {
   static const PixelTable<RandomAffine> table{
       "image.random_affine",
-      "Rotation (clockwise), shift, scale and shear about the middle; the size stays. As torchvision's RandomAffine.",
+      "Rotates (clockwise), shifts, scales and shears about the middle, like torchvision's RandomAffine. The size "
+      "stays.",
       Parameter{"degrees", &RandomAffine::degrees,
                 required({.least = -1e6, .most = 1e6, .one = OneNumber::about_zero, .unit = "degrees"}),
                 "(low, high), or x for (-x, x)"},
       Parameter{"translate", &RandomAffine::translate, option(kProbability),
-                "at most this part of width and height, to either side"},
-      Parameter{"scale", &RandomAffine::scale, option({.least = 0.001, .most = 1000}), "(low, high)"},
+                "largest shift to either side, as parts of width and height"},
+      Parameter{"scale", &RandomAffine::scale, option({.least = 0.001, .most = 1000}), "factor: (low, high)"},
       Parameter{"shear", &RandomAffine::shear,
                 option({.least = -89, .most = 89, .one = OneNumber::about_zero, .unit = "degrees"}),
-                "along x: a number x for (-x, x), or (low, high); or (x low, x high, y low, y high)"},
+                "along x: x for (-x, x), or (low, high); along both axes: (x low, x high, y low, y high)"},
       interpolation_of<RandomAffine>(static_cast<int>(Interpolation::area)),
-      fill_of_step<RandomAffine>("where nothing comes to lie: one number, or one for each channel")};
+      fill_of_step<RandomAffine>("value of pixels outside the image: one number, or one for each channel")};
   return table;
 }
 

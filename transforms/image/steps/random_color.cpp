@@ -6,7 +6,7 @@ namespace {
 
 template <typename Kind>
 auto probability_of() {
-  return Parameter{"probability", &Kind::probability, kProbability, "of changing an image"};
+  return Parameter{"probability", &Kind::probability, kProbability, "probability of changing an image"};
 }
 
 void change(StepDraw& draw, double probability, ColorKind kind, double amount = 0) {
@@ -16,8 +16,9 @@ void change(StepDraw& draw, double probability, ColorKind kind, double amount = 
 }  // namespace
 
 const StepTable& step::Grayscale::table() {
-  static const PixelTable<Grayscale> table{"image.grayscale", "Luma, as Pillow's convert(\"L\").",
-                                           Parameter{"channels", &Grayscale::channels, kUsual, "1, or 3 equal ones"}};
+  static const PixelTable<Grayscale> table{
+      "image.grayscale", "Converts to luma, like Pillow's convert(\"L\").",
+      Parameter{"channels", &Grayscale::channels, kUsual, "1, or 3 equal channels"}};
   return table;
 }
 
@@ -32,7 +33,8 @@ void step::Grayscale::draw(StepDraw& draw) const {
 
 const StepTable& step::RandomGrayscale::table() {
   static const PixelTable<RandomGrayscale> table{
-      "image.random_grayscale", "To equal channels, as many as there are: luma, as Pillow's convert(\"L\").",
+      "image.random_grayscale",
+      "Makes all channels equal to the luma, like Pillow's convert(\"L\"). The number of channels stays.",
       probability_of<RandomGrayscale>()};
   return table;
 }
@@ -42,7 +44,8 @@ void step::RandomGrayscale::draw(StepDraw& draw) const {
 }
 
 const StepTable& step::RandomInvert::table() {
-  static const PixelTable<RandomInvert> table{"image.random_invert", "255 - pixel.", probability_of<RandomInvert>()};
+  static const PixelTable<RandomInvert> table{"image.random_invert", "Replaces each pixel by 255 - pixel.",
+                                              probability_of<RandomInvert>()};
   return table;
 }
 
@@ -54,7 +57,7 @@ const StepTable& step::RandomPosterize::table() {
   static const PixelTable<RandomPosterize> table{
       "image.random_posterize", "Keeps the upper bits of each channel.",
       Parameter{"bits", &RandomPosterize::bits, required({.least = 0, .most = 8, .refusal = "keeps 0 to 8 bits"}),
-                "that are kept"},
+                "number of bits that are kept"},
       probability_of<RandomPosterize>()};
   return table;
 }
@@ -65,8 +68,8 @@ void step::RandomPosterize::draw(StepDraw& draw) const {
 
 const StepTable& step::RandomSolarize::table() {
   static const PixelTable<RandomSolarize> table{
-      "image.random_solarize", "Inverts what is not below the threshold.",
-      Parameter{"threshold", &RandomSolarize::threshold, kRequired, "the lowest pixel that is inverted"},
+      "image.random_solarize", "Inverts pixels at or above the threshold.",
+      Parameter{"threshold", &RandomSolarize::threshold, kRequired, "lowest value that is inverted"},
       probability_of<RandomSolarize>()};
   return table;
 }
@@ -77,8 +80,9 @@ void step::RandomSolarize::draw(StepDraw& draw) const {
 
 const StepTable& step::RandomSharpness::table() {
   static const PixelTable<RandomSharpness> table{
-      "image.random_sharpness", "0 blurs, 1 leaves alone, 2 sharpens; as torchvision's RandomAdjustSharpness.",
-      Parameter{"factor", &RandomSharpness::factor, required({.least = 0, .most = 1e6}), "of sharpness"},
+      "image.random_sharpness", "Changes the sharpness, like torchvision's RandomAdjustSharpness.",
+      Parameter{"factor", &RandomSharpness::factor, required({.least = 0, .most = 1e6}),
+                "0 blurs, 1 changes nothing, 2 sharpens"},
       probability_of<RandomSharpness>()};
   return table;
 }

@@ -20,16 +20,16 @@ Padding padding_of(const step::RandomCrop& crop, Size size) {
 const StepTable& step::RandomCrop::table() {
   static const PixelTable<RandomCrop> table{
       "image.random_crop",
-      "A crop at a random place, after padding, as torchvision's RandomCrop.",
+      "Pads, then crops at a random place, like torchvision's RandomCrop.",
       Parameter{"size", &RandomCrop::size, kPixels, "one number, or (height, width)"},
       Parameter{"padding",
                 &RandomCrop::padding,
                 {.shown = Shown::unless_usual, .least = 0, .most = 65536, .unit = "pixels"},
                 "one number, (left and right, top and bottom), or (left, top, right, bottom)"},
       Parameter{"pad_if_needed", &RandomCrop::pad_if_needed, option({.yes = "true"}),
-                "pads what is smaller than the crop, which else is a shape error"},
-      fill_of_step<RandomCrop>("of `constant`: one number, or one for each channel"),
-      Parameter{"padding_mode", &RandomCrop::padding_mode, kOption, "what stands beyond the edges"}};
+                "pads images that are smaller than the crop, which are a shape error otherwise"},
+      fill_of_step<RandomCrop>("for `constant`: one number, or one for each channel"),
+      Parameter{"padding_mode", &RandomCrop::padding_mode, kOption, "values of the pixels outside the image"}};
   return table;
 }
 

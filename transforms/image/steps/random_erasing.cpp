@@ -7,21 +7,21 @@ namespace penstock {
 const StepTable& step::RandomErasing::table() {
   static const TableOf<RandomErasing> table{
       "image.random_erasing",
-      "Overwrites a random box, after normalize() and in its units; followers are left alone. As torchvision's "
-      "RandomErasing.",
-      Parameter{"probability", &RandomErasing::probability, kProbability, "of erasing a box"},
+      "Overwrites a random box, like torchvision's RandomErasing. Comes after normalize() and uses its units. Paired "
+      "outputs do not change.",
+      Parameter{"probability", &RandomErasing::probability, kProbability, "probability of erasing a box"},
       Parameter{"scale",
                 &RandomErasing::scale,
                 {.keyword = true, .shown = Shown::by_keyword, .least = 0, .most = 1},
-                "of the area, uniform"},
+                "area of the box divided by the image's area, drawn uniformly"},
       Parameter{"ratio",
                 &RandomErasing::ratio,
                 {.keyword = true, .shown = Shown::by_keyword, .least = 0, .most = 1000, .above_least = true},
-                "height / width, log-uniform"},
+                "height / width, drawn log-uniformly"},
       Parameter{"value",
                 &RandomErasing::value,
                 {.keyword = true, .shown = Shown::by_keyword},
-                "a number, one for each channel, or \"random\": normally distributed"}};
+                "one number, one for each channel, or \"random\" for normally distributed values"}};
   return table;
 }
 

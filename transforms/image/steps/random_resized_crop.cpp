@@ -9,8 +9,8 @@ namespace penstock {
 const StepTable& step::RandomResizedCrop::table() {
   static const PixelTable<RandomResizedCrop> table{
       "image.random_resized_crop",
-      "A random box, resampled to one size, antialiased as Pillow does it. As torchvision's RandomResizedCrop: ten "
-      "tries of an area and a ratio, then the largest central box of an allowed ratio.",
+      "Crops a random box and resizes it, antialiased like Pillow. Same as torchvision's RandomResizedCrop: ten tries "
+      "of a random area and ratio, then the largest central box of an allowed ratio.",
       Parameter{"size", &RandomResizedCrop::size, kPixels, "one number, or (height, width)"},
       Parameter{"scale",
                 &RandomResizedCrop::scale,
@@ -20,7 +20,7 @@ const StepTable& step::RandomResizedCrop::table() {
                  .most = 1,
                  .above_least = true,
                  .one = OneNumber::nothing},
-                "of the area, uniform"},
+                "area of the box divided by the image's area, drawn uniformly"},
       Parameter{"ratio",
                 &RandomResizedCrop::ratio,
                 {.keyword = true,
@@ -29,7 +29,7 @@ const StepTable& step::RandomResizedCrop::table() {
                  .most = 1000,
                  .above_least = true,
                  .one = OneNumber::nothing},
-                "width / height, log-uniform"},
+                "width / height, drawn log-uniformly"},
       interpolation_of<RandomResizedCrop>()};
   return table;
 }

@@ -6,12 +6,13 @@ namespace penstock {
 const StepTable& step::RandomRotation::table() {
   static const PixelTable<RandomRotation> table{
       "image.random_rotation",
-      "By a uniform angle, counterclockwise about the middle; the size stays. As torchvision's RandomRotation.",
+      "Rotates counterclockwise about the middle by a uniform random angle, like torchvision's RandomRotation. The "
+      "size stays.",
       Parameter{"degrees", &RandomRotation::degrees,
                 required({.least = -1e6, .most = 1e6, .one = OneNumber::about_zero, .unit = "degrees"}),
                 "(low, high), or x for (-x, x)"},
       interpolation_of<RandomRotation>(static_cast<int>(Interpolation::area)),
-      fill_of_step<RandomRotation>("where nothing comes to lie: one number, or one for each channel")};
+      fill_of_step<RandomRotation>("value of pixels outside the image: one number, or one for each channel")};
   return table;
 }
 

@@ -5,11 +5,9 @@ namespace penstock {
 
 const StepTable& step::Resize::table() {
   static const PixelTable<Resize> table{
-      "image.resize", "Resampled, antialiased as Pillow does it.",
-      Parameter{
-          "size", &Resize::size, required({.least = 1, .one = OneNumber::short_side, .unit = "pixels"}),
-          "one number: the short side, the long one is truncated to a whole pixel as torchvision does it; (height, "
-          "width): exactly that"},
+      "image.resize", "Resizes, antialiased like Pillow.",
+      Parameter{"size", &Resize::size, required({.least = 1, .one = OneNumber::short_side, .unit = "pixels"}),
+                "short side, or (height, width); like torchvision, the long side is rounded down to a whole pixel"},
       interpolation_of<Resize>()};
   return table;
 }
