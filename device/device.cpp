@@ -27,7 +27,7 @@ DeviceId device_named(std::string_view name) {
             device.number < kMostDevices;
   }
   if (!known) {
-    throw Error::invalid_argument("a device is \"cuda\", \"cuda:N\" or \"host\", not \"" + std::string(name) + "\"");
+    throw Error::invalid_argument("device must be \"cuda\", \"cuda:N\" or \"host\", not \"" + std::string(name) + "\"");
   }
   return device;
 }

@@ -29,12 +29,12 @@ void check(const ImagePass& pass) {
   require(pass.in != nullptr && pass.out != nullptr, "an image pass needs memory to read and to write");
   require(is_float(pass.dtype) || pass.dtype == DType::u8,
           "an image pass writes float32, float16, bfloat16 or uint8, not " + std::string(name(pass.dtype)));
-  require(pass.rows > 0 && pass.rows <= kMostRows, "an image pass takes 1 to 65,535 images");
-  require(pass.channels == 1 || pass.channels == 3 || pass.channels == 4, "an image pass takes 1, 3 or 4 channels");
+  require(pass.rows > 0 && pass.rows <= kMostRows, "an image pass must have 1 to 65,535 images");
+  require(pass.channels == 1 || pass.channels == 3 || pass.channels == 4, "an image pass must have 1, 3 or 4 channels");
   require(pass.width > 0 && pass.height > 0 && pass.width <= pass.in_width && pass.height <= pass.in_height,
-          "an image pass writes no larger images than it reads, and none without pixels");
+          "the output images of an image pass must have pixels and must not be larger than its input images");
   require(std::int64_t{pass.in_width} * pass.in_height * pass.channels < kMostPixels,
-          "an image pass takes smaller images");
+          "the input images of an image pass are too large");
 }
 
 void normalize(ImagePass& pass, const float* mean, const float* stddev) {
@@ -50,30 +50,32 @@ void check(const PointPass& pass) {
           "a point pass needs memory to read, to work in and to write");
   require(is_float(pass.dtype) || pass.dtype == DType::f64,
           "a point pass writes float32, float16, bfloat16 or float64, not " + std::string(name(pass.dtype)));
-  require(pass.clouds > 0 && pass.clouds <= kMostRows, "a point pass takes 1 to 65,535 clouds");
-  require(pass.columns >= 3 && pass.columns <= kMostColumns, "a point pass takes 3 to 1,024 columns");
+  require(pass.clouds > 0 && pass.clouds <= kMostRows, "a point pass must have 1 to 65,535 clouds");
+  require(pass.columns >= 3 && pass.columns <= kMostColumns, "a point pass must have 3 to 1,024 columns");
   require(pass.points > 0 && pass.in_points > 0 && pass.in_points * pass.columns < kMostPixels &&
               pass.points * pass.columns < kMostPixels,
-          "a point pass takes 1 to 2^31 / columns points");
+          "a point pass must have at least 1 point and fewer than 2^31 / columns points");
   require(pass.numbers != nullptr || pass.points <= pass.in_points,
-          "a point pass without numbers writes no more points than it reads");
+          "a point pass without numbers must not write more points than it reads");
   require(pass.numbers == nullptr || (pass.work != pass.in && pass.begins == nullptr),
-          "a point pass with numbers works in other memory than it reads, and its clouds have equally many points");
+          "a point pass with numbers requires working memory apart from its input, and clouds of equal length");
   require(pass.out != pass.work || (pass.dtype == DType::f32 && !pass.channels_first),
-          "a point pass that works in its output leaves float32 there, point by point");
-  require(pass.begins == nullptr || !pass.channels_first, "clouds of different lengths are written point by point");
+          "a point pass that uses its output as working memory must write float32, point by point");
+  require(pass.begins == nullptr || !pass.channels_first,
+          "a point pass must write clouds of different lengths point by point");
   require(pass.normals == 0 || (pass.normals >= 3 && pass.normals + 3 <= pass.columns),
-          "a point pass has its normals in three columns behind the coordinates");
-  require(pass.moves >= 0 && pass.moves <= PointPass::kMostMoves, "a point pass has 12 moves at most");
+          "the normals of a point pass must be in three columns after the coordinates");
+  require(pass.moves >= 0 && pass.moves <= PointPass::kMostMoves, "a point pass must have at most 12 moves");
   for (std::int32_t m = 0; m < pass.moves; ++m) {
-    require(pass.samples != nullptr || !draws(pass.move[m].kind), "a point pass draws with a sample for each cloud");
+    require(pass.samples != nullptr || !draws(pass.move[m].kind),
+            "a point pass with random moves requires a sample for each cloud");
   }
 }
 
 void check(const ResamplePass& pass) {
-  require(pass.images > 0 && pass.images <= ResamplePass::kMostImages, "a resample pass takes 1 to 32 images");
+  require(pass.images > 0 && pass.images <= ResamplePass::kMostImages, "a resample pass must have 1 to 32 images");
   require(pass.width > 0 && pass.height > 0 && std::int64_t{pass.width} * pass.height * 3 < kMostPixels,
-          "a resample pass writes smaller images, and none without pixels");
+          "the output images of a resample pass must have pixels, and fewer than it supports");
   for (std::int32_t i = 0; i < pass.images; ++i) {
     const ResampledImage& image = pass.image[i];
     require(image.pixels != nullptr && image.out != nullptr && image.tables != nullptr,

@@ -14,7 +14,7 @@ std::shared_ptr<Device> open_cuda_device(int number) {
 }
 
 void in_context(Device& device, const std::function<void()>&) {
-  throw Error::unsupported(to_string(device.id()) + " is no device of CUDA's");
+  throw Error::unsupported(to_string(device.id()) + " is not a CUDA device");
 }
 
 }  // namespace penstock

@@ -57,8 +57,8 @@ Call driver_call(const char* name) {
   const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &found, kSince, cudaEnableDefault, &result);
   cudaGetLastError();
   if (error != cudaSuccess)
-    throw Error::unsupported(std::string("CUDA's driver has no ") + name + ": " + describe(error));
-  if (found == nullptr) throw Error::unsupported(std::string("CUDA's driver has no ") + name);
+    throw Error::unsupported(std::string("the CUDA driver has no function ") + name + ": " + describe(error));
+  if (found == nullptr) throw Error::unsupported(std::string("the CUDA driver has no function ") + name);
   return reinterpret_cast<Call>(found);
 }
 
@@ -278,7 +278,7 @@ std::shared_ptr<Device> open(int number) {
   const std::string wanted = "no device cuda:" + std::to_string(number) + ": ";
   if (!found.problem.empty()) throw Error::unsupported(wanted + found.problem);
   if (static_cast<std::size_t>(number) >= found.devices.size()) {
-    throw Error::unsupported(wanted + "there are " + std::to_string(found.devices.size()));
+    throw Error::unsupported(wanted + "the number of GPUs is " + std::to_string(found.devices.size()));
   }
   return std::make_shared<CudaDevice>(number);
 }

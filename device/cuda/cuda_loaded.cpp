@@ -18,12 +18,12 @@ struct Loaded {
 Loaded load() {
   Dl_info here{};
   if (::dladdr(reinterpret_cast<const void*>(&cuda_facts), &here) == 0)
-    return {nullptr, "cannot tell where penstock is"};
+    return {nullptr, "cannot find the folder of penstock"};
   const std::filesystem::path library = std::filesystem::path(here.dli_fname).parent_path() / kCudaLibrary;
   void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (opened == nullptr) return {nullptr, std::string("cannot load CUDA's part: ") + ::dlerror()};
+  if (opened == nullptr) return {nullptr, std::string("cannot load penstock's CUDA library: ") + ::dlerror()};
   const void* const entry = ::dlsym(opened, kCudaEntry);
-  if (entry == nullptr) return {nullptr, std::string(kCudaLibrary) + " is of another penstock"};
+  if (entry == nullptr) return {nullptr, std::string(kCudaLibrary) + " belongs to another version of penstock"};
   return {static_cast<const CudaEntry*>(entry), {}};
 }
 
@@ -46,7 +46,7 @@ std::shared_ptr<Device> open_cuda_device(int number) {
 
 void in_context(Device& device, const std::function<void()>& work) {
   if (loaded().entry != nullptr && loaded().entry->in_context(device, work)) return;
-  throw Error::unsupported(to_string(device.id()) + " is no device of CUDA's");
+  throw Error::unsupported(to_string(device.id()) + " is not a CUDA device");
 }
 
 }  // namespace penstock

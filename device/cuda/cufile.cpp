@@ -32,7 +32,7 @@ std::string describe(Status status) {
     case kNotThisDevice:
       return "not supported on this GPU" + number;
     case kCudaError:
-      return "CUDA's driver failed: " + std::to_string(status.cuda) + number;
+      return "the CUDA driver failed: error " + std::to_string(status.cuda) + number;
     default:
       return "status " + std::to_string(status.error);
   }
@@ -71,10 +71,10 @@ unsigned kinds_of_storage(int fd) {
 /// Returns the reason why cuFile reads a file through host memory; empty if it has a direct path.
 std::string reason_to_bounce(const cufile::Calls& call, int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0 || (flags & O_DIRECT) == 0) return "the file system has no O_DIRECT";
+  if (flags < 0 || (flags & O_DIRECT) == 0) return "the file system does not support O_DIRECT";
   cufile::Properties properties{};
   if (const Status status = call.properties(&properties); status.error != 0) return describe(status);
-  if (properties.supported == 0) return "cuFile found no driver of a direct path (nvidia-fs)";
+  if (properties.supported == 0) return "cuFile found no driver for direct reads (nvidia-fs)";
   if ((properties.supported & kinds_of_storage(fd)) == 0) return "cuFile has no direct path to this storage";
   return {};
 }
@@ -152,9 +152,9 @@ std::shared_ptr<FileReads> open_cufile(InContext in_context) {
   if (const std::string& problem = cufile::library().facts.problem; !problem.empty()) throw Error::unsupported(problem);
   // In containers that hide /run/udev cuFile has no direct path, and may hang while it searches for one.
   if (std::getenv(cufile::kVariable) == nullptr && ::access(kDevices, R_OK) != 0) {
-    throw Error::unsupported(std::string("cuFile needs ") + kDevices +
-                             " to tell disks apart, which cannot be read; set " + cufile::kVariable +
-                             " to its file to try all the same");
+    throw Error::unsupported(std::string("cuFile reads ") + kDevices +
+                             " to identify disks, but this process cannot read it; set " + cufile::kVariable +
+                             " to the path of the cuFile library to try anyway");
   }
   return std::make_shared<CuFileReads>(std::move(in_context));
 }

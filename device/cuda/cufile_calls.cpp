@@ -6,7 +6,8 @@ namespace {
 
 constexpr const char* kNames[] = {"libcufile.so.0", "libcufile.so"};
 constexpr const char* kInWheels[] = {"nvidia/cu13/lib/libcufile.so.0", "nvidia/cufile/lib/libcufile.so.0"};
-constexpr LateLibrary kLibrary{"cuFile", kVariable, kNames, kInWheels, "a cuFile without the calls that are wanted"};
+constexpr LateLibrary kLibrary{"cuFile", kVariable, kNames, kInWheels,
+                               "a cuFile library that lacks required functions"};
 
 bool find_all(void* file, Calls& calls) {
   find(file, "cuFileGetVersion", calls.version);
@@ -19,7 +20,7 @@ bool find_all(void* file, Calls& calls) {
 
 std::string version_of(const Calls& calls) {
   int version = 0;
-  if (calls.version == nullptr || calls.version(&version).error != 0) return "of a version that it does not tell";
+  if (calls.version == nullptr || calls.version(&version).error != 0) return "unknown version";
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 

@@ -54,7 +54,7 @@ struct NvJpegDecoder::State {
       if (wanted != JpegEngine::cuda && create(Backend::hardware)) {
         engine = JpegEngine::hardware;
       } else if (wanted == JpegEngine::hardware) {
-        throw Error::unsupported(to_string(device->id()) + " has no engine for JPEGs");
+        throw Error::unsupported(to_string(device->id()) + " has no hardware engine for JPEGs");
       } else if (!create(Backend::cuda)) {
         throw Error::unsupported("nvJPEG cannot decode on " + to_string(device->id()));
       }
@@ -115,7 +115,7 @@ struct NvJpegDecoder::State {
     for (const JpegOnDevice& image : images) {
       const auto pixels = size(image.jpeg);
       if (!pixels || image.pixels == nullptr || image.pitch < 3 * static_cast<std::size_t>(pixels->width)) {
-        throw Error::invalid_argument("an image that nvJPEG does not take, or without room for its rows");
+        throw Error::invalid_argument("nvJPEG does not support the image, or the output is too small for its rows");
       }
       data.push_back(bytes_of(image.jpeg));
       lengths.push_back(image.jpeg.size());

@@ -6,7 +6,8 @@ namespace {
 
 constexpr const char* kNames[] = {"libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.so"};
 constexpr const char* kInWheels[] = {"nvidia/cu13/lib/libnvjpeg.so.13", "nvidia/nvjpeg/lib/libnvjpeg.so.12"};
-constexpr LateLibrary kLibrary{"nvJPEG", "PENSTOCK_NVJPEG", kNames, kInWheels, "an nvJPEG without batched decoding"};
+constexpr LateLibrary kLibrary{"nvJPEG", "PENSTOCK_NVJPEG", kNames, kInWheels,
+                               "an nvJPEG library without batched decoding"};
 
 bool find_all(void* file, Calls& calls) {
   return find(file, "nvjpegGetProperty", calls.get_property) && find(file, "nvjpegCreateEx", calls.create) &&

@@ -25,7 +25,7 @@ struct NvmlCalls {
 
 constexpr const char* kNvmlNames[] = {"libnvidia-ml.so.1"};
 constexpr LateLibrary kNvmlLibrary{
-    "NVML", "PENSTOCK_NVML", kNvmlNames, {}, "an NVML without the calls that are wanted"};
+    "NVML", "PENSTOCK_NVML", kNvmlNames, {}, "an NVML library that lacks required functions"};
 constexpr unsigned kMostGpus = 256;
 
 bool find_nvml(void* file, NvmlCalls& calls) {

@@ -49,7 +49,7 @@ class HostDevice final : public Device {
   ~HostDevice() override;  ///< waits for all work; blocks forever if a stream waits for an event that never comes
 
   DeviceId id() const override { return {DeviceId::Kind::host, number_}; }
-  std::string description() const override { return "the processor in a device's place"; }
+  std::string description() const override { return "a processor that acts as a device"; }
   void pin(void* data, std::uint64_t bytes) override;
   void unpin(void* data) noexcept override;
   void* allocate(std::uint64_t bytes) override;

@@ -102,7 +102,7 @@ TEST_CASE("with a device the copy is a stage, and stands beside a plain loop of 
   const BenchRow row = penstock::sweep(icons.subjects, options).rows.front();
   CHECK(row.stats.stages.back().name == "copy");
   CHECK(row.stats.stages.back().busy.count() > 0);
-  CHECK(row.device == "host:0: the processor in a device's place");
+  CHECK(row.device == "host:0: a processor that acts as a device");
   CHECK(row.staging == "page-locked memory for host:0");
   // Of each batch at least its labels and what the fewest bytes of its pixels are.
   CHECK(row.copied_mb * 1e6 >= static_cast<double>(row.samples) * (8 + 3 * 32 * 32) * 0.9);

@@ -120,12 +120,12 @@ TEST_CASE("bytes go directly only where O_DIRECT, a driver and the kind of stora
   const Numbers numbers;
   const auto reads = opened(entered);
   const auto bounced = [&] { return reads->open(numbers.fd)->bounced(); };
-  CHECK(bounced() == "the file system has no O_DIRECT");
+  CHECK(bounced() == "the file system does not support O_DIRECT");
   if (::fcntl(numbers.fd, F_SETFL, O_DIRECT) != 0) {
     penstock::test::skip("no O_DIRECT here");
     return;
   }
-  CHECK(bounced() == "cuFile found no driver of a direct path (nvidia-fs)");
+  CHECK(bounced() == "cuFile found no driver for direct reads (nvidia-fs)");
   fake().supported = 1U << 30;
   CHECK(bounced() == "cuFile has no direct path to this storage");
   fake().supported = ~0U;

@@ -62,7 +62,7 @@ TEST_CASE("what there is of nvJPEG is told, and a device that has none is refuse
     CHECK(false);
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::unsupported);
-    const std::string expected = facts.problem.empty() ? "host:0 is no device of CUDA's" : facts.problem;
+    const std::string expected = facts.problem.empty() ? "host:0 is not a CUDA device" : facts.problem;
     CHECK(error.cause().find(expected) != std::string::npos);
   }
 }

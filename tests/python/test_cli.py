@@ -44,7 +44,7 @@ def test_wrong_values_are_2_with_one_line(icons, tmp_path):
     for word in ("0", "-1", "x", "inf"):
         wanted = f"penstock: error: --seconds: it must be a number above 0, and '{word}' is none"
         assert fails("bench", icons, "--seconds", word, code=2) == wanted
-    assert "a device is" in fails("bench", icons, "--device", "tpu", code=2)
+    assert "device must be" in fails("bench", icons, "--device", "tpu", code=2)
 
 
 def test_a_reader_that_leaves_early_is_no_error(packed):

@@ -199,7 +199,7 @@ def test_what_does_not_go_together_is_refused(arrays):
             {"device": "host", "device_options": ps.DeviceOptions(gpu_jpeg=0.5), "cache": "encoded"},
             "gpu_jpeg cannot be combined with",
         ),
-        ({"device": "tpu"}, "a device is"),
+        ({"device": "tpu"}, "device must be"),
         ({"device": "host", "batch_transform": lambda batch: batch}, "batch_transform"),
         ({"device_options": ps.DeviceOptions(finish_on="device")}, "finish_on"),
         ({"device": "host", "device_options": ps.DeviceOptions(prefetch=0)}, "prefetch"),

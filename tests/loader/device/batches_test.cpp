@@ -125,7 +125,7 @@ TEST_CASE("devices that are not there are refused in the constructor") {
   const Arrays data(8);
   LoaderOptions options = on(nullptr);
   options.device = "tpu:0";
-  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("a device is \"cuda\""));
+  CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("device must be \"cuda\""));
   options.device = "cuda:999";
   CHECK_THROWS_WITH((Loader{data.dataset(), options}), doctest::Contains("no device cuda:999: "));
   options.device = "host";

@@ -36,7 +36,7 @@ TEST_CASE("memory of the device is bounded, reserved before the first batch, and
   std::ostringstream table;
   table << stats;
   CHECK(table.str().find("staging     page-locked memory for host:0") != std::string::npos);
-  CHECK(table.str().find("device      host:0: the processor in a device's place: ") != std::string::npos);
+  CHECK(table.str().find("device      host:0: a processor that acts as a device: ") != std::string::npos);
 }
 
 TEST_CASE("a copy that fails is what next() throws, with the device's words, then and from then on") {
