@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr const char* kFollowsWindow = "follow() takes the window of the output that it names: leave out window()";
+constexpr const char* kFollowsWindow = "follow() uses the window of the output that it names; remove window()";
 
 template <typename... Kinds>
 std::span<const StepTable* const> tables_of(StepList<Kinds...>) {
@@ -26,16 +26,18 @@ std::span<const StepTable* const> step_tables() {
 Chain operator|(Chain left, const Chain& right) {
   if (left.misuse.empty()) left.misuse = right.misuse;
   if (!right.sources.empty()) {
-    if (!left.sources.empty() || !left.steps.empty()) left.misuse = "field() must come first in a chain, and once";
+    if (!left.sources.empty() || !left.steps.empty()) left.misuse = "field() must come first in a chain, and only once";
     left.sources = right.sources;
   }
   if (right.window != nullptr) {
-    if (left.window != nullptr || !left.steps.empty()) left.misuse = "window() must come first in a chain, and once";
+    if (left.window != nullptr || !left.steps.empty())
+      left.misuse = "window() must come first in a chain, and only once";
     if (left.followed) left.misuse = kFollowsWindow;
     left.window = right.window;
   }
   if (right.followed) {
-    if (left.followed || !left.steps.empty()) left.misuse = "follow() must come before the steps of a chain, and once";
+    if (left.followed || !left.steps.empty())
+      left.misuse = "follow() must come before the steps of a chain, and only once";
     if (left.window != nullptr) left.misuse = kFollowsWindow;
     left.followed = right.followed;
   }

@@ -84,7 +84,7 @@ const Codec* codec_named(std::string_view name) {
 const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> bytes) {
   const Codec* named = codec_named(schema.codec);
   if (named == nullptr && !schema.codec.empty()) {
-    throw Error::unsupported("no codec is called '" + schema.codec + "'", {.field = schema.name});
+    throw Error::unsupported("unknown codec '" + schema.codec + "'", {.field = schema.name});
   }
   for (const Codec* plain : without_magic()) {
     if (named == plain) return *plain;
@@ -97,12 +97,12 @@ const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> byt
   if (named != nullptr) return *named;
   if (schema.fixed) return raw_codec();
   if (const std::string kind = foreign_image(schema, bytes); !kind.empty()) {
-    throw Error::unsupported("is a " + kind +
-                                 " image, and those that are decoded are JPEG, PNG and WebP: make it one of these when "
-                                 "you pack, with Pillow and ps.Writer",
-                             {.field = schema.name});
+    throw Error::unsupported(
+        "is a " + kind +
+            " image; only JPEG, PNG and WebP images can be decoded: convert it with Pillow and ps.Writer when you pack",
+        {.field = schema.name});
   }
-  throw Error::unsupported("neither the schema nor the first bytes tell the codec" + disagreement(schema),
+  throw Error::unsupported("neither the schema nor the first bytes identify the codec" + disagreement(schema),
                            {.field = schema.name});
 }
 

@@ -66,7 +66,7 @@ Geometry Geometry::cropped(Region region) const {
 }
 
 Geometry Geometry::resized(Size size, Interpolation filter) const {
-  if (size.width < 1 || size.height < 1) throw Error::shape("a resize to less than one pixel");
+  if (size.width < 1 || size.height < 1) throw Error::shape("an image cannot be resized to less than one pixel");
   if (size == output()) return *this;
   const double scale_x = box_width / static_cast<double>(grid.width);
   const double scale_y = box_height / static_cast<double>(grid.height);

@@ -77,16 +77,17 @@ Mix parse_mix(std::string_view given) {
     check(mix);
     return mix;
   }
-  throw Error::invalid_argument("\"" + std::string(given) +
-                                "\" is neither mixup(ALPHA, num_classes=N) nor cutmix(ALPHA, num_classes=N)");
+  throw Error::invalid_argument(
+      "\"" + std::string(given) +
+      "\" is not a mix; expected mixup(ALPHA, num_classes=N) or cutmix(ALPHA, num_classes=N)");
 }
 
 void check(const Mix& mix) {
   const std::string step(name(mix.kind));
   constexpr double kLeast = 1e-300;  // the logarithm of a draw, divided by it, is still finite
   if (!(mix.alpha >= kLeast && mix.alpha <= 1e6))
-    throw Error::invalid_argument(step + "() needs an alpha above 0, at most 1e6");
-  if (mix.num_classes < 1) throw Error::invalid_argument(step + "() needs the number of classes");
+    throw Error::invalid_argument(step + "(): alpha must be above 0 and at most 1e6");
+  if (mix.num_classes < 1) throw Error::invalid_argument(step + "(): num_classes must be at least 1");
 }
 
 double draw_beta(double alpha, Random& random) {

@@ -165,7 +165,7 @@ Chain ChainReader::part() {
   }
   if (const std::string_view present = present_step(name); !present.empty())
     fail("there is no step \"" + name + "\": it is " + std::string(present) + "() now");
-  fail("there is no step \"" + name + "\" that can be written as text");
+  fail("there is no step \"" + name + "\" in the text of a chain");
 }
 
 Chain ChainReader::read(const StepTable& table, StepArguments& given) const {

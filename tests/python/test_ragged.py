@@ -505,12 +505,12 @@ def test_what_does_not_fit_is_told_before_a_thread_starts(folder, fields, cause)
     ("make", "cause"),
     [
         (lambda: ps.array.decode(shape=3), "ragged=True"),
-        (lambda: ps.pad(3, multiple_of=2), "not both"),
-        (lambda: ps.pad(longer="truncate"), "needs a length"),
+        (lambda: ps.pad(3, multiple_of=2), "cannot be combined with multiple_of"),
+        (lambda: ps.pad(longer="truncate"), "requires a length"),
         (lambda: ps.pad(-1), "length"),
         (lambda: ps.pad(longer="cut"), "truncate"),
         (lambda: ps.boxes(min_visibility=2), "min_visibility"),
-        (lambda: ps.array.decode("number"), "no dtype"),
+        (lambda: ps.array.decode("number"), "unknown dtype"),
         (lambda: ps.pad(value=float("nan")), "finite"),
     ],
 )

@@ -500,13 +500,13 @@ def test_chains_are_written_pickled_and_composed():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: ps.window("png", offsets=[]), "offsets is empty"),
-        (lambda: ps.window("png", offsets=[0.5]), "no whole number"),
-        (lambda: ps.window("png", offsets=[1e300]), "farther than any group"),
-        (lambda: ps.window("png", offsets=[float("nan")], at="json:t"), "no finite number"),
+        (lambda: ps.window("png", offsets=[]), "offsets must not be empty"),
+        (lambda: ps.window("png", offsets=[0.5]), "must be a whole number of steps"),
+        (lambda: ps.window("png", offsets=[1e300]), "larger than any group"),
+        (lambda: ps.window("png", offsets=[float("nan")], at="json:t"), "offsets must be finite"),
         (lambda: ps.window("png", offsets=[0] * 70000), "at most 65536"),
-        (lambda: ps.window("png", offsets=[0], edge="wrap"), "edge is"),
-        (lambda: ps.window("png", offsets=[0], order_by="json:t", at="json:t"), "leave out order_by"),
+        (lambda: ps.window("png", offsets=[0], edge="wrap"), "edge must be"),
+        (lambda: ps.window("png", offsets=[0], order_by="json:t", at="json:t"), "cannot be combined with order_by"),
     ],
 )
 def test_windows_that_make_no_sense(make, said):
@@ -527,7 +527,7 @@ def test_windows_that_make_no_sense(make, said):
         ({"clip": window("npy") | ps.raw()}, "must have one shape"),
         ({"cls": ps.label(), "x": ps.follow("cls") | ps.window_valid()}, "has no window"),
         ({"clip": ps.image.decode() | window()}, "must come first"),
-        ({"clip": window(), "m": ps.follow("clip") | window("seg.png")}, "leave out window"),
+        ({"clip": window(), "m": ps.follow("clip") | window("seg.png")}, "remove window"),
     ],
 )
 def test_windows_that_the_dataset_has_not(packed, fields, said):

@@ -112,16 +112,16 @@ TEST_CASE("a chain that makes no sense is refused at the character where it stop
   refused("image.random_flip()", "there is no step \"image.random_flip\": it is image.random_horizontal_flip() now");
   refused("image.normalize([1], stddev=[1])", "takes no argument \"stddev\": it is std now");
   refused("label(classes=3)", "takes no argument \"classes\": it is num_classes now");
-  refused("image.resize(1, 2, 3)", "more arguments than it takes");
-  refused("image.resize(1.5)", "size is to be a whole number");
-  refused("image.resize((1e300, 2))", "size is to be a whole number");
-  refused("image.center_crop((-1, 2))", "size is to be a whole number");
-  refused("image.resize(-1)", "size is to be a whole number");
-  refused("image.resize(1e300)", "size is to be a whole number");
-  refused("image.cast(float12)", "there is no dtype \"float12\": only uint8, int8");
+  refused("image.resize(1, 2, 3)", "too many arguments");
+  refused("image.resize(1.5)", "size must be a whole number");
+  refused("image.resize((1e300, 2))", "size must be a whole number");
+  refused("image.center_crop((-1, 2))", "size must be a whole number");
+  refused("image.resize(-1)", "size must be a whole number");
+  refused("image.resize(1e300)", "size must be a whole number");
+  refused("image.cast(float12)", "unknown dtype \"float12\"; expected uint8, int8");
   refused("image.normalize([1, 2]", "expected");
   refused("image.normalize([1])", "needs std");
-  refused("image.random_resized_crop(2, shape=(1, 2))", "takes no argument \"shape\", or has it already");
+  refused("image.random_resized_crop(2, shape=(1, 2))", "takes no argument \"shape\", or it is given twice");
   refused("label", "'(' expected");
   refused("field(jpg", "')' expected");
 }
@@ -239,23 +239,24 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses_writing([] { return image::resize(-1, 5); }, "size of at least 1 pixel");
   refuses_writing([] { return image::center_crop(-3); }, "size of at least 1 pixel");
   refuses_writing([] { return image::random_horizontal_flip(1.5); }, "probability from 0 to 1");
-  refuses_writing([] { return image::normalize({0.5F, 0.5F}, {1, 1}); }, "as many means as deviations");
-  refuses_writing([] { return image::normalize({0.5F, 0.5F, 0.5F}, {1}); }, "as many means as deviations");
+  refuses_writing([] { return image::normalize({0.5F, 0.5F}, {1, 1}); }, "equally many means and deviations");
+  refuses_writing([] { return image::normalize({0.5F, 0.5F, 0.5F}, {1}); }, "equally many means and deviations");
   refuses_writing([] { return image::normalize(kMean, {1, 0, 1}); }, "deviations above 0");
   refuses("jpg", image::cast(DType::i64), "float32, float16, bfloat16, uint8 or uint16");
   refuses("jpg", image::normalize(kMean, kDeviation) | image::cast(DType::u8), "do not fit uint8");
   refuses_writing([] { return array::random_slice(0); }, "array.random_slice() needs at least 1 row");
-  refuses_writing([] { return image::random_posterize(-1); }, "image.random_posterize() keeps 0 to 8 bits");
-  refuses_writing([] { return image::random_posterize(9); }, "image.random_posterize() keeps 0 to 8 bits");
+  refuses_writing([] { return image::random_posterize(-1); }, "image.random_posterize() needs bits from 0 to 8");
+  refuses_writing([] { return image::random_posterize(9); }, "image.random_posterize() needs bits from 0 to 8");
   refuses_writing([] { return image::resize(8, "cubic"); }, "not \"cubic\"");
   refuses_writing([] { return image::pad({1, 1, 1, 1}, {.padding_mode = "wrap"}); }, "not \"wrap\"");
-  refuses_writing([] { return label(-1); }, "classes above 0");
-  refuses_writing([] { return points::sample(10, "farthest"); }, "no method \"farthest\"");
+  refuses_writing([] { return label(-1); }, "num_classes must not be negative");
+  refuses_writing([] { return points::sample(10, "farthest"); }, "not \"farthest\"");
   refuses_writing([] { return points::sample(10, "stratified", {.slices = 0}); }, "0 slices");
-  refuses_writing([] { return points::voxel(1, "last"); }, "points.voxel(): there is no mode \"last\"");
+  refuses_writing([] { return points::voxel(1, "last"); },
+                  "points.voxel(): mode must be centroid, first or random, not \"last\"");
   refuses_writing([] { return points::poisson(0); }, "a size above 0");
-  refuses_writing([] { return points::random_rotate("x"); }, "turns about");
-  refuses_writing([] { return points::decode({}, 2); }, "columns from 3");
+  refuses_writing([] { return points::random_rotate("x"); }, "about must be");
+  refuses_writing([] { return points::decode({}, 2); }, "columns must be between 3");
   refuses_writing([] { return parse_chain("image.random_horizontal_flip(2)"); },
                   "character 32: image.random_horizontal_flip() needs");
   Chain by_hand;

@@ -94,7 +94,7 @@ TEST_CASE("an image of a kind that is not decoded is named") {
            {"x", "GIF89a", "is a GIF image"},
            {"bmp", "BMxx", "is a BMP image"},
            {"ppm", "P6 1 1", "is a PPM image"},
-           {"x", "what", "neither the schema nor the first bytes tell the codec"}}) {
+           {"x", "what", "neither the schema nor the first bytes identify the codec"}}) {
     CAPTURE(begin);
     CHECK_MESSAGE(told(field, begin).find(kind) != std::string::npos, told(field, begin));
   }

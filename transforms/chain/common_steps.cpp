@@ -7,7 +7,8 @@ namespace step {
 
 void Elements::check() const {
   if (shape && !ragged)
-    throw Error::invalid_argument("array.decode(): shape is that of an item of a ragged row: ragged=True");
+    throw Error::invalid_argument(
+        "array.decode(): shape requires ragged=True, because it is the shape of an item of a ragged row");
 }
 
 const StepTable& Elements::table() {
@@ -39,7 +40,7 @@ const StepTable& Window::table() {
 }
 
 void Label::check() const {
-  if (num_classes < 0) throw Error::invalid_argument("label() needs a number of classes above 0");
+  if (num_classes < 0) throw Error::invalid_argument("label(): num_classes must not be negative");
 }
 
 const StepTable& Label::table() {

@@ -15,7 +15,7 @@ std::string text_of(const char* step, const Part* part) {
 }  // namespace
 
 const StepTable& step::OwnDecode::table() {
-  static const TableOf<OwnDecode> table{"decode", "A codec of the user's own."};
+  static const TableOf<OwnDecode> table{"decode", "A custom codec."};
   return table;
 }
 
@@ -24,7 +24,7 @@ std::string step::OwnDecode::own_text() const {
 }
 
 const StepTable& step::OwnTransform::table() {
-  static const TableOf<OwnTransform> table{"transform", "A transform of the user's own."};
+  static const TableOf<OwnTransform> table{"transform", "A custom transform."};
   return table;
 }
 

@@ -37,7 +37,7 @@ class Parameter final : public StepParameter {
 
   void read(StepArguments& given, std::size_t place, void* step) const override {
     const Argument* found = rules.required ? &given.get(place, name) : given.find(place, name);
-    if (found != nullptr && found->none && !takes_none()) throw Misfit(std::string(name) + " is not to be None");
+    if (found != nullptr && found->none && !takes_none()) throw Misfit(std::string(name) + " must not be None");
     if (found != nullptr && !found->none) Values::read(*this, given, *found, static_cast<Kind*>(step)->*member_);
   }
   std::string text(const void* step) const override { return Values::text(*this, of(step)); }

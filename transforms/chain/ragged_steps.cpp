@@ -4,9 +4,10 @@
 namespace penstock {
 
 void step::PadItems::check() const {
-  if (length != 0 && multiple_of != 1) throw Error::invalid_argument("pad() takes a length or multiple_of, not both");
+  if (length != 0 && multiple_of != 1)
+    throw Error::invalid_argument("pad(): length cannot be combined with multiple_of");
   if (length == 0 && longer != Longer::raise)
-    throw Error::invalid_argument("pad(longer=\"truncate\") needs a length: no row is longer than the longest");
+    throw Error::invalid_argument("pad(longer=\"truncate\") requires a length; without one, no row is too long");
 }
 
 const StepTable& step::PadItems::table() {

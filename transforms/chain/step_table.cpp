@@ -29,7 +29,7 @@ const Argument& StepArguments::get(std::size_t place, std::string_view keyword) 
 std::int64_t StepArguments::whole(double number, std::string_view keyword) const {
   constexpr double kMost = 1e15;
   const bool fits = number >= (is_text() ? 0 : -kMost) && number <= kMost && number == std::trunc(number);
-  if (!fits) throw Misfit(std::string(keyword) + " is to be a whole number");
+  if (!fits) throw Misfit(std::string(keyword) + " must be a whole number");
   return static_cast<std::int64_t>(number);
 }
 
@@ -38,12 +38,12 @@ std::int64_t StepArguments::whole(const Argument& argument, std::string_view key
 }
 
 double StepArguments::real(const Argument& argument, std::string_view keyword) {
-  if (argument.numbers.size() != 1 || argument.list) throw Misfit(std::string(keyword) + " is to be a number");
+  if (argument.numbers.size() != 1 || argument.list) throw Misfit(std::string(keyword) + " must be a number");
   return argument.numbers[0];
 }
 
 const std::string& StepArguments::word(const Argument& argument, std::string_view keyword) {
-  if (argument.word.empty()) throw Misfit(std::string(keyword) + " is to be a word");
+  if (argument.word.empty()) throw Misfit(std::string(keyword) + " must be a word");
   return argument.word;
 }
 
@@ -59,9 +59,9 @@ void StepArguments::none_left() const {
   const auto left = std::ranges::find(used_, false);
   if (left == used_.end()) return;
   const std::string& keyword = arguments_[static_cast<std::size_t>(left - used_.begin())].keyword;
-  if (keyword.empty()) throw Misfit("has more arguments than it takes");
+  if (keyword.empty()) throw Misfit("has too many arguments");
   refuse_old_names();
-  throw Misfit("takes no argument \"" + keyword + "\", or has it already");
+  throw Misfit("takes no argument \"" + keyword + "\", or it is given twice");
 }
 
 void StepTable::read_into(void* step, StepArguments& given) const {

@@ -59,7 +59,8 @@ std::string range_fault(const StepParameter& parameter, const Range& value) {
   if (rules.one == OneNumber::exactly || rules.one == OneNumber::nothing)
     return "needs " + least + (rules.above_least ? " < " : " <= ") + name + "[0] <= " + name + "[1] <= " + most;
   return "needs " + name + " from " + least + " to " + most +
-         (rules.unit.empty() ? ", the lower one first" : " " + std::string(rules.unit) + ", the lower ones first");
+         (rules.unit.empty() ? ", with the lower number first"
+                             : " " + std::string(rules.unit) + ", with the lower number first");
 }
 
 std::string quoted(const std::string& name) {
@@ -73,7 +74,7 @@ std::size_t chosen(const StepParameter& parameter, const StepArguments& given, c
   const auto place = std::ranges::find(names, word) - names.begin();
   const int without = parameter.rules.without;
   if (place != std::ssize(names) && place != without) return static_cast<std::size_t>(place);
-  const std::string known = std::string(parameter.name) + " is " + allowed_names(names, without) + ", not";
+  const std::string known = std::string(parameter.name) + " must be " + allowed_names(names, without) + ", not";
   throw Error::invalid_argument(
       std::string(given.step()) +
       "(): " + (parameter.rules.refusal.empty() ? known : std::string(parameter.rules.refusal)) + " \"" + word + "\"");

@@ -72,7 +72,7 @@ struct AnyValue {
   static std::string allowed(P parameter) { return allowed_numbers(parameter.rules); }
   template <typename Value>
   static void require_pair(P parameter, A found, Value& value) {
-    if (found.numbers.size() != 2) throw Misfit(std::string(parameter.name) + " is to be a pair of numbers");
+    if (found.numbers.size() != 2) throw Misfit(std::string(parameter.name) + " must be a pair of numbers");
     value = {found.numbers[0], found.numbers[1]};
   }
 };
@@ -108,7 +108,7 @@ struct ValueOf<bool> : AnyValue {
     const std::string& word = StepArguments::word(found, parameter.name);
     value = word == "true" || word == "True";
     if (!value && word != "false" && word != "False")
-      throw Misfit(std::string(parameter.name) + " is to be true or false");
+      throw Misfit(std::string(parameter.name) + " must be true or false");
   }
   static std::string text(P parameter, bool value) { return value ? std::string(parameter.rules.yes) : "False"; }
 };
@@ -123,7 +123,7 @@ template <>
 struct ValueOf<std::vector<std::string>> : AnyValue {
   static constexpr std::string_view kPython = "collections.abc.Sequence[str]";
   static void read(P parameter, G, A found, std::vector<std::string>& value) {
-    if (!found.list || !found.numbers.empty()) throw Misfit(std::string(parameter.name) + " is to be a list of names");
+    if (!found.list || !found.numbers.empty()) throw Misfit(std::string(parameter.name) + " must be a list of names");
     value = found.words;
   }
   static std::string text(P, const std::vector<std::string>& value) {
@@ -138,7 +138,7 @@ struct ValueOf<std::vector<float>> : AnyValue {
   static constexpr std::string_view kPython = "collections.abc.Sequence[float]";
   static void read(P parameter, G, A found, std::vector<float>& value) {
     if (!found.word.empty() || !found.words.empty())
-      throw Misfit(std::string(parameter.name) + " is to be a list of numbers");
+      throw Misfit(std::string(parameter.name) + " must be a list of numbers");
     value.assign(found.numbers.begin(), found.numbers.end());
   }
   static std::string text(P, const std::vector<float>& value) { return in_brackets(value, "[]"); }
@@ -152,7 +152,7 @@ struct ValueOf<std::vector<double>> : AnyValue {
     value = found.numbers;
     if (value.empty() && found.word != "random") {
       throw Error::invalid_argument(std::string(given.step()) + "(): " + std::string(parameter.name) +
-                                    " is a number, three, or \"random\"");
+                                    " must be one number, three numbers or \"random\"");
     }
   }
   static std::string text(P, const std::vector<double>& value) { return value.empty() ? "random" : in_brackets(value); }
@@ -167,7 +167,7 @@ template <>
 struct ValueOf<Fill> : AnyValue {
   static constexpr std::string_view kPython = "int | tuple[int, int, int]";
   static void read(P parameter, G given, A found, Fill& value) {
-    if (!found.word.empty() || !found.words.empty()) throw Misfit(std::string(parameter.name) + " is to be numbers");
+    if (!found.word.empty() || !found.words.empty()) throw Misfit(std::string(parameter.name) + " must be numbers");
     value.clear();
     for (const double number : found.numbers) value.push_back(given.whole(number, parameter.name));
   }
@@ -184,7 +184,7 @@ struct ValueOf<DType> : AnyValue {
   static void read(P parameter, G, A found, DType& value) {
     const std::string& word = StepArguments::word(found, parameter.name);
     const auto named = dtype_named(word);
-    if (!named) throw Error::invalid_argument("there is no dtype \"" + word + "\": only " + dtype_names());
+    if (!named) throw Error::invalid_argument("unknown dtype \"" + word + "\"; expected " + dtype_names());
     value = *named;
   }
   static std::string text(P, DType value) { return std::string(name(value)); }
@@ -209,7 +209,7 @@ struct ValueOf<std::optional<Shape>> : AnyValue {
     value.reset();
     if (found.word == "None") return;
     if (!found.word.empty() || !found.words.empty() || (!found.list && found.numbers.empty()))
-      throw Misfit(std::string(parameter.name) + " is to be sizes");
+      throw Misfit(std::string(parameter.name) + " must be sizes");
     value.emplace();
     for (const double size : found.numbers) value->push_back(given.whole(size, parameter.name));
   }
@@ -229,7 +229,7 @@ struct ValueOf<Size> : AnyValue {
   static void read(P parameter, G given, A found, Size& value) {
     const std::string_view name = parameter.name;
     if (found.list) {
-      if (found.numbers.size() != 2) throw Misfit(std::string(name) + " is to be one number or two");
+      if (found.numbers.size() != 2) throw Misfit(std::string(name) + " must be one number or two");
       value = {.width = given.whole(found.numbers[1], name), .height = given.whole(found.numbers[0], name)};
       return;
     }
@@ -257,7 +257,7 @@ struct ValueOf<Padding> : AnyValue {
     std::vector<std::int64_t> sides;
     for (const double side : found.numbers) sides.push_back(given.whole(side, parameter.name));
     if (sides.size() != 1 && sides.size() != 2 && sides.size() != 4)
-      throw Misfit(std::string(parameter.name) + " is to be 1, 2 or 4 numbers");
+      throw Misfit(std::string(parameter.name) + " must be 1, 2 or 4 numbers");
     const std::size_t last = sides.size() - 1;
     value = {sides[0], sides[last == 0 ? 0 : 1], sides[last == 3 ? 2 : 0], sides[last]};
   }

@@ -30,25 +30,28 @@ std::string quoted_name(const std::string& name) {
 Edge edge_of(const std::string& word) {
   if (word == "pad") return Edge::pad;
   if (word == "drop") return Edge::drop;
-  throw Error::invalid_argument("window(): edge is \"pad\" or \"drop\", not " + double_quoted(word));
+  throw Error::invalid_argument("window(): edge must be \"pad\" or \"drop\", not " + double_quoted(word));
 }
 
 void require_offsets(const WindowSpec& spec) {
   const auto refuse = [](const std::string& cause) { throw Error::invalid_argument("window(): " + cause); };
-  if (spec.offsets.empty()) refuse("offsets is empty, so a row would have no steps");
+  if (spec.offsets.empty()) refuse("offsets must not be empty");
   if (spec.offsets.size() > kMostSteps)
-    refuse(std::to_string(spec.offsets.size()) + " offsets, at most " + std::to_string(kMostSteps) + " do");
+    refuse(std::to_string(spec.offsets.size()) + " offsets are too many; at most " + std::to_string(kMostSteps) +
+           " are possible");
   for (const double offset : spec.offsets) {
-    if (!std::isfinite(offset)) refuse("an offset is no finite number");
+    if (!std::isfinite(offset)) refuse("offsets must be finite");
     if (!spec.at.empty()) continue;
     if (offset != std::floor(offset))
-      refuse("offset " + offset_text(offset) + " is no whole number of steps; at=\"FIELD\" takes those of a number");
-    if (std::abs(offset) > kFarthest) refuse("offset " + offset_text(offset) + " is farther than any group is long");
+      refuse("offset " + offset_text(offset) +
+             " must be a whole number of steps; with at=\"FIELD\", offsets are added to the numbers of that field");
+    if (std::abs(offset) > kFarthest) refuse("offset " + offset_text(offset) + " is larger than any group");
   }
-  if (!spec.at.empty() && !spec.order_by.empty()) refuse("at orders the steps itself: leave out order_by");
+  if (!spec.at.empty() && !spec.order_by.empty())
+    refuse("at cannot be combined with order_by, because it defines the order");
   for (const std::string* name : {&spec.group, &spec.order_by, &spec.at}) {
     if (name->find('"') != std::string::npos && name->find('\'') != std::string::npos)
-      refuse(double_quoted(*name) + " holds quotes of both kinds");
+      refuse(double_quoted(*name) + " must not contain both kinds of quotes");
   }
 }
 
@@ -115,7 +118,7 @@ Chain window_from(StepArguments& given) {
   WindowSpec spec;
   spec.offsets = offsets.numbers;
   if (!offsets.words.empty() || (!offsets.list && offsets.numbers.empty()))
-    throw Misfit("offsets is a list of numbers");
+    throw Misfit("offsets must be a list of numbers");
   const auto word = [&](std::size_t place, std::string_view name) {
     const Argument* found = given.find(place, name);
     return found == nullptr || found->none ? std::string() : StepArguments::word(*found, name);

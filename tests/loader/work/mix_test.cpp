@@ -201,7 +201,7 @@ TEST_CASE("what cannot be mixed is refused with its cause") {
   options = mixing({mixup(0.2, kClasses), cutmix(0.2, 11)});
   CHECK(contains(refusal(options), "different numbers of classes"));
   options = mixing({mixup(-1, kClasses)});
-  CHECK(contains(refusal(options), "alpha above 0"));
+  CHECK(contains(refusal(options), "alpha must be above 0"));
   options = mixing({mixup(1, kClasses)});
   options.transforms[1].second = label(12);
   CHECK(contains(refusal(options), "has 12 classes, but the mix has mixup(1, num_classes=10)"));

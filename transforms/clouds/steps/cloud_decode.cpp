@@ -17,7 +17,7 @@ const StepTable& step::CloudDecode::table() {
 
 void step::CloudDecode::check() const {
   if (columns != 0 && (columns < 3 || columns > 1024))
-    throw Error::invalid_argument("points.decode() needs columns from 3 to 1024");
+    throw Error::invalid_argument("points.decode(): columns must be between 3 and 1024");
 }
 
 }  // namespace penstock

@@ -128,9 +128,8 @@ void PointBuffer::require_finite() const {
   }
   for (std::size_t i = 0; odd != 0 && i < points.count; ++i) {
     if (!finite(i)) {
-      throw Error::corrupt(
-          "point " + std::to_string(numbers()[i]) +
-          " has a coordinate that is no finite number; points.drop_nonfinite() leaves such points out");
+      throw Error::corrupt("point " + std::to_string(numbers()[i]) +
+                           " has a coordinate that is not finite; points.drop_nonfinite() drops such points");
     }
   }
 }

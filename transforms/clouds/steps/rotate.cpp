@@ -68,7 +68,7 @@ const StepTable& step::RandomRotate::table() {
       "Rotates by a random angle about \"z\", or uniformly in 3D (\"free\"). Attributes nx, ny, nz next to each other "
       "are rotated too.",
       Parameter{
-          "about", &RandomRotate::about, {.refusal = "turns about \"z\" or \"free\", not"}, "axis of the rotation"}};
+          "about", &RandomRotate::about, {.refusal = "about must be \"z\" or \"free\", not"}, "axis of the rotation"}};
   return table;
 }
 

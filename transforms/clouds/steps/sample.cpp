@@ -43,12 +43,11 @@ const StepTable& step::Sample::table() {
       "Draws points, again for every seed, epoch and sample. If a cloud was packed in progressive order, each epoch "
       "gives the next run of stored points.",
       Parameter{"points", &Sample::points, required({.unit = "points"}), "how many"},
-      Parameter{
-          "method",
-          &Sample::method,
-          {.shown = Shown::unless_usual,
-           .refusal = "there are random, blocks, fps, voxel, poisson, stratified and inverse_density, but no method"},
-          "how points are chosen; `blocks` chooses stored neighbours, which is cheap but biased"},
+      Parameter{"method",
+                &Sample::method,
+                {.shown = Shown::unless_usual,
+                 .refusal = "method must be random, blocks, fps, voxel, poisson, stratified or inverse_density, not"},
+                "how points are chosen; `blocks` chooses stored neighbours, which is cheap but biased"},
       Parameter{"size", &Sample::size, option({.unit = "the cloud's unit"}),
                 "edge of a voxel, least distance of poisson, or edge of a density cell"},
       Parameter{"voxel", &Sample::voxel, kOption, "point that represents an occupied cell"},
@@ -64,8 +63,8 @@ void step::Sample::check() const {
   constexpr std::int64_t kMostSampled = std::int64_t{1} << 31;
   const bool finds_number = method == SampleMethod::voxel || method == SampleMethod::poisson;
   if (points < (finds_number ? 0 : 1)) throw Error::invalid_argument("points.sample() needs at least 1 point");
-  if (points > kMostSampled) throw Error::invalid_argument("points.sample() takes 2,147,483,648 points at most");
-  if (blocks < 0) throw Error::invalid_argument("points.sample() needs blocks of at least 1");
+  if (points > kMostSampled) throw Error::invalid_argument("points.sample() can draw at most 2,147,483,648 points");
+  if (blocks < 0) throw Error::invalid_argument("points.sample(): blocks must not be negative");
   if (method != SampleMethod::blocks) make_sampler(options());
 }
 
@@ -104,7 +103,7 @@ const StepTable& step::Voxel::table() {
                 "edge of a cell"},
       Parameter{"mode",
                 &Voxel::mode,
-                {.refusal = "there is no mode"},
+                {.refusal = "mode must be centroid, first or random, not"},
                 "centroid of the cell's points, the first one or a random one"}};
   return table;
 }

@@ -17,7 +17,7 @@ void step::CenterCrop::draw(StepDraw& draw) const {
   const Size before = draw.placement.output();
   if (size.width > before.width || size.height > before.height) {
     throw Error::shape("image.center_crop() of " + short_text(size) + " does not fit an image of " +
-                       short_text(before) + " pixels; image.resize() before it would make it fit");
+                       short_text(before) + " pixels; put image.resize() before it");
   }
   const Region region{whole_number_near(static_cast<double>(before.width - size.width) / 2.0),
                       whole_number_near(static_cast<double>(before.height - size.height) / 2.0), size.width,

@@ -52,7 +52,7 @@ void step::ColorJitter::draw(StepDraw& draw) const {
 Chain image::color_jitter(double brightness, double contrast, double saturation, double hue, double probability) {
   const auto about_one = [](double reach) { return Range{std::max(0.0, 1 - reach), 1 + reach}; };
   if (!(brightness >= 0 && contrast >= 0 && saturation >= 0 && hue >= 0))
-    throw Error::invalid_argument("image.color_jitter() takes no negative numbers");
+    throw Error::invalid_argument("image.color_jitter(): brightness, contrast and saturation must not be negative");
   return color_jitter({about_one(brightness), about_one(contrast), about_one(saturation), {-hue, hue}, probability});
 }
 

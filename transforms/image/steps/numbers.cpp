@@ -18,7 +18,7 @@ const StepTable& step::Normalize::table() {
 
 void step::Normalize::check() const {
   if (mean.size() != stddev.size() || (mean.size() != 1 && mean.size() != 3)) {
-    throw Error::invalid_argument("image.normalize() needs as many means as deviations: 3, or 1 for gray images");
+    throw Error::invalid_argument("image.normalize() needs equally many means and deviations: 3, or 1 for gray images");
   }
   if (!std::ranges::all_of(stddev, [](float deviation) { return deviation > 0; }))
     throw Error::invalid_argument("image.normalize() needs deviations above 0");

@@ -23,7 +23,7 @@ const StepTable& step::Grayscale::table() {
 }
 
 void step::Grayscale::check() const {
-  if (channels != 1 && channels != 3) throw Error::invalid_argument("image.grayscale() gives 1 or 3 channels");
+  if (channels != 1 && channels != 3) throw Error::invalid_argument("image.grayscale(): channels must be 1 or 3");
 }
 
 void step::Grayscale::draw(StepDraw& draw) const {
@@ -56,7 +56,7 @@ void step::RandomInvert::draw(StepDraw& draw) const {
 const StepTable& step::RandomPosterize::table() {
   static const PixelTable<RandomPosterize> table{
       "image.random_posterize", "Keeps the upper bits of each channel.",
-      Parameter{"bits", &RandomPosterize::bits, required({.least = 0, .most = 8, .refusal = "keeps 0 to 8 bits"}),
+      Parameter{"bits", &RandomPosterize::bits, required({.least = 0, .most = 8, .refusal = "needs bits from 0 to 8"}),
                 "number of bits that are kept"},
       probability_of<RandomPosterize>()};
   return table;

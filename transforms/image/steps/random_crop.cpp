@@ -39,7 +39,7 @@ void step::RandomCrop::draw(StepDraw& draw) const {
   const Size padded = draw.placement.output();
   if (size.width > padded.width || size.height > padded.height) {
     throw Error::shape("image.random_crop() of " + short_text(size) + " does not fit an image of " +
-                       short_text(padded) + " pixels; pad_if_needed would make it fit");
+                       short_text(padded) + " pixels; pass pad_if_needed=True to pad small images");
   }
   const auto place = [&draw](std::int64_t room) {
     return room == 0 ? 0 : static_cast<std::int64_t>(draw.random.below(static_cast<std::uint64_t>(room + 1)));
