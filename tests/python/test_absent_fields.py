@@ -63,7 +63,7 @@ def test_samples_that_were_never_in_classes_are_told_only_when_labels_are_asked_
         (tmp_path / f"{i}.json").write_text("[]")
     assert "no classes" not in run("info", tmp_path).stdout.decode()
     assert '"0.jpg" and "0.json" differ only in their extensions' in refused(tmp_path, cls=ps.label())
-    assert 'field("NAME") | ... reads another one' in refused(tmp_path, image=ps.image.decode())
+    assert 'field("NAME") | ... reads a field of another name' in refused(tmp_path, image=ps.image.decode())
 
 
 def test_a_tar_of_class_folders_tells_how_its_folders_become_labels(classes, tmp_path):

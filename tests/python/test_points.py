@@ -97,8 +97,8 @@ def test_chains_travel_as_pickles(clouds):
 
 def test_mistakes_are_told_with_the_output(clouds):
     for chain, cause in {
-        ps.points.decode(["intensity"]) | ps.points.center(): "for clouds",
-        ps.points.center() | ps.image.random_horizontal_flip(): "do not mix",
+        ps.points.decode(["intensity"]) | ps.points.center(): "requires clouds",
+        ps.points.center() | ps.image.random_horizontal_flip(): "cannot be combined in one chain",
     }.items():
         with pytest.raises(ps.Error, match=cause) as raised:
             ps.Loader(clouds, transforms={"cloud.npy": chain})

@@ -429,7 +429,7 @@ def test_words_are_told_as_words_also_where_the_first_text_is_empty(tmp_path, ch
 
 def test_texts_that_are_all_empty_are_not_told_to_be_missing(tmp_path):
     folder = write_texts(tmp_path / "empty", ["", "", ""])
-    with pytest.raises(ps.Error, match="no value of this field has a number in it"):
+    with pytest.raises(ps.Error, match="no value of this field contains a number"):
         ps.Loader(folder, batch_size=2, transforms={"words.txt": ps.array.decode("float32")})
     batch = next(
         iter(ps.Loader(folder, batch_size=2, transforms={"words.txt": ps.array.decode("float32", ragged=True)}))
@@ -469,7 +469,7 @@ def test_longer_rows_than_a_length_are_an_error_unless_they_are_cut(folder):
 @pytest.mark.parametrize(
     ("fields", "cause"),
     [
-        ({"png": ps.image.random_crop(16) | ps.pad(3)}, "image.pad() adds pixels"),
+        ({"png": ps.image.random_crop(16) | ps.pad(3)}, "use image.pad() to add pixels"),
         ({"target.txt": ps.array.decode("float32") | ps.pad(3)}, "array.decode(ragged=True) before it"),
         ({"target.txt": ps.array.decode()}, 'is text: array.decode("float32") reads the numbers in it'),
         ({"target.txt": ps.array.cast("int64")}, 'is text: array.decode("int64") reads the numbers in it'),
@@ -481,18 +481,18 @@ def test_longer_rows_than_a_length_are_an_error_unless_they_are_cut(folder):
             },
             "does not fit uint8",
         ),
-        ({"npy": FIELDS["npy"], "mask": ps.follow("npy") | ps.valid_mask()}, "does not end in it"),
+        ({"npy": FIELDS["npy"], "mask": ps.follow("npy") | ps.valid_mask()}, "does not end with pad"),
         ({"png": ps.image.random_crop(16), "mask": ps.follow("png") | ps.valid_mask()}, "has no items"),
         (
             {"png": ps.image.random_crop(16), "labels.json": ps.follow("png") | ps.array.decode(ragged=True)},
             "has no items",
         ),
-        ({"npy": ps.array.decode(ragged=True) | ps.array.random_slice(2)}, "makes rows alike"),
+        ({"npy": ps.array.decode(ragged=True) | ps.array.random_slice(2)}, "cannot be combined with ragged=True"),
         ({"npy": FIELDS["npy"] | ps.pad() | ps.array.cast("float16")}, "must come before"),
-        ({"npy": ps.lengths()}, "needs follow"),
-        ({"png": ps.image.decode(ragged=True) | ps.pad()}, "sizes of their own"),
+        ({"npy": ps.lengths()}, "must come after follow"),
+        ({"png": ps.image.decode(ragged=True) | ps.pad()}, "images of different sizes"),
         ({"png": ps.array.decode(ragged=True)}, "images"),
-        ({"npy": ps.array.decode("float16", ragged=True) | ps.array.cast("float32")}, "named a dtype already"),
+        ({"npy": ps.array.decode("float16", ragged=True) | ps.array.cast("float32")}, "already sets a dtype"),
     ],
 )
 def test_what_does_not_fit_is_told_before_a_thread_starts(folder, fields, cause):

@@ -461,7 +461,7 @@ def test_nothing_is_no_step_of_a_chain(labels):
 
 @pytest.mark.parametrize("step", [ps.valid_mask(), ps.lengths(), ps.boxes(), ps.keypoints()], ids=str)
 def test_a_step_that_only_follows_says_so_whatever_its_outputs_name(labels, step):
-    with pytest.raises(ps.Error, match=re.escape(f'output "m" = {step}: {step} needs follow("OUTPUT") before it')):
+    with pytest.raises(ps.Error, match=re.escape(f'output "m" = {step}: {step} must come after follow("OUTPUT")')):
         ps.Loader(labels, transforms={"cls": ps.label(), "m": step})
 
 
@@ -537,7 +537,7 @@ def test_a_rank_and_an_output_that_are_not_there_are_told_with_those_that_are(la
     with pytest.raises(ps.Error, match="rank 2 must be less than world_size, which is 2: ranks begin at 0"):
         ps.Loader(labels, rank=2, world_size=2)
     fields = {"cls": ps.label(), "twice": ps.field("cls") | ps.follow("image")}
-    with pytest.raises(ps.Error, match=r'follow\("image"\): there is no output of that name, there are "cls", "twice"'):
+    with pytest.raises(ps.Error, match=r'follow\("image"\): unknown output; expected one of "cls", "twice"'):
         ps.Loader(labels, transforms=fields)
 
 

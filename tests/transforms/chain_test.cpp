@@ -184,7 +184,7 @@ TEST_CASE("a field that is absent is told with what the dataset knows of it") {
     }
   };
   CHECK(told("depth").find("png); no camera") != std::string::npos);
-  CHECK(told("deep").find("; field(\"NAME\") | ... reads another one") != std::string::npos);
+  CHECK(told("deep").find("; field(\"NAME\") | ... reads a field of another name") != std::string::npos);
 }
 
 TEST_CASE("fields that the dataset lacks are named, with those it has") {
@@ -192,7 +192,8 @@ TEST_CASE("fields that the dataset lacks are named, with those it has") {
           "output \"webp\" = image.decode(): the dataset has no field \"webp\" (it has: jpg, cls");
   refuses("image", field("webp|gif") | image::decode(), "no field \"webp\"");
   CHECK(outcome("image", field("webp|jpg") | image::decode()) == "compiles");
-  CHECK(outcome("image", image::decode()).find("field(\"NAME\") | ... reads another one") != std::string::npos);
+  CHECK(outcome("image", image::decode()).find("field(\"NAME\") | ... reads a field of another name") !=
+        std::string::npos);
 }
 
 // What makes no sense whatever the step is applied to is told where it is written.
@@ -214,20 +215,20 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
           "image.decode() must come before image.random_horizontal_flip(0.5)");
   refuses("jpg", image::normalize(kMean, kDeviation) | image::normalize(kMean, kDeviation), "follows image.normalize");
   refuses("jpg", image::cast(DType::f32) | image::normalize(kMean, kDeviation), "must come before cast(float32)");
-  refuses("jpg", image::decode() | array::random_slice(2), "do not mix");
+  refuses("jpg", image::decode() | array::random_slice(2), "cannot be combined in one chain");
   refuses("jpg", array::decode(), "holds images (jpeg), not arrays");
   refuses("npy", image::resize(8), "field \"npy\" is a float32 array (5, 2), not an image");
-  refuses("cls", label() | array::cast(DType::f32), "label() stands alone");
-  refuses("jpg", raw() | image::decode(), "raw() stands alone");
-  refuses("jpg", label(), "label() does not fit field \"jpg\", which holds images");
+  refuses("cls", label() | array::cast(DType::f32), "label() must be the only step");
+  refuses("jpg", raw() | image::decode(), "raw() must be the only step");
+  refuses("jpg", label(), "label() cannot read field \"jpg\", which holds images");
   refuses("npy", array::cast(DType::f32) | array::decode(), "follows cast(float32)");
   refuses("npy", array::random_slice(2) | array::decode(), "array.decode() must come first");
   refuses("jpg", image::decode() | field("jpg"), "field() must come first");
   refuses("jpg", image::decode() | follow("png"), "follow() must come before the steps");
   refuses_writing([] { return field("jpg||png"); }, "has an empty name");
-  refuses("npy", boxes(), "boxes() needs follow(\"OUTPUT\") before it");
-  refuses("npy", keypoints(), "keypoints() needs follow(\"OUTPUT\") before it");
-  refuses("valid", valid_mask(), "valid_mask() needs follow(\"OUTPUT\") before it");
+  refuses("npy", boxes(), "boxes() must come after follow(\"OUTPUT\")");
+  refuses("npy", keypoints(), "keypoints() must come after follow(\"OUTPUT\")");
+  refuses("valid", valid_mask(), "valid_mask() must come after follow(\"OUTPUT\")");
 }
 
 TEST_CASE("numbers that make no sense are refused where they are written, or before any sample is read") {
@@ -243,7 +244,7 @@ TEST_CASE("numbers that make no sense are refused where they are written, or bef
   refuses_writing([] { return image::normalize({0.5F, 0.5F, 0.5F}, {1}); }, "equally many means and deviations");
   refuses_writing([] { return image::normalize(kMean, {1, 0, 1}); }, "deviations above 0");
   refuses("jpg", image::cast(DType::i64), "float32, float16, bfloat16, uint8 or uint16");
-  refuses("jpg", image::normalize(kMean, kDeviation) | image::cast(DType::u8), "do not fit uint8");
+  refuses("jpg", image::normalize(kMean, kDeviation) | image::cast(DType::u8), "cannot be cast to uint8");
   refuses_writing([] { return array::random_slice(0); }, "array.random_slice() needs at least 1 row");
   refuses_writing([] { return image::random_posterize(-1); }, "image.random_posterize() needs bits from 0 to 8");
   refuses_writing([] { return image::random_posterize(9); }, "image.random_posterize() needs bits from 0 to 8");
@@ -314,14 +315,14 @@ TEST_CASE("follow() needs a leader that is an image, and no circle") {
   const auto contains = [](const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
   };
-  CHECK(contains(outcome_of({{"seg.png", follow("jpg")}}), "follow(\"jpg\"): there is no output of that name"));
+  CHECK(contains(outcome_of({{"seg.png", follow("jpg")}}), "follow(\"jpg\"): unknown output"));
   CHECK(contains(outcome_of({{"a", field("seg.png") | follow("b")}, {"b", field("seg.png") | follow("a")}}),
-                 "goes in a circle"));
+                 "leads back to itself"));
   CHECK(contains(outcome_of({{"cls", label()}, {"seg.png", follow("cls")}}), "\"cls\" is neither an image nor points"));
   CHECK(contains(outcome_of({{"jpg", image::decode()}, {"seg.png", follow("jpg") | image::random_horizontal_flip()}}),
-                 "image.random_horizontal_flip(0.5) does not fit a mask"));
+                 "image.random_horizontal_flip(0.5) cannot be applied to a mask"));
   CHECK(contains(outcome_of({{"jpg", image::decode()}, {"npy", follow("jpg") | boxes() | array::cast(DType::f16)}}),
-                 "boxes() stands alone"));
+                 "boxes() must be the only step"));
   CHECK(
       contains(outcome_of({{"jpg", image::decode()}, {"jpg", image::decode()}}), "two outputs have the name \"jpg\""));
   CHECK(outcome_of({{"a", field("seg.png") | follow("b")},

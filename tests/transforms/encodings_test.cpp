@@ -162,8 +162,8 @@ TEST_CASE("label() fits no field of images or of points") {
     CAPTURE(encoding.codec);
     const std::string told = refusal_of_label(std::string(encoding.codec));
     const bool image = encoding.kind == ValueKind::image, cloud = encoding.kind == ValueKind::cloud;
-    CHECK(contains(told, "label() does not fit field \"x\", which holds images") == image);
-    CHECK(contains(told, "label() does not fit field \"x\", which holds point clouds") == cloud);
+    CHECK(contains(told, "label() cannot read field \"x\", which holds images") == image);
+    CHECK(contains(told, "label() cannot read field \"x\", which holds point clouds") == cloud);
   }
 }
 

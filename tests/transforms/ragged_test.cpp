@@ -196,7 +196,7 @@ TEST_CASE("points that a transform of one's own has made over have no items that
                                           {"n", follow("points") | lengths()}};
   CHECK(message([&] {
           fill(Program(made_over, fields.catalog()), fields);
-        }).find("\"points\" has no items that could be followed") != std::string::npos);
+        }).find("\"points\" has no items to follow") != std::string::npos);
 }
 
 TEST_CASE("items without an element are refused, since bytes do not tell how many there are") {

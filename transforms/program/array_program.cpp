@@ -118,7 +118,7 @@ class ArrayRunner final : public OutputRunner {
     peeked_ = false;
     const std::uint64_t item = element_count(plan_.shape);
     if (row.slot.size() != trace_.delivered * item * size_of(plan_.delivered))
-      throw Error::shape("has another number of items than its slot");
+      throw Error::shape("has a different number of items than its slot");
     if (trace_.stored == 0) return;
     if (trace_.all) return decode(row.field, row);
     const DType stored = value_.layout.dtype;
@@ -150,7 +150,7 @@ class ArrayRunner final : public OutputRunner {
   std::uint64_t checked_items(const Layout& layout) const {
     const Shape& shape = layout.shape;
     if (layout.image || layout.cloud) throw wrong(layout);
-    if (shape.empty()) throw Error::shape("is a single number, but the output's rows are lists of items");
+    if (shape.empty()) throw Error::shape("is a single number, but the output requires a list of items");
     if (element_count(shape) == 0) return 0;  // without elements the type is unknown, so it need not fit
     const bool fits = (!plan_.stored || layout.dtype == *plan_.stored) && shape.size() == plan_.shape.size() + 1 &&
                       std::equal(plan_.shape.begin(), plan_.shape.end(), shape.begin() + 1);
@@ -165,7 +165,7 @@ class ArrayRunner final : public OutputRunner {
     ranges_.clear();
     if (peeked.codec == nullptr ||
         !peeked.codec->select(header, {start, start + static_cast<std::uint64_t>(plan_.window)}, ranges_)) {
-      throw Error::unsupported("array.random_slice() of a value that cannot be cut into rows");
+      throw Error::unsupported("array.random_slice() cannot cut this value into rows");
     }
     std::uint64_t length = 0;
     for (const ByteRange& range : ranges_) length += range.end - range.begin;
@@ -186,11 +186,10 @@ class ArrayRunner final : public OutputRunner {
   }
 
   Error wrong(const Layout& layout) const {
-    return Error::shape(
-        "is " + text(layout.dtype, layout.shape) + ", but the output is " +
-        text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
-        "; array.decode(ragged=True) takes values of different lengths, array.random_slice(rows) equally "
-        "many rows of each, raw() the stored bytes");
+    return Error::shape("is " + text(layout.dtype, layout.shape) + ", but the output is " +
+                        text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
+                        "; use array.decode(ragged=True) for values of different lengths, array.random_slice(rows) for "
+                        "equally many rows of each, or raw() for the stored bytes");
   }
 
   Error wrong_items(const Layout& layout) const {
@@ -198,11 +197,11 @@ class ArrayRunner final : public OutputRunner {
     const bool type = plan_.stored && layout.dtype != *plan_.stored;
     return Error::shape("has items " + text(layout.dtype, item) + ", but the output's are " +
                         text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
-                        (type ? "; array.decode(dtype) converts all to one"
-                              : "; shape says what an item is, and () that it is a number"));
+                        (type ? "; pass a dtype to array.decode() to convert all items"
+                              : "; pass the shape of an item as shape=..., or () for numbers"));
   }
 
-  std::string like_first() const { return plan_.place.empty() ? "" : ", as is " + plan_.place; }
+  std::string like_first() const { return plan_.place.empty() ? "" : ", like " + plan_.place; }
 
   const ArrayPlan& plan_;
   ArrayDecoders decoders_;
@@ -269,21 +268,20 @@ ArrayPlan plan_items(const OutputRequest& request) {
   plan.reads_text = plan.codec == nullptr;
   plan.numbers = {.dtype = asked.dtype, .items = true, .item = asked.shape};
   const std::optional<Layout> first = probe_items(request, plan);
-  if (!first && !(asked.dtype && asked.shape))
-    throw request.shape("no sample has this field, so its shape cannot be found");
+  if (!first && !(asked.dtype && asked.shape)) throw request.shape("no sample has this field, so its shape is unknown");
   if (first && (first->image || first->cloud)) {
     throw request.misuse("field \"" + request.schema().name + "\" holds " + (first->image ? "images" : "point clouds") +
                          ", not arrays");
   }
   const bool known = first && !first->shape.empty() && element_count(first->shape) != 0;
   if (first && first->shape.empty())
-    throw request.shape("the first value is a single number, but rows are to be lists of items: ragged=True");
+    throw request.shape("the first value is a single number, but ragged=True requires lists of items");
   if (asked.shape) {
     plan.shape = *asked.shape;
   } else if (first->shape.size() > 1) {
     plan.shape.assign(first->shape.begin() + 1, first->shape.end());
     if (element_count(plan.shape) == 0)
-      throw request.shape("no value has an element, so the shape of an item cannot be found; shape=... names it");
+      throw request.shape("no value has an element, so the shape of an item is unknown; pass shape=...");
   }
   plan.delivered = asked.dtype.value_or(first ? first->dtype : DType::f64);
   if (!asked.dtype && known) plan.stored = first->dtype;
@@ -321,9 +319,9 @@ ArrayPlan plan_rows(const OutputRequest& request, const FirstValue* known) {
                            "), not arrays");
     }
   }
-  if (!layout) throw request.shape("no sample has this field, so its shape cannot be found");
+  if (!layout) throw request.shape("no sample has this field, so its shape is unknown");
   if (text && element_count(layout->shape) == 0 && reads_lines(request))
-    throw request.shape("no value of this field has a number in it, so its shape cannot be found");
+    throw request.shape("no value of this field contains a number, so its shape is unknown");
   if (asked == nullptr || !asked->dtype) plan.stored = layout->dtype;
   plan.shape = layout->shape;
   plan.delivered = plan.stored.value_or(asked == nullptr ? layout->dtype : asked->dtype.value_or(layout->dtype));
@@ -335,8 +333,10 @@ void plan_step(const OutputRequest& request, std::size_t i, ArrayPlan& plan) {
   if (step.is<step::Elements>() && i != 0 && !(i == 1 && request.own_codec() != nullptr))
     throw request.misuse("array.decode() must come first");
   if (const auto* window = step.as<step::Window>()) {
-    if (plan.window != 0) throw request.misuse("array.random_slice() stands twice");
-    if (plan.ragged) throw request.misuse("array.random_slice() makes rows alike, which ragged=True does not");
+    if (plan.window != 0) throw request.misuse("array.random_slice() is given twice");
+    if (plan.ragged)
+      throw request.misuse(
+          "array.random_slice() cannot be combined with ragged=True, because it makes all rows equally long");
     if (plan.shape.empty()) throw request.misuse("array.random_slice() needs arrays of rows, not single numbers");
     plan.window = window->rows;
     plan.shape[0] = window->rows;
@@ -345,7 +345,7 @@ void plan_step(const OutputRequest& request, std::size_t i, ArrayPlan& plan) {
   if (const auto* cast = step.as<step::Cast>()) {
     const step::Elements* asked = elements_of(request.chain);
     if (asked != nullptr && asked->dtype)
-      throw request.misuse(to_string(step) + ": " + to_string(Step(*asked)) + " has named a dtype already");
+      throw request.misuse(to_string(step) + ": " + to_string(Step(*asked)) + " already sets a dtype");
     plan.delivered = cast->dtype;
   }
 }
@@ -370,7 +370,7 @@ std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const
   const auto& steps = request.chain.steps;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i != 0 && steps[i - 1].is<step::Cast>())
-      throw request.misuse(to_string(steps[i]) + " follows " + to_string(steps[i - 1]));
+      throw request.misuse(to_string(steps[i]) + " cannot come after " + to_string(steps[i - 1]));
     plan_step(request, i, plan);
   }
   Output output = request.output(plan.delivered, plan.shape);

@@ -41,11 +41,11 @@ std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   if (request.leader->points() != nullptr) return compile_point_follower(request);
   if (follows_items(request.chain)) return compile_array(request);
   require(!has<step::Attribute>(request.chain) && !has<step::PointsValidMask>(request.chain), request,
-          "follows an image, which has no points");
+          "an image has no points to follow");
   const bool boxes = has<step::Boxes>(request.chain), points = has<step::Keypoints>(request.chain);
   if (!boxes && !points) return compile_mask(request);
   require(request.chain.steps.size() == 1, request,
-          std::string(boxes ? "boxes()" : "keypoints()") + " stands alone after follow()");
+          std::string(boxes ? "boxes()" : "keypoints()") + " must be the only step after follow()");
   return compile_coordinates(request, boxes ? 4 : 2);
 }
 
@@ -199,8 +199,8 @@ void require_equal_rows(const OutputRequest& request) {
     const FieldSchema& schema = request.catalog->fields[source];
     if (!schema.differences.rows) continue;
     throw request.shape("the files disagree on field \"" + schema.name + "\": " + schema.differences.text +
-                        "; array.decode(ragged=True) takes values of different lengths, array.random_slice(rows) "
-                        "equally many rows of each");
+                        "; use array.decode(ragged=True) for values of different lengths, or array.random_slice(rows) "
+                        "for equally many rows of each");
   }
 }
 
@@ -227,7 +227,7 @@ void require_followed(const OutputRequest& request) {
   const bool follows = has<step::ValidMask>(chain) || has<step::Lengths>(chain) || has<step::Boxes>(chain) ||
                        has<step::Keypoints>(chain) || has<step::WindowValid>(chain);
   if (!follows || chain.followed) return;
-  throw request.misuse(to_string(chain.steps.back()) + " needs follow(\"OUTPUT\") before it");
+  throw request.misuse(to_string(chain.steps.back()) + " must come after follow(\"OUTPUT\")");
 }
 
 namespace {
@@ -263,7 +263,7 @@ void find_sources(OutputRequest& request) {
   const std::string known = joined_text(fields, ", ", &FieldSchema::name);
   const auto& why_absent = request.catalog->why_absent;
   std::string advice = why_absent ? why_absent(wanted.front()) : "";
-  if (advice.empty() && request.chain.sources.empty()) advice = "field(\"NAME\") | ... reads another one";
+  if (advice.empty() && request.chain.sources.empty()) advice = "field(\"NAME\") | ... reads a field of another name";
   throw request.misuse("the dataset has no field \"" + wanted.front() + "\" (it has: " + known + ")" +
                        (advice.empty() ? "" : "; " + advice));
 }
@@ -279,7 +279,7 @@ void check_bytes(const OutputRequest& request, const Output& output) {
                           std::string(name(output.dtype)) + " " + to_string(output.shape);
   if (!(bytes <= kAddresses)) throw request.shape(row + ", larger than any memory");
   if (output.ragged && bytes == 0)
-    throw request.shape(row + " without an element, so that bytes do not tell how many there are");
+    throw request.shape(row + ", which has no elements, so their number cannot be computed from bytes");
 }
 
 std::unique_ptr<OutputProgram> compile_kind(const OutputRequest& request) {
@@ -293,18 +293,18 @@ std::unique_ptr<OutputProgram> compile_kind(const OutputRequest& request) {
   if (has<step::Origin>(chain)) return compile_origin(request);
   if (chain.followed) return compile_follower(request);
   if (has<step::Label>(chain)) {
-    require(chain.steps.size() == 1, request, "label() stands alone");
+    require(chain.steps.size() == 1, request, "label() must be the only step of its chain");
     return compile_label(request);
   }
   if (has<step::Raw>(chain)) {
-    require(chain.steps.size() == 1, request, "raw() stands alone");
+    require(chain.steps.size() == 1, request, "raw() must be the only step of its chain");
     return compile_bytes(request);
   }
   if (has<step::Attribute>(chain)) return compile_point_follower(request);
-  require(!has<step::PointsValidMask>(chain), request, "points.valid_mask() needs follow(\"OUTPUT\") before it");
+  require(!has<step::PointsValidMask>(chain), request, "points.valid_mask() must come after follow(\"OUTPUT\")");
   const bool array = is_for(chain, Domain::array), image = is_for(chain, Domain::image);
   const bool cloud = is_for(chain, Domain::points);
-  require(array + image + cloud <= 1, request, "steps for images, for arrays and for points do not mix");
+  require(array + image + cloud <= 1, request, "steps for images, arrays and points cannot be combined in one chain");
   if (cloud) return compile_points(request);
   if (image) return compile_image(request);
   if (array) return compile_array(request);

@@ -38,8 +38,8 @@ class PointsCompiler {
     if (plan_.rows != 0) shape.insert(plan_.channels_first ? shape.end() : shape.begin(), plan_.rows);
     if (plan_.rows == 0 && plan_.channels_first) {
       throw request_.misuse(
-          "points.channels_first() needs equally many points in each row: points.sample(k) or "
-          "points.pad(k) before it");
+          "points.channels_first() requires equally many points in each row; put points.sample(k) or points.pad(k) "
+          "before it");
     }
     Output output = request_.output(plan_.dtype, std::move(shape));
     output.ragged = plan_.rows == 0;
@@ -57,9 +57,10 @@ class PointsCompiler {
       use_columns(plan_.bare_columns);
       return;
     }
-    if (plan_.bare_columns != 0) throw request_.misuse("points.decode(columns=) is for .bin fields of bare float32");
+    if (plan_.bare_columns != 0)
+      throw request_.misuse("points.decode(columns=...) requires a .bin field of bare float32");
     const FirstValue first = request_.probe({.attributes = plan_.attributes});
-    if (!first.layout) throw request_.shape("no sample has this field, so its shape cannot be found");
+    if (!first.layout) throw request_.shape("no sample has this field, so its shape is unknown");
     if (first.layout->cloud) {
       plan_.columns = static_cast<std::size_t>(kAxes) + plan_.attributes.size();
       ragged_ = true;
@@ -72,7 +73,7 @@ class PointsCompiler {
     const Shape& shape = first.layout->shape;
     if (first.layout->image || shape.size() != 2 || shape[1] < kAxes) {
       throw request_.misuse("field \"" + schema.name + "\" is " + std::string(name(first.layout->dtype)) + " " +
-                            to_string(shape) + ", which are no points: (N, 3 or more)");
+                            to_string(shape) + ", but points have the shape (N, 3 or more)");
     }
     use_columns(shape[1]);
     ragged_ = false;
@@ -81,9 +82,10 @@ class PointsCompiler {
   }
 
   void use_columns(std::int64_t columns) {
-    if (columns < kAxes || columns > 1024) throw request_.misuse("points need 3 columns or more");
+    if (columns < kAxes || columns > 1024) throw request_.misuse("points must have 3 to 1,024 columns");
     if (!plan_.attributes.empty()) {
-      throw request_.misuse("points.decode(attributes) is for clouds; arrays of points come with all of their columns");
+      throw request_.misuse(
+          "points.decode(attributes) requires clouds; arrays of points are delivered with all columns");
     }
     plan_.columns = static_cast<std::size_t>(columns);
     ragged_ = true;
@@ -107,7 +109,7 @@ class PointsCompiler {
     if (const auto* cast = step.as<step::Cast>()) {
       set_dtype(cast->dtype);
     } else if (step.is<step::ChannelsFirst>()) {
-      if (plan_.channels_first) throw request_.misuse("points.channels_first() stands twice");
+      if (plan_.channels_first) throw request_.misuse("points.channels_first() is given twice");
       plan_.channels_first = true;
     } else if (plan_.channels_first || plan_.dtype != DType::f32) {
       throw request_.misuse(to_string(step) + " must come before points.channels_first() and points.cast()");
@@ -116,7 +118,7 @@ class PointsCompiler {
     } else if (step.table().points() != nullptr) {
       add_point_step(step, number);
     } else {
-      throw request_.misuse(to_string(step) + " does not fit points");
+      throw request_.misuse(to_string(step) + " cannot be applied to points");
     }
   }
 
@@ -124,8 +126,8 @@ class PointsCompiler {
     const bool first = number == 0 || (number == 1 && find_step<step::CloudDecode>(request_.chain) != nullptr);
     if (!first) throw request_.misuse("points.surface() must come first");
     if (!is_mesh_)
-      throw request_.misuse("points.surface() needs meshes: field \"" + request_.schema().name + "\" has none");
-    if (!plan_.attributes.empty()) throw request_.misuse("points of a surface have no attributes");
+      throw request_.misuse("points.surface() requires meshes, but field \"" + request_.schema().name + "\" has none");
+    if (!plan_.attributes.empty()) throw request_.misuse("points.surface() cannot be combined with attributes");
     plan_.surface = surface.points;
     plan_.surface_transform = request_.transform_id(number);
     plan_.makes_points = true;
@@ -135,7 +137,7 @@ class PointsCompiler {
 
   void set_dtype(DType dtype) {
     const bool floats = dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f64;
-    if (!floats) throw request_.misuse("points are float32, float16, bfloat16 or float64");
+    if (!floats) throw request_.misuse("points can be cast to float32, float16, bfloat16 or float64");
     plan_.dtype = dtype;
     if (dtype == DType::f32) ended_ = "points.cast(float32)";
   }

@@ -24,8 +24,8 @@ void require_corners(const double* box, std::uint64_t number) {
   char text[128];
   std::snprintf(text, sizeof text, "[%.7g, %.7g, %.7g, %.7g]", box[0], box[1], box[2], box[3]);
   throw Error::shape("item " + std::to_string(number) + " is " + text +
-                     ", no box: boxes are x0, y0, x1, y1 with x0 <= x1 and y0 <= y1; of COCO's x, y, width, height "
-                     "make x, y, x + width, y + height when you pack");
+                     ", not a box x0, y0, x1, y1 with x0 <= x1 and y0 <= y1; convert COCO's x, y, width, height to x, "
+                     "y, x + width, y + height when you pack");
 }
 
 class CoordinatesRunner final : public OutputRunner {
@@ -43,7 +43,7 @@ class CoordinatesRunner final : public OutputRunner {
     if (!std::exchange(made_, false)) make(row);
     made_ = false;
     const std::uint64_t count = trace_.delivered * columns();
-    if (row.slot.size() != count * sizeof(float)) throw Error::shape("has another number of rows than its slot");
+    if (row.slot.size() != count * sizeof(float)) throw Error::shape("has a different number of rows than its slot");
     convert_elements(reinterpret_cast<const std::byte*>(values_), DType::f64, row.slot.data(), DType::f32, count);
     row.watch.lap(row.watch.times.transform);
   }

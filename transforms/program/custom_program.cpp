@@ -98,7 +98,7 @@ TensorType asked(const OutputRequest& request, const Transform& transform, const
   for (const std::int64_t size : out.shape) {
     if (size < 0) {
       throw request.misuse(std::string(transform.name()) + " gives rows of shape " + to_string(out.shape) +
-                           ": every row must come out alike");
+                           ", but all rows must have one shape");
     }
   }
   return out;
@@ -118,11 +118,10 @@ std::unique_ptr<OutputProgram> compile_own(const OutputRequest& request) {
     plan.steps.push_back({transform, type, request.transform_id(i)});
   }
   if (plan.before->output().padding && plan.before->output().ragged)
-    throw request.misuse(
-        "pad() to the longest row of a batch must come last; pad(length) may stand before a transform");
+    throw request.misuse("pad() without a length must come last; pad(length) may come before a transform");
   if (plan.before->output().own_dimensions != 0)
-    throw request.misuse("images of sizes of their own have no shape that " + to_string(request.chain.steps.back()) +
-                         " could be told");
+    throw request.misuse("images of different sizes have no common shape to pass to " +
+                         to_string(request.chain.steps.back()));
   Output output = request.output(type.dtype, type.shape);
   output.partial = plan.before->output().partial;
   output.scattered = plan.before->output().scattered;

@@ -42,18 +42,19 @@ bool may_follow(const Step& before, const Step& now) {
 // Checks the number of given colours against the number of channels at the step.
 void check_colors(const OutputRequest& request, std::size_t given, std::int64_t channels, const Step& step) {
   if (given > 1 && given != static_cast<std::size_t>(channels))
-    throw request.misuse(to_string(step) + " is given " + std::to_string(given) + " channels, but the pixels have " +
-                         std::to_string(channels));
+    throw request.misuse(to_string(step) + " has values for " + std::to_string(given) +
+                         " channels, but the pixels have " + std::to_string(channels));
 }
 
 void check_erasing(const OutputRequest& request, const step::RandomErasing& erasing, const ImagePlan& plan) {
   check_colors(request, erasing.value.size(), plan.channels, erasing);
   if (plan.sink.dtype != DType::u8) return;
   if (erasing.value.empty())
-    throw request.misuse("image.random_erasing() with random values needs image.normalize() or image.cast() before it");
+    throw request.misuse(
+        "image.random_erasing() with random values requires image.normalize() or image.cast() before it");
   for (const double value : erasing.value) {
     if (value < 0 || value > 255 || value != std::trunc(value))
-      throw request.misuse("image.random_erasing() of uint8 pixels needs values from 0 to 255");
+      throw request.misuse("image.random_erasing() of uint8 pixels requires values from 0 to 255");
   }
 }
 
@@ -73,7 +74,7 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (i > 0 && !may_follow(steps[i - 1], steps[i])) {
       const bool order = rank_of(steps[i]) < rank_of(steps[i - 1]);
-      throw request.misuse(to_string(steps[i]) + (order ? " must come before " : " follows ") +
+      throw request.misuse(to_string(steps[i]) + (order ? " must come before " : " cannot come after ") +
                            to_string(steps[i - 1]));
     }
     if (const PixelStep* pixels = steps[i].table().pixels()) {
@@ -95,13 +96,11 @@ ImagePlan plan_steps(const OutputRequest& request, std::int64_t decoded, std::in
       const DType dtype = step->dtype;
       const bool known = dtype == DType::u8 || dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
       if (!known && dtype != DType::u16)
-        throw request.misuse("images are cast to float32, float16, bfloat16, uint8 or uint16");
+        throw request.misuse("images can be cast to float32, float16, bfloat16, uint8 or uint16");
       if (normalized && is_integer(dtype))
-        throw request.misuse("normalized values do not fit " + std::string(name(dtype)));
+        throw request.misuse("normalized values cannot be cast to " + std::string(name(dtype)));
       if (dtype == DType::u16 && !moves_only(request.chain))
-        throw request.misuse(
-            "images keep 16 bits through image.center_crop(), image.random_crop() without padding and "
-            "flips alone");
+        throw request.misuse("only image.center_crop(), image.random_crop() without padding, and flips keep 16 bits");
       plan.sink.dtype = dtype;
     }
     if (steps[i].is<step::ChannelsLast>()) plan.sink.channels_last = true;
@@ -130,7 +129,7 @@ void deepen(const OutputRequest& request, ImagePlan& plan) {
   plan.deep = true;
   if (plan.sink.dtype == DType::u8) plan.sink.dtype = DType::u16;
   if (plan.sink.dtype == DType::u16 && !plan.erasings.empty())
-    throw request.misuse("image.random_erasing() does not fit uint16 pixels; image.cast(\"uint8\") makes them fit");
+    throw request.misuse("image.random_erasing() cannot be applied to uint16 pixels; add image.cast(\"uint8\")");
   if (find_step<step::Normalize>(request.chain) == nullptr) return;
   for (float& scale : plan.sink.scale) scale = static_cast<float>(double{scale} * 255 / 65535);
 }

@@ -165,7 +165,7 @@ class ImageRunner final : public OutputRunner {
     constexpr double kMostValues = 0x1p29;
     const double pixels = static_cast<double>(size_.width) * static_cast<double>(size_.height);
     if (pixels * static_cast<double>(plan_.channels) <= kMostValues) return;
-    throw Error::unsupported("becomes " + short_text(size_) + " pixels, larger than 2^29 values");
+    throw Error::unsupported("would become " + short_text(size_) + " pixels, larger than 2^29 values");
   }
 
   void check_channels(std::int64_t channels) const {
@@ -193,9 +193,8 @@ class ImageRunner final : public OutputRunner {
 
   Error wrong_size(Size found) const {
     return Error::shape("is " + short_text(found) + " pixels, but the output's images are " + short_text(plan_.size) +
-                        ", as the first one; image.random_resized_crop(), image.center_crop() or "
-                        "image.resize((height, width)) gives all of them one size, image.decode(ragged=True) lets each "
-                        "have its own");
+                        ", like the first one; use image.random_resized_crop(), image.center_crop() or "
+                        "image.resize((height, width)) for one size, or image.decode(ragged=True) to keep their sizes");
   }
 
   // A plain copy in the codec's layout is decoded into the slot, without a second pass.
@@ -306,7 +305,7 @@ void require_one_white(const OutputRequest& request) {
     const FieldSchema& schema = request.catalog->fields[source];
     if (!schema.differences.widened || request.own_codec() != nullptr) continue;
     throw request.misuse("the files disagree on field \"" + schema.name + "\": " + schema.differences.text +
-                         "; white has another number in each, so store the images with one dtype");
+                         "; white is a different number in each, so store all images with one dtype");
   }
 }
 
@@ -316,7 +315,7 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   require_one_white(request);
   const DecodeOptions decoding = image_decoding(request.chain);
   const FirstValue sample = request.probe(decoding);
-  if (!sample.layout) throw request.shape("no sample has this field, so its shape cannot be found");
+  if (!sample.layout) throw request.shape("no sample has this field, so its shape is unknown");
   ImagePlan plan = plan_image(request, decoding, *sample.layout);
   const Shape shape = plan.sink.channels_last ? Shape{plan.size.height, plan.size.width, plan.channels}
                                               : Shape{plan.channels, plan.size.height, plan.size.width};

@@ -63,15 +63,16 @@ Output counts_of(const OutputRequest& request, DType dtype, Shape shape) {
 
 std::unique_ptr<OutputProgram> compile_item_counts(const OutputRequest& request) {
   if (request.chain.steps.size() != 1)
-    throw request.misuse(to_string(request.chain.steps.back()) + " stands alone after follow()");
+    throw request.misuse(to_string(request.chain.steps.back()) + " must be the only step after follow()");
   const Output& leader = request.leader->output();
   if (request.chain.steps[0].is<step::Lengths>()) {
     Output output = counts_of(request, DType::i64, {});
     return std::make_unique<CountsProgram<LengthsRunner>>(std::move(output), *request.leader);
   }
   if (!leader.padding) {
-    throw request.misuse("valid_mask() tells what pad() filled up, but \"" + leader.name +
-                         "\" does not end in it; a mask of pixels that moves with its image is follow() alone");
+    throw request.misuse(
+        "valid_mask() marks the items that pad() added, but \"" + leader.name +
+        "\" does not end with pad(); for a mask of pixels that moves with its image, use only follow()");
   }
   Output output = counts_of(request, DType::boolean, leader.ragged ? Shape{} : Shape{leader.shape.front()});
   output.ragged = leader.ragged;

@@ -45,7 +45,8 @@ class LabelRunner final : public OutputRunner {
  private:
   void write_one(std::int64_t value, std::span<std::byte> slot) const {
     if (value < 0 || value >= classes_) {
-      throw Error::corrupt("class " + std::to_string(value) + " is not one of label()'s " + std::to_string(classes_));
+      throw Error::corrupt("class " + std::to_string(value) +
+                           " is out of range: label() has num_classes=" + std::to_string(classes_));
     }
     const float one = 1;
     std::memset(slot.data(), 0, slot.size());
@@ -105,11 +106,11 @@ std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request) {
     const FieldSchema& schema = request.catalog->fields[source];
     const ValueKind kind = kind_of_codec(schema.codec);
     if (kind == ValueKind::image || kind == ValueKind::cloud) {
-      throw request.misuse("label() does not fit field \"" + schema.name + "\", which holds " +
+      throw request.misuse("label() cannot read field \"" + schema.name + "\", which holds " +
                            (kind == ValueKind::image ? "images" : "point clouds"));
     }
     if (schema.fixed && element_count(schema.shape) != 1) {
-      throw request.misuse("label() does not fit field \"" + schema.name + "\", which is " +
+      throw request.misuse("label() cannot read field \"" + schema.name + "\", which is " +
                            std::string(name(schema.dtype)) + " " + to_string(schema.shape));
     }
   }

@@ -74,7 +74,7 @@ class MaskRunner final : public OutputRunner {
   void check(const Layout& layout, Size leader) const {
     if (layout.dtype != plan_.stored || mask_channels(layout) != plan_.channels) {
       throw Error::shape("is " + text(layout) + ", but the output is " + std::string(name(plan_.stored)) + " with " +
-                         std::to_string(plan_.channels) + " channels, as the first one");
+                         std::to_string(plan_.channels) + " channels, like the first one");
     }
     if (layout.shape[1] != leader.width || layout.shape[0] != leader.height) {
       throw Error::shape("is " + std::to_string(layout.shape[1]) + " x " + std::to_string(layout.shape[0]) +
@@ -139,15 +139,15 @@ class MaskProgram final : public OutputProgram {
 
 std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
   const FirstValue sample = request.probe(kStored);
-  if (!sample.layout) throw request.shape("no sample has this field, so its shape cannot be found");
+  if (!sample.layout) throw request.shape("no sample has this field, so its shape is unknown");
   const Layout& layout = *sample.layout;
   MaskPlan plan{.stored = layout.dtype, .delivered = layout.dtype, .channels = mask_channels(layout), .size = {}};
   plan.codec = request.own_codec();
   const bool several = plan.channels > 1;
   if (plan.channels < 1 || plan.channels > 4 || (several && layout.dtype != DType::u8)) {
     throw request.misuse("field \"" + request.schema().name + "\" is " + text(layout) +
-                         ", which cannot follow an image: masks are (H, W), or uint8 (H, W, C); boxes() and "
-                         "keypoints() take lists of coordinates");
+                         ", which cannot follow an image: masks are (H, W), or uint8 (H, W, C); use boxes() or "
+                         "keypoints() for lists of coordinates");
   }
   for (const Step& step : request.chain.steps) {
     if (const auto* cast = step.as<step::Cast>()) {
@@ -155,7 +155,8 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
     } else if (step.is<step::ChannelsLast>()) {
       plan.channels_last = true;
     } else if (!step.is<step::Decode>() && !step.is<step::Elements>() && !step.is<step::OwnDecode>()) {
-      throw request.misuse(to_string(step) + " does not fit a mask, which takes the geometry of the image it follows");
+      throw request.misuse(to_string(step) +
+                           " cannot be applied to a mask, which moves with the image that it follows");
     }
   }
   plan.size = request.leader->image_size().value();

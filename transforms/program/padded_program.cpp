@@ -50,7 +50,7 @@ class PaddedRunner final : public OutputRunner {
     row.watch.lap(row.watch.times.decode);
     if (items > length && !plan_.truncates) {
       throw Error::shape("has " + std::to_string(items) + " items, more than pad(" + std::to_string(length) +
-                         "); longer=\"truncate\" cuts them off");
+                         "); pass longer=\"truncate\" to cut them off");
     }
     const std::uint64_t bytes = items * plan_.before->output().row_bytes();
     const bool cut = bytes > row.slot.size();
@@ -99,9 +99,9 @@ RowPadding padding_of(const OutputRequest& request, const step::PadItems& step, 
 }
 
 std::string instead_of_pad(const OutputProgram& before) {
-  if (before.image_size() || before.output().own_dimensions != 0) return "image.pad() adds pixels";
-  if (before.points() != nullptr) return "points.pad() adds points";
-  return "array.decode(ragged=True) before it lets rows differ in length";
+  if (before.image_size() || before.output().own_dimensions != 0) return "use image.pad() to add pixels";
+  if (before.points() != nullptr) return "use points.pad() to add points";
+  return "put array.decode(ragged=True) before it for rows of different lengths";
 }
 
 }  // namespace
@@ -115,9 +115,9 @@ std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request) {
       .before = compile(before), .length = step.length, .truncates = step.longer == Longer::truncate, .padding = {}};
   const Output& ragged = plan.before->output();
   if (!ragged.ragged || ragged.own_dimensions != 0 || !plan.before->traces_items()) {
-    throw request.misuse("pad() makes ragged rows equally long, but these rows are " +
+    throw request.misuse("pad() requires ragged rows, but these rows are " +
                          (ragged.own_dimensions != 0
-                              ? "images of sizes of their own"
+                              ? "images of different sizes"
                               : "all " + std::string(name(ragged.dtype)) + " " + to_string(ragged.shape)) +
                          "; " + instead_of_pad(*plan.before));
   }

@@ -49,7 +49,7 @@ class ColumnRunner final : public OutputRunner {
     }
     const std::uint64_t elements = rows * element_count(plan_.row);
     if (row.slot.size() != elements * size_of(plan_.delivered)) {
-      throw Error::shape("has " + std::to_string(rows) + " points, but its row takes " +
+      throw Error::shape("has " + std::to_string(rows) + " points, but its row has room for " +
                          std::to_string(row.slot.size() / (element_count(plan_.row) * size_of(plan_.delivered))));
     }
     if (elements != 0) convert_elements(picked, plan_.stored, row.slot.data(), plan_.delivered, elements);
@@ -86,7 +86,7 @@ class ColumnRunner final : public OutputRunner {
                       std::equal(plan_.row.begin(), plan_.row.end(), layout.shape.begin() + 1);
     if (!fits) {
       throw Error::shape("is " + std::string(name(layout.dtype)) + " " + to_string(layout.shape) +
-                         ", unlike the first sample's");
+                         ", unlike in the first sample");
     }
     const auto count = static_cast<std::uint64_t>(layout.shape[0]);
     check_points(count, *row.points);
@@ -196,7 +196,8 @@ class OriginProgram final : public OutputProgram {
 void plan_attribute(const OutputRequest& request, ColumnPlan& plan) {
   const FirstValue first = request.probe({.attributes = {plan.attribute}});
   if (!first.cloud) {
-    throw request.misuse("field \"" + request.schema().name + "\" holds no point clouds, so it has no attributes");
+    throw request.misuse("field \"" + request.schema().name +
+                         "\" does not contain point clouds, so it has no attributes");
   }
   try {
     plan.stored = first.cloud->attributes[attribute_number(*first.cloud, plan.attribute)].dtype;
@@ -209,7 +210,7 @@ void plan_rows(const OutputRequest& request, ColumnPlan& plan) {
   const FirstValue first = request.probe();
   if (!first.layout || first.layout->shape.empty() || first.layout->cloud || first.layout->image) {
     throw request.misuse(
-        "what follows points is points.attribute(), points.valid_mask(), or an array with a row for each");
+        "only points.attribute(), points.valid_mask() and arrays with one row for each point can follow points");
   }
   plan.stored = first.layout->dtype;
   plan.row.assign(first.layout->shape.begin() + 1, first.layout->shape.end());
@@ -227,7 +228,8 @@ void read_like(const PointsProgram* leader, Output& output) {
 std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& request) {
   const PointsProgram* leader = request.leader == nullptr ? nullptr : request.leader->points();
   if (leader != nullptr && leader->plan().makes_points) {
-    throw request.misuse("the points it follows are made, not stored: voxel=\"first\" or \"random\" keeps stored ones");
+    throw request.misuse(
+        "the output that it follows creates new points; voxel=\"first\" or \"random\" keeps stored ones");
   }
   const bool mask = find_step<step::PointsValidMask>(request.chain) != nullptr;
   ColumnPlan plan{.attribute = {}, .follows = leader != nullptr};
@@ -236,7 +238,9 @@ std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& reque
   const std::size_t known = (cast != nullptr ? 1U : 0U) + (mask || !plan.attribute.empty() ? 1U : 0U) +
                             (find_step<step::Elements>(request.chain) != nullptr ? 1U : 0U);
   if (known != request.chain.steps.size() || (mask && request.chain.steps.size() != 1)) {
-    throw request.misuse("points.valid_mask() stands alone; points.attribute() and arrays take a cast at most");
+    throw request.misuse(
+        "points.valid_mask() must be the only step after follow(); only a cast may come after points.attribute() and "
+        "arrays");
   }
   plan.rows = leader == nullptr ? 0 : leader->plan().rows;
   Shape shape;
@@ -255,9 +259,9 @@ std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& reque
   const auto* elements = find_step<step::Elements>(request.chain);
   if (elements != nullptr && elements->shape)
     throw request.misuse(
-        "shape does not fit rows of points: what stands behind the first dimension belongs to a point");
+        "shape cannot be given for rows of points; the dimensions after the first one belong to a point");
   if (elements != nullptr && elements->dtype && cast != nullptr)
-    throw request.misuse(to_string(Step(*cast)) + ": " + to_string(Step(*elements)) + " has named a dtype already");
+    throw request.misuse(to_string(Step(*cast)) + ": " + to_string(Step(*elements)) + " already sets a dtype");
   const std::optional<DType> asked = elements != nullptr ? elements->dtype : std::nullopt;
   plan.delivered = cast != nullptr ? cast->dtype : asked.value_or(plan.stored);
   shape.insert(shape.end(), plan.row.begin(), plan.row.end());
@@ -268,7 +272,7 @@ std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& reque
 }
 
 std::unique_ptr<OutputProgram> compile_origin(const OutputRequest& request) {
-  if (request.chain.steps.size() != 1) throw request.misuse("points.origin() stands alone");
+  if (request.chain.steps.size() != 1) throw request.misuse("points.origin() must be the only step of its chain");
   const PointsProgram* leader = request.leader == nullptr ? nullptr : request.leader->points();
   Output output = request.output(DType::f64, {3});
   read_like(leader, output);

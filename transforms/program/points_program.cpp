@@ -33,7 +33,7 @@ class PointsRunner final : public OutputRunner {
     made_ = false;
     if (plan_.rows != 0 && cloud_.rows() != static_cast<std::size_t>(plan_.rows)) {
       throw Error::shape("has " + std::to_string(cloud_.rows()) + " points, but the output has rows of " +
-                         std::to_string(plan_.rows) + "; points.sample(k) takes equally many of each cloud");
+                         std::to_string(plan_.rows) + "; use points.sample(k) for equally many points of each cloud");
     }
     write(row.slot);
     row.watch.lap(row.watch.times.transform);
@@ -102,7 +102,7 @@ class PointsRunner final : public OutputRunner {
   // Draws new points, uniform on the triangles of a mesh.
   void sample_surface_of(CloudDecoder& decoder, const SlotRow& row) {
     auto* mesh = dynamic_cast<OffDecoder*>(&decoder);
-    if (mesh == nullptr) throw Error::shape("is no mesh, so it has no surface");
+    if (mesh == nullptr) throw Error::shape("is not a mesh, so it has no surface");
     const auto count = static_cast<std::size_t>(*plan_.surface);
     auto* rows = reinterpret_cast<float*>(scratch_.get(count * kAxes * sizeof(float)));
     Random random(row.sample.seed, row.sample.epoch, row.sample.draws(), plan_.surface_transform);
@@ -125,7 +125,7 @@ class PointsRunner final : public OutputRunner {
       const std::size_t point_bytes = columns * sizeof(float);
       if (row.field.bytes.size() % point_bytes != 0) {
         throw Error::corrupt("has " + std::to_string(row.field.bytes.size()) +
-                             " bytes, which is no whole number of points of " + std::to_string(columns) + " float32");
+                             " bytes, which is not a multiple of a point of " + std::to_string(columns) + " float32");
       }
       count = row.field.bytes.size() / point_bytes;
       auto* copy = reinterpret_cast<float*>(scratch_.get(row.field.bytes.size()));
@@ -162,7 +162,7 @@ class PointsRunner final : public OutputRunner {
   void write(std::span<std::byte> slot) {
     const std::size_t elements = cloud_.rows() * cloud_.columns();
     if (slot.size() != elements * size_of(plan_.dtype)) {
-      throw Error::shape("its row has " + std::to_string(slot.size()) + " bytes, its points take " +
+      throw Error::shape("its row has " + std::to_string(slot.size()) + " bytes, but its points need " +
                          std::to_string(elements * size_of(plan_.dtype)));
     }
     if (elements == 0) return;

@@ -45,9 +45,8 @@ std::optional<std::uint32_t> find_leader(std::span<const FieldChain> chains, std
     const auto fail = [&](const std::string& cause) {
       return Error::invalid_argument("output \"" + chains[output].first + "\": " + cause);
     };
-    if (!next)
-      throw fail("follow(\"" + followed + "\"): there is no output of that name, there are " + names_of(chains));
-    if (hops == chains.size()) throw fail("follow(\"" + followed + "\") goes in a circle");
+    if (!next) throw fail("follow(\"" + followed + "\"): unknown output; expected one of " + names_of(chains));
+    if (hops == chains.size()) throw fail("follow(\"" + followed + "\") leads back to itself");
     at = *next;
   }
   return at == output ? std::nullopt : std::optional(at);
@@ -65,7 +64,7 @@ auto named(const SampleContext& sample, const FieldSchema& schema, Work work) {
   } catch (const std::exception& error) {
     throw Error::resource(error.what(), where());
   } catch (...) {
-    throw Error::resource("a codec or transform threw what is no std::exception", where());
+    throw Error::resource("a codec or transform threw an object that is not a std::exception", where());
   }
 }
 
@@ -157,11 +156,12 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
         // accepts any window
       } else if (follows_items(request.chain) && !rows_of_points) {
         if (!request.leader->traces_items())
-          throw request.misuse("\"" + chains[*leader].first +
-                               "\" has no items that could be followed: boxes, arrays of "
-                               "different lengths, bytes or points");
+          throw request.misuse(
+              "\"" + chains[*leader].first +
+              "\" has no items to follow; only boxes, arrays of different lengths, bytes and points have items");
       } else if (!request.leader->image_size() && request.leader->points() == nullptr) {
-        throw request.misuse("\"" + chains[*leader].first + "\" is neither an image nor points that could be followed");
+        throw request.misuse("\"" + chains[*leader].first +
+                             "\" cannot be followed, because it is neither an image nor points");
       }
     }
     find_sources(request);
@@ -312,7 +312,7 @@ struct SlotFiller::State {
     const auto leader = program.leaders[output];
     if (leader && !filled[*leader]) {
       throw Error::invalid_argument("output \"" + program.outputs[output].name +
-                                    "\" is filled before the one it follows");
+                                    "\" is filled before the output that it follows");
     }
     const OutputRunner* const followed = leader ? runners[*leader].get() : nullptr;
     return {.field = field,

@@ -31,7 +31,7 @@ bool has_draws(const Chain& chain) {
 }  // namespace
 
 std::unique_ptr<OutputProgram> compile_inside(const OutputRequest& request) {
-  if (request.chain.steps.size() != 1) throw request.misuse("window_valid() stands alone after follow()");
+  if (request.chain.steps.size() != 1) throw request.misuse("window_valid() must be the only step after follow()");
   Output output = request.output(DType::boolean, {});
   output.inside = true;
   return std::make_unique<InsideProgram>(std::move(output));
@@ -60,15 +60,14 @@ void WindowedChains::apply(std::uint32_t number, Output& output) const {
   };
   if (numbers_[number] == 0) {
     if (output.inside)
-      fail(ErrorKind::invalid_argument, "\"" + *chains_[number].second.followed +
-                                            "\" has no window(): window_valid() tells "
-                                            "which steps of one lie in the group");
+      fail(ErrorKind::invalid_argument,
+           "\"" + *chains_[number].second.followed + "\" has no window(), which window_valid() requires");
     return;
   }
   if (output.ragged)
     fail(ErrorKind::shape,
-         "the steps of a window must have one shape, so that a row is (offsets, ...): resize() or crop images, give "
-         "pad() a length");
+         "the steps of a window must have one shape, so that a row is (offsets, ...); resize or crop images, or pass a "
+         "length to pad()");
   const WindowSpec& spec = *windows_[numbers_[number] - 1].spec;
   output.window = numbers_[number];
   output.steps = static_cast<std::uint32_t>(spec.offsets.size());

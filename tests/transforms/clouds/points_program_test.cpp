@@ -328,7 +328,8 @@ TEST_CASE("surface() draws from the triangles of a mesh, other places for every 
     CHECK(std::abs(drawn[i + 2]) < 1e-5);
   }
   const Fields no_mesh = one(cloud(10));
-  CHECK_THROWS_WITH(Program({{{"cloud", points::surface(5)}}}, no_mesh.catalog()), doctest::Contains("needs meshes"));
+  CHECK_THROWS_WITH(Program({{{"cloud", points::surface(5)}}}, no_mesh.catalog()),
+                    doctest::Contains("requires meshes"));
   CHECK_THROWS_WITH(Program({{{"off", points::center() | points::surface(5)}}}, fields.catalog()),
                     doctest::Contains("must come first"));
 }
@@ -341,7 +342,7 @@ TEST_CASE("scans of bare float32 are points of four columns, or of as many as sa
   };
   CHECK(read(points::scale(1)).size() == 12);
   CHECK(read(points::decode({}, 6) | points::scale(2)) == Numbers{2, 4, 6, 4, 5, 6, 14, 16, 18, 10, 11, 12});
-  CHECK_THROWS_WITH(read(points::decode({}, 5)), doctest::Contains("no whole number of points"));
+  CHECK_THROWS_WITH(read(points::decode({}, 5)), doctest::Contains("not a multiple of a point"));
 }
 
 TEST_CASE("coordinates that are no numbers are an error that names the point, unless finite() leaves them out") {
@@ -359,15 +360,15 @@ TEST_CASE("what does not fit points is refused with the output's name") {
   const auto refused = [&](const Chain& chain, const char* cause) {
     CHECK_THROWS_WITH(Program({{{"cloud", chain}}}, fields.catalog()), doctest::Contains(cause));
   };
-  refused(points::center() | image::random_horizontal_flip(), "do not mix");
+  refused(points::center() | image::random_horizontal_flip(), "cannot be combined in one chain");
   refused(points::channels_first(), "equally many points");
   refused(points::decode({"colour"}), "have no attribute \"colour\"; they have: tag, nx");
   CHECK_THROWS_WITH_AS(points::sample(0), doctest::Contains("at least 1 point"), Error);
   refused(points::channels_first() | points::center(), "must come before");
-  refused(points::valid_mask(), "needs follow");
+  refused(points::valid_mask(), "must come after follow");
   const std::vector<FieldChain> made{{"cloud", points::voxel(1)},
                                      {"tags", field("cloud") | follow("cloud") | points::attribute("tag")}};
-  CHECK_THROWS_WITH(Program(made, fields.catalog()), doctest::Contains("are made, not stored"));
+  CHECK_THROWS_WITH(Program(made, fields.catalog()), doctest::Contains("creates new points"));
 }
 
 TEST_CASE("chains of points are the same when written and read") {
