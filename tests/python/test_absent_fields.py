@@ -107,7 +107,7 @@ def test_images_that_are_not_read_are_told_with_what_to_do(tmp_path):
     (tmp_path / "arrays").mkdir()
     np.save(tmp_path / "arrays/a.npy", np.zeros((3, 8, 8), np.uint8))
     text = refused(tmp_path / "arrays", npy=ps.image.decode())
-    assert "uint8 array (3, 8, 8), not an image" in text and "its channels came first" in text
+    assert "uint8 array (3, 8, 8), not an image" in text and "its channels seem to come first" in text
 
 
 def test_boxes_of_coco_are_bad_data(tmp_path):

@@ -141,9 +141,9 @@ def test_numbers_come_as_python_and_numpy_have_them():
 def test_the_functions_have_signatures_and_docstrings_from_their_tables():
     assert ps.points.random_jitter.__doc__ == (
         "random_jitter(sigma: float = 0.01, clip: float = 0.05) -> penstock._penstock.Chain\n\n"
-        "Normal noise on each coordinate, clipped.\n"
+        "Adds normal noise to each coordinate, clipped.\n"
         "sigma: standard deviation, in the cloud's unit; 0 or more.\n"
-        "clip: largest noise, in the cloud's unit; 0 or more."
+        "clip: largest change of a coordinate, in the cloud's unit; 0 or more."
     )
     assert ps.image.random_affine.__doc__.startswith(
         "random_affine(degrees: float | tuple[float, float], *, translate: tuple[float, float] | None = None, "

@@ -315,13 +315,13 @@ BAD = [
     ("labels.json", "[1, 5000000000]", "5000000000, does not fit int32"),
     ("labels.json", "[[1, 2]]", "items int32 (2,), but"),
     ("labels.json", "3", "single number"),
-    ("labels.json", '{"a": 1}', "an object is not a number"),
-    ("tokens.txt", "1 2 nan", 'line 1, column 3: "nan" is no finite number'),
+    ("labels.json", '{"a": 1}', "an object cannot be read as a number"),
+    ("tokens.txt", "1 2 nan", 'line 1, column 3: "nan" is not a finite number'),
     ("tokens.txt", "1 2\nthree", 'line 2, column 1: "three"'),
     ("tokens.txt", "1,,2", "column 2 is empty"),
-    ("table.csv", "class,score\n1,2\n3,4,5", "line 3 has 3 numbers, the lines before it 2"),
+    ("table.csv", "class,score\n1,2\n3,4,5", "line 3 has 3 numbers, but the lines before it have 2"),
     ("table.csv", "class,score\n1,2,3", "lines of 3 numbers"),
-    ("target.txt", "1e400", "no finite number"),
+    ("target.txt", "1e400", "not a finite number"),
     ("target.txt", "1e300", "does not fit float32"),
     ("target.txt", "1 2", "float32 (2,)"),
 ]
@@ -422,7 +422,7 @@ def write_texts(folder, texts, field="words.txt"):
 )
 def test_words_are_told_as_words_also_where_the_first_text_is_empty(tmp_path, chain):
     folder = write_texts(tmp_path / "words", ["", "hello", "world"])
-    with pytest.raises(ps.Error, match='line 1, column 1: "hello" is no finite number') as raised:
+    with pytest.raises(ps.Error, match='line 1, column 1: "hello" is not a finite number') as raised:
         ps.Loader(folder, batch_size=2, transforms={"words.txt": chain})
     assert raised.value.key == "1" and raised.value.field == "words.txt"
 

@@ -162,7 +162,7 @@ TEST_CASE("an array whose channels come first is told how it becomes an image") 
       return error.what();
     }
   };
-  const std::string advice = "not an image: it looks as if its channels came first";
+  const std::string advice = "not an image: its channels seem to come first";
   CHECK_MESSAGE(told("|u1", {3, 8, 8}, 192).find(advice) != std::string::npos, told("|u1", {3, 8, 8}, 192));
   CHECK(told("|u1", {1, 8, 8}, 64).find(advice) != std::string::npos);
   CHECK(told("|u1", {5, 8, 8}, 320).ends_with("not an image"));
@@ -318,7 +318,8 @@ TEST_CASE("follow() needs a leader that is an image, and no circle") {
   CHECK(contains(outcome_of({{"seg.png", follow("jpg")}}), "follow(\"jpg\"): unknown output"));
   CHECK(contains(outcome_of({{"a", field("seg.png") | follow("b")}, {"b", field("seg.png") | follow("a")}}),
                  "leads back to itself"));
-  CHECK(contains(outcome_of({{"cls", label()}, {"seg.png", follow("cls")}}), "\"cls\" is neither an image nor points"));
+  CHECK(contains(outcome_of({{"cls", label()}, {"seg.png", follow("cls")}}),
+                 "\"cls\" cannot be followed, because it is neither an image nor points"));
   CHECK(contains(outcome_of({{"jpg", image::decode()}, {"seg.png", follow("jpg") | image::random_horizontal_flip()}}),
                  "image.random_horizontal_flip(0.5) cannot be applied to a mask"));
   CHECK(contains(outcome_of({{"jpg", image::decode()}, {"npy", follow("jpg") | boxes() | array::cast(DType::f16)}}),

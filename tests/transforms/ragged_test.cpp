@@ -108,12 +108,12 @@ TEST_CASE("whole numbers are int64 to the last digit, others float64, and a dtyp
 }
 
 TEST_CASE("what is no number is refused with its line and column") {
-  CHECK(refusal("1 2\n3 x", {}).find("line 2, column 2: \"x\" is no finite number") != std::string::npos);
+  CHECK(refusal("1 2\n3 x", {}).find("line 2, column 2: \"x\" is not a finite number") != std::string::npos);
   CHECK(refusal("1,", {}).find("column 2 is empty") != std::string::npos);
-  CHECK(refusal("nan", {}).find("no finite number") != std::string::npos);
-  CHECK(refusal("-inf", {}).find("no finite number") != std::string::npos);
-  CHECK(refusal("0x10", {}).find("no finite number") != std::string::npos);
-  CHECK(refusal("1 2\n3", {}).find("line 2 has 1 numbers, the lines before it 2") != std::string::npos);
+  CHECK(refusal("nan", {}).find("not a finite number") != std::string::npos);
+  CHECK(refusal("-inf", {}).find("not a finite number") != std::string::npos);
+  CHECK(refusal("0x10", {}).find("not a finite number") != std::string::npos);
+  CHECK(refusal("1 2\n3", {}).find("line 2 has 1 numbers, but the lines before it have 2") != std::string::npos);
   CHECK(refusal("a,b\n1,2", {}).find("line 1, column 1") != std::string::npos);
   CHECK(read("a,b\n1,2", {}, "csv").layout.shape == Shape{2});
   CHECK(refusal("a,b\nc,d", {}, "csv").find("line 2, column 1") != std::string::npos);

@@ -279,7 +279,7 @@ void check_bytes(const OutputRequest& request, const Output& output) {
                           std::string(name(output.dtype)) + " " + to_string(output.shape);
   if (!(bytes <= kAddresses)) throw request.shape(row + ", larger than any memory");
   if (output.ragged && bytes == 0)
-    throw request.shape(row + ", which has no elements, so their number cannot be computed from bytes");
+    throw request.shape(row + ", which has no elements, so the number of items cannot be computed from bytes");
 }
 
 std::unique_ptr<OutputProgram> compile_kind(const OutputRequest& request) {

@@ -41,7 +41,7 @@ SampleOptions sample_options(const std::string& text) {
     return Error::invalid_argument("presample \"" + text + "\": " + cause);
   };
   if (!method || *method == SampleMethod::blocks) {
-    throw refuse("the methods are random, fps, voxel, poisson, stratified and inverse_density");
+    throw refuse("unknown method; expected random, fps, voxel, poisson, stratified or inverse_density");
   }
   double value = 0;
   if (colon != std::string::npos) {
@@ -50,13 +50,13 @@ SampleOptions sample_options(const std::string& text) {
   }
   SampleOptions options{.method = *method, .voxel = VoxelPoint::first};
   if (is_sized(*method)) {
-    if (!(value > 0)) throw refuse("needs a size, as in voxel:0.05");
+    if (!(value > 0)) throw refuse("requires a size above 0, as in voxel:0.05");
     options.size = value;
     options.voxel = VoxelPoint::centroid;
   } else {
     options.points = value >= 1 && value <= 1e9 ? static_cast<std::int64_t>(value) : 0;
     if (options.points == 0 || static_cast<double>(options.points) != value) {
-      throw refuse("needs a number of points, as in fps:4096");
+      throw refuse("requires a whole number of points, as in fps:4096");
     }
   }
   return options;
@@ -78,7 +78,7 @@ CloudRecoding cloud_recoding(std::string_view presample, std::string_view order,
   } else if (order == "stratified") {
     recoding.order = PointOrder::stratified;
   } else if (order != "keep") {
-    throw Error::invalid_argument("the order of points is keep, progressive or stratified, not \"" +
+    throw Error::invalid_argument("the order of points must be keep, progressive or stratified, not \"" +
                                   std::string(order) + "\"");
   }
   if (attributes != "none") recoding.attributes = split(attributes);

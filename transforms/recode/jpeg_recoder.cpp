@@ -185,7 +185,7 @@ std::span<const std::byte> JpegRecoder::State::shrunk_or_again(std::span<const s
   read_header(file);
   if (recoding.policy != JpegRecoding::Policy::quality && !is_shrunk()) return file;
   if (from.num_components != 1 && from.num_components != 3) {
-    kept = std::to_string(from.num_components) + " components: not compressed again";
+    kept = std::to_string(from.num_components) + " components: not re-encoded";
     return file;
   }
   compress_again();
@@ -193,7 +193,7 @@ std::span<const std::byte> JpegRecoder::State::shrunk_or_again(std::span<const s
   const std::span<const std::byte> made = finish();
   reader.read(kNameless, made, after);
   const bool turned = after.layout.shape == Shape{shape[1], shape[0], shape[2]};  // turned by its EXIF block
-  if (after.layout.shape != shape && !turned) throw Error::corrupt("jpeg: compressed again, its size is another");
+  if (after.layout.shape != shape && !turned) throw Error::corrupt("jpeg: the re-encoded image has a different size");
   return made;
 }
 
@@ -208,8 +208,9 @@ JpegRecoding jpeg_recoding(std::string_view policy, std::int64_t max_side) {
   const std::string_view number = policy.substr(std::min(policy.size(), kQuality.size()));
   const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), recoding.quality);
   if (!policy.starts_with(kQuality) || fault != std::errc() || end != number.data() + number.size())
-    throw Error::invalid_argument("jpeg is \"keep\", \"baseline\", \"recode\", \"original\" or \"quality:Q\", not \"" +
-                                  std::string(policy) + "\"");
+    throw Error::invalid_argument(
+        "jpeg must be \"keep\", \"baseline\", \"recode\", \"original\" or \"quality:Q\", not \"" + std::string(policy) +
+        "\"");
   recoding.policy = JpegRecoding::Policy::quality;
   return recoding;
 }
@@ -222,9 +223,9 @@ std::string policy_text(const JpegRecoding& recoding) {
 
 JpegRecoder::JpegRecoder(const JpegRecoding& recoding) {
   if (recoding.quality < 1 || recoding.quality > 100)
-    throw Error::invalid_argument("JPEG quality is from 1 to 100, not " + std::to_string(recoding.quality));
+    throw Error::invalid_argument("JPEG quality must be between 1 and 100, not " + std::to_string(recoding.quality));
   if (recoding.max_side < 0 || recoding.max_side > JPEG_MAX_DIMENSION)
-    throw Error::invalid_argument("the longest side cannot be " + std::to_string(recoding.max_side) + " pixels");
+    throw Error::invalid_argument("max_side cannot be " + std::to_string(recoding.max_side) + " pixels");
   state_ = std::make_unique<State>(recoding);
 }
 

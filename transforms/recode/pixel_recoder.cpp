@@ -18,7 +18,7 @@ constexpr std::string_view kSame = "same";
 constexpr std::int64_t kMostSide = 1 << 14;
 
 Error unknown(std::string_view text) {
-  return Error::invalid_argument("decode takes a size, 224 or HEIGHTxWIDTH, or same, perhaps after FIELD=; not '" +
+  return Error::invalid_argument("decode must be a size (224 or HEIGHTxWIDTH) or same, optionally after FIELD=, not '" +
                                  std::string(text) + "'");
 }
 
@@ -27,8 +27,8 @@ std::int64_t side(std::string_view text, std::string_view all) {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc{} || end != text.data() + text.size()) throw unknown(all);
   if (number < 1 || number > kMostSide) {
-    throw Error::invalid_argument("decode: a side of " + std::to_string(number) + " pixels; 1 to " +
-                                  std::to_string(kMostSide) + " are possible");
+    throw Error::invalid_argument("decode: a side of " + std::to_string(number) +
+                                  " pixels is not possible; expected 1 to " + std::to_string(kMostSide));
   }
   return number;
 }
@@ -129,7 +129,7 @@ std::span<const std::byte> PixelRecoder::recode(const FieldSchema& field, std::s
   if (!recoding.fits && found.size != wanted) {
     throw Error::shape("the image is " + std::to_string(found.size.width) + " x " + std::to_string(found.size.height) +
                        " pixels, not " + std::to_string(wanted.width) + " x " + std::to_string(wanted.height) +
-                       " as others; decode with a size resizes and cuts");
+                       " like the others; pass a size to decode to resize and crop images");
   }
   const Geometry geometry = cut(found.size, wanted);
   const Region whole{0, 0, found.size.width, found.size.height};

@@ -131,7 +131,7 @@ class NumberLines {
     }
     if (even && lines_ != 0 && columns != columns_) {
       throw Error::shape("line " + std::to_string(number_) + " has " + std::to_string(columns) +
-                         " numbers, the lines before it " + std::to_string(columns_));
+                         " numbers, but the lines before it have " + std::to_string(columns_));
     }
     columns_ = columns;
     ++lines_;
@@ -140,7 +140,7 @@ class NumberLines {
   Error no_number(std::string_view entry, std::int64_t column) const {
     const std::string where = "line " + std::to_string(number_) + ", column " + std::to_string(column + 1);
     if (entry.empty()) return Error::corrupt(where + " is empty");
-    return Error::corrupt(where + ": \"" + std::string(entry.substr(0, 40)) + "\" is no finite number");
+    return Error::corrupt(where + ": \"" + std::string(entry.substr(0, 40)) + "\" is not a finite number");
   }
 
   std::string_view text_;

@@ -71,7 +71,7 @@ class Numbers : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override {
     count_item();
     open_.push_back(0);
-    if (open_.size() > 64) return refuse("more than 64 dimensions");
+    if (open_.size() > 64) return refuse("an array of more than 64 dimensions");
     if (rank_ != 0 && open_.size() > rank_) return uneven();
     return true;
   }
@@ -105,7 +105,7 @@ class Numbers : public nlohmann::json_sax<nlohmann::json> {
   void count_item() {
     if (!open_.empty()) ++open_.back();
   }
-  bool refuse(const std::string& what) { throw Error::unsupported("json: " + what + " is not a number"); }
+  bool refuse(const std::string& what) { throw Error::unsupported("json: " + what + " cannot be read as a number"); }
   bool uneven() { throw Error::shape("json: arrays of different lengths"); }
 
   std::vector<std::int64_t> open_;  ///< number of items so far, for each open array

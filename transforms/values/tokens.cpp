@@ -35,7 +35,7 @@ class TokensCodec final : public Codec {
   std::string_view name() const override { return "tokens"; }
   std::unique_ptr<Decoder> decoder(const FieldSchema& schema, const DecodeOptions&) const override {
     if (!is_integer(schema.dtype) || schema.dtype == DType::boolean)
-      throw Error::unsupported("tokens: " + std::string(penstock::name(schema.dtype)) + " is no integer");
+      throw Error::unsupported("tokens: " + std::string(penstock::name(schema.dtype)) + " is not an integer type");
     return std::make_unique<TokensDecoder>();
   }
   std::optional<Layout> layout(const FieldHeader& field) const override {

@@ -125,7 +125,7 @@ TEST_CASE("a point without a place is told by its number where points are taken,
     const Bytes value = kind.file("2", true);
     for (const Chain& chain : {points::sample(2), points::sample(2, "fps"), points::center()}) {
       CHECK_THROWS_WITH_AS(row(kind.codec, value, chain),
-                           doctest::Contains("point 1 has a coordinate that is no finite"), Error);
+                           doctest::Contains("point 1 has a coordinate that is not finite"), Error);
     }
     CHECK(row(kind.codec, value, points::drop_nonfinite()) == std::vector<float>{1, 2, 3});
   }

@@ -137,7 +137,7 @@ TEST_CASE("the origin is the lower bound, or the header's offset where the bound
 TEST_CASE("counts that the file does not hold are corrupt, by both numbers") {
   auto bytes = las_file({.points = 10, .behind = std::string(19, 'x')});
   put(bytes, 107, std::uint32_t{11});
-  CHECK(refusal(las_codec(), bytes) == "corrupt: las: the header counts 11 points, the file holds 10");
+  CHECK(refusal(las_codec(), bytes) == "corrupt: las: the header counts 11 points, but the file contains 10");
   put(bytes, 107, std::uint32_t{9});
   CHECK(decode_cloud(las_codec(), bytes).header.points == 9);
   put(bytes, 107, std::uint32_t{0});
@@ -145,7 +145,7 @@ TEST_CASE("counts that the file does not hold are corrupt, by both numbers") {
   auto newer = las_file({.minor = 4, .format = 6});
   put(newer, 247, ~std::uint64_t{0});
   CHECK(refusal(las_codec(), newer) ==
-        "corrupt: las: the header counts 18446744073709551615 points, the file holds 10");
+        "corrupt: las: the header counts 18446744073709551615 points, but the file contains 10");
   auto legacy = las_file({.minor = 4, .format = 1});
   put(legacy, 247, std::uint64_t{0});
   CHECK(decode_cloud(las_codec(), legacy).header.points == 10);

@@ -99,7 +99,7 @@ TEST_CASE("one message says what is wrong, and where") {
   };
   CHECK(mesh_fault(kSquare).empty());
   CHECK(mesh_fault("OFF\n4 2\n0 0 0\n2 0 0\n2 2 0\n0 2 0\n3 0\n1\n2 0.5 0.5 0.5\n3\n0 2 3").empty());
-  CHECK(mesh_fault("OFF\n1 1 0\n1 2 3\n3 0 0 1\n") == "off: line 4: vertex 1 is not there");
+  CHECK(mesh_fault("OFF\n1 1 0\n1 2 3\n3 0 0 1\n") == "off: line 4: vertex 1 does not exist");
   CHECK(mesh_fault("OFF\n1 1 0\n1 2 3\n3 0 0\n") == "off: ends before its last face");
   CHECK(mesh_fault("OFF\n1 1 0\n1 2 3\n4000000000 0 0\n") == "off: ends before its last face");
   CHECK(mesh_fault("OFF\n1 1 0\n1 2 3\n3 0 0 0\n") == "the surface has no area");

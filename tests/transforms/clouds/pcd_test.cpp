@@ -192,26 +192,26 @@ TEST_CASE("coordinates of text keep their digits by an origin, those of float32 
 TEST_CASE("one message says what is wrong, and where") {
   const auto fault = [](const std::string& bytes) { return fault_of(pcd_codec(), bytes); };
   const std::string xyz = "FIELDS x y z\n";
-  CHECK(fault(xyz + "WIDTH 2\nPOINTS 3\nDATA ascii\n1 2 3\n") == "pcd: POINTS is 3, WIDTH times HEIGHT 2");
-  CHECK(fault(xyz + "WIDTH 2\nDATA ascii\n1 2 3\n4 5  \n") == "pcd: line 5: fewer numbers than FIELDS says");
+  CHECK(fault(xyz + "WIDTH 2\nPOINTS 3\nDATA ascii\n1 2 3\n") == "pcd: POINTS is 3, but WIDTH times HEIGHT is 2");
+  CHECK(fault(xyz + "WIDTH 2\nDATA ascii\n1 2 3\n4 5  \n") == "pcd: line 5: fewer numbers than FIELDS specifies");
   CHECK(fault(xyz + "WIDTH 2\nDATA ascii\n1 2 3\n             ") == "pcd: ends before its last point");
   CHECK(fault(xyz + "WIDTH 2\nDATA ascii\n1 2 3\n4 1e999 6\n") ==
         "pcd: line 5: '1e999' is beyond the range of its type");
   CHECK(fault(xyz + "WIDTH 4000000000\nDATA ascii\n1 2 3\n").find("do not fit") != std::string::npos);
   CHECK(fault(xyz + "WIDTH 4000000000\nDATA binary\n1 2 3\n").find("do not fit") != std::string::npos);
   CHECK(fault(xyz + "WIDTH 4000000000\nHEIGHT 4000000000\nDATA binary\n").find("4,294,967,295") != std::string::npos);
-  CHECK(fault(xyz + "SIZE 4 4\nDATA ascii\n") == "pcd: SIZE has 2 entries, FIELDS 3");
-  CHECK(fault(xyz + "SIZE 3 3 3\nDATA ascii\n") == "pcd: no type is 'F' of 3 bytes");
-  CHECK(fault(xyz + "COUNT 1 1 5000\nDATA ascii\n") == "pcd: more than 4,096 numbers a point");
+  CHECK(fault(xyz + "SIZE 4 4\nDATA ascii\n") == "pcd: SIZE has 2 entries, but FIELDS has 3");
+  CHECK(fault(xyz + "SIZE 3 3 3\nDATA ascii\n") == "pcd: unknown type 'F' of 3 bytes");
+  CHECK(fault(xyz + "COUNT 1 1 5000\nDATA ascii\n") == "pcd: more than 4,096 numbers in a point");
   CHECK(fault("FIELDS x y\nDATA ascii\n") == "pcd: points have no x, y and z");
   CHECK(fault("DATA ascii\n") == "pcd: the header has no FIELDS");
-  CHECK(fault(xyz) == "pcd: ends before a line DATA");
+  CHECK(fault(xyz) == "pcd: ends before the DATA line");
   CHECK(fault("1 2 3\n4 5 6\n") == "pcd: line 1: '1' is not part of a header");
   // Little that claims to be much.
   std::string bomb = xyz + "WIDTH 300000000\nDATA binary_compressed\n";
   put(bomb, std::uint32_t{3});
   put(bomb, std::uint32_t{3600000000U});
-  CHECK(fault(bomb + "abc").find("do not hold") != std::string::npos);
+  CHECK(fault(bomb + "abc").find("cannot expand") != std::string::npos);
 }
 
 TEST_CASE("real files are read, but the one without a header") {

@@ -171,9 +171,9 @@ TEST_CASE("one message says what is wrong, and where") {
         std::string::npos);
   CHECK(fault_of(ply_codec(), header_of("ascii", "property float x\n", 1) + "1\n") ==
         "ply: vertices have no x, y and z");
-  CHECK(fault_of(ply_codec(), "ply\nformat ascii 1.0\nend_header\n") == "ply: no element is called 'vertex'");
+  CHECK(fault_of(ply_codec(), "ply\nformat ascii 1.0\nend_header\n") == "ply: the header has no element 'vertex'");
   CHECK(fault_of(ply_codec(), "ply\nformat ascii 2.0\nend_header\n") == "ply: version '2.0'");
-  CHECK(fault_of(ply_codec(), "ply\nelement vertex 0\n" + kXyz + "end_header\n") == "ply: the header states no format");
+  CHECK(fault_of(ply_codec(), "ply\nelement vertex 0\n" + kXyz + "end_header\n") == "ply: the header has no format");
   CHECK(fault_of(ply_codec(), "ply\nformat ascii 1.0\nelement vertex -1\n").find("line 3") != std::string::npos);
   CHECK(decode_cloud(ply_codec(), header_of("ascii", kXyz, 0)).xyz.empty());
 }

@@ -95,7 +95,7 @@ TEST_CASE("a table whose names and numbers do not match is refused with both cou
 
 TEST_CASE("fewer points than the first line says are an error") {
   CHECK(decode_cloud(xyz_codec(), "2\n1 2 3\n4 5 6\n").header.points == 2);
-  CHECK(fault_of(xyz_codec(), "3\n1 2 3\n4 5 6\n") == "xyz: the first line says 3 points, there are only 2");
+  CHECK(fault_of(xyz_codec(), "3\n1 2 3\n4 5 6\n") == "xyz: the first line states 3 points, but there are only 2");
   CHECK(decode_cloud(xyz_codec(), "1\n1 2 3\n4 5 6\n").header.points == 2);
   CHECK(fault_of(xyz_codec(), "4000000000000\n1 2 3\n").find("there are only 1") != std::string::npos);
 }

@@ -23,7 +23,7 @@ std::size_t attribute_number(const CloudHeader& cloud, std::string_view name) {
     known += (i == 0 ? "" : ", ") + cloud.attributes[i].name;
   }
   throw Error::shape("its points have no attribute \"" + std::string(name) +
-                     "\"; they have: " + (known.empty() ? "coordinates alone" : known));
+                     "\"; they have: " + (known.empty() ? "only coordinates" : known));
 }
 
 Layout CloudDecoder::peek(const FieldBytes& field) {
@@ -60,7 +60,7 @@ const CloudCodec* cloud_codec_named(std::string_view name) {
 }
 
 CloudDecoder& cloud_decoder(const Peeked& peeked) {
-  if (!peeked.layout.cloud) throw Error::shape("is no point cloud, but " + std::string(peeked.codec->name()));
+  if (!peeked.layout.cloud) throw Error::shape("is not a point cloud, but " + std::string(peeked.codec->name()));
   return static_cast<CloudDecoder&>(*peeked.decoder);
 }
 

@@ -149,8 +149,8 @@ std::vector<LasAttribute> las_attributes(unsigned format, std::size_t record_byt
     const std::size_t bytes = one.count * size_of(one.dtype);
     const std::string name = extra_name(extra.data() + 4);
     if (bytes > record_bytes - at) {
-      throw Error::corrupt("las: the extra bytes '" + name + "' reach behind the record of " +
-                           std::to_string(record_bytes) + " bytes");
+      throw Error::corrupt("las: the extra bytes '" + name + "' exceed the record of " + std::to_string(record_bytes) +
+                           " bytes");
     }
     add_extra(all, name, one, static_cast<std::uint32_t>(at));
     at += bytes;

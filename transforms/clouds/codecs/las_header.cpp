@@ -39,8 +39,7 @@ bool find_vlrs(std::span<const std::byte> bytes, LasHeader& header, std::uint64_
     vlr.end = at + kVlrHeader + load<std::uint16_t>(bytes, at + 20);
     if (vlr.end > header.data_begin) {
       throw Error::corrupt("las: variable length record " + std::to_string(i) + " ends at byte " +
-                           std::to_string(vlr.end) + ", behind the first point at " +
-                           std::to_string(header.data_begin));
+                           std::to_string(vlr.end) + ", after the first point at " + std::to_string(header.data_begin));
     }
     bool& wanted = vlr.tells_compression() ? compression : extra;
     if (wanted && (vlr.tells_compression() || vlr.names_extra_bytes())) {
@@ -87,7 +86,8 @@ std::string version_text(unsigned major, unsigned minor) {
 
 // Reads everything except VLRs. Returns false if the bytes end too early.
 bool read_public_header(std::span<const std::byte> bytes, LasHeader& header) {
-  if (bytes.size() < 4 || std::memcmp(bytes.data(), "LASF", 4) != 0) throw Error::corrupt("las: no signature LASF");
+  if (bytes.size() < 4 || std::memcmp(bytes.data(), "LASF", 4) != 0)
+    throw Error::corrupt("las: does not begin with LASF");
   if (bytes.size() < 227) return false;
   const auto major = load<std::uint8_t>(bytes, 24), minor = load<std::uint8_t>(bytes, 25);
   if (major != 1 || minor > 4) throw Error::unsupported("las: version " + version_text(major, minor));
@@ -96,7 +96,7 @@ bool read_public_header(std::span<const std::byte> bytes, LasHeader& header) {
   const auto size = load<std::uint16_t>(bytes, 94);
   header.data_begin = load<std::uint32_t>(bytes, 96);
   if (size < header.head_bytes || header.data_begin < size) {
-    throw Error::corrupt("las: a header of " + std::to_string(size) + " bytes and points from byte " +
+    throw Error::corrupt("las: invalid header of " + std::to_string(size) + " bytes with points from byte " +
                          std::to_string(header.data_begin) + ", in version " + version_text(major, minor));
   }
   const auto format = load<std::uint8_t>(bytes, 104);
@@ -146,7 +146,7 @@ std::optional<LasHeader> read_las_header(std::span<const std::byte> bytes) {
 void check_las_points(const LasHeader& header, std::uint64_t length) {
   const std::uint64_t held = length > header.data_begin ? (length - header.data_begin) / header.record_bytes : 0;
   if (header.points > held) {
-    throw Error::corrupt("las: the header counts " + std::to_string(header.points) + " points, the file holds " +
+    throw Error::corrupt("las: the header counts " + std::to_string(header.points) + " points, but the file contains " +
                          std::to_string(held));
   }
 }

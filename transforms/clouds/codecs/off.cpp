@@ -81,7 +81,7 @@ OffHeader read_header(OffReader& reader) {
   if (words[0].empty()) words.erase(words.begin());
   if (!words.empty() && words[0] == "BINARY") throw Error::unsupported("off: binary files");
   if (words.empty()) words = reader.line("its counts");
-  if (words.size() < 2) reader.text().fail("counts of vertices and faces must stand on one line");
+  if (words.size() < 2) reader.text().fail("counts of vertices and faces must be on one line");
   header.vertices = count_of(reader.text(), words[0]);
   header.faces = count_of(reader.text(), words[1]);
   // A vertex needs three numbers and a face a count: at least 6 and 2 bytes with separators. This bound prevents huge
@@ -237,7 +237,7 @@ void read_off_mesh(std::span<const std::byte> bytes, TriangleMesh& mesh) {
         at = 0;
       }
       const std::uint64_t corner = count_of(reader.text(), words[at]);
-      if (corner >= header.vertices) reader.text().fail("vertex " + std::to_string(corner) + " is not there");
+      if (corner >= header.vertices) reader.text().fail("vertex " + std::to_string(corner) + " does not exist");
       corners.push_back(static_cast<std::uint32_t>(corner));
     }
     mesh.add_polygon(corners);

@@ -30,7 +30,8 @@ struct Parsed {
 
 Parsed parse(std::span<const std::byte> bytes, std::uint64_t length) {
   if (bytes.size() < kFixedBytes) throw Error::corrupt("points: ends inside the header");
-  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) throw Error::corrupt("points: no such header");
+  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
+    throw Error::corrupt("points: does not begin with PSPOINTS");
   if (load<std::uint16_t>(bytes, 8) != kVersion) {
     throw Error::unsupported("points: version " + std::to_string(load<std::uint16_t>(bytes, 8)));
   }
@@ -41,7 +42,8 @@ Parsed parse(std::span<const std::byte> bytes, std::uint64_t length) {
   parsed.data_begin = load<std::uint32_t>(bytes, 12);
   parsed.cloud.points = load<std::uint64_t>(bytes, 16);
   std::memcpy(parsed.cloud.origin.data(), bytes.data() + 24, sizeof(parsed.cloud.origin));
-  if (parsed.data_begin < kFixedBytes || parsed.data_begin > length) throw Error::corrupt("points: offset of records");
+  if (parsed.data_begin < kFixedBytes || parsed.data_begin > length)
+    throw Error::corrupt("points: invalid offset of the records");
   const auto header = bytes.first(std::min(bytes.size(), parsed.data_begin));
   std::size_t at = kFixedBytes;
   for (unsigned left = load<std::uint8_t>(bytes, 11); left != 0; --left) {
@@ -56,10 +58,11 @@ Parsed parse(std::span<const std::byte> bytes, std::uint64_t length) {
     parsed.record_bytes += size_of(static_cast<DType>(dtype));
     at += name_bytes;
   }
-  if (load<std::uint32_t>(bytes, 48) != parsed.record_bytes) throw Error::corrupt("points: bytes of a record");
+  if (load<std::uint32_t>(bytes, 48) != parsed.record_bytes)
+    throw Error::corrupt("points: wrong number of bytes of a record");
   const std::uint64_t held = (length - parsed.data_begin) / parsed.record_bytes;
   if (parsed.cloud.points > held || parsed.cloud.points > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error::corrupt("points: " + std::to_string(parsed.cloud.points) + " points by the header, but bytes for " +
+    throw Error::corrupt("points: " + std::to_string(parsed.cloud.points) + " points in the header, but bytes for " +
                          std::to_string(held));
   }
   return parsed;

@@ -147,7 +147,7 @@ class PcdDecoder final : public TableDecoder {
                            " points of " + std::to_string(record_bytes));
     }
     if (packed > data.size() - std::min(data.size(), sizeof(sizes)) || plain > packed * kMostExpansion) {
-      throw Error::corrupt("pcd: " + std::to_string(packed) + " compressed bytes are not there, or do not hold " +
+      throw Error::corrupt("pcd: " + std::to_string(packed) + " compressed bytes are missing, or cannot expand to " +
                            std::to_string(plain));
     }
     tabulate(header_, table, [&](const PcdField& of, std::uint64_t before) {
@@ -173,7 +173,7 @@ class PcdDecoder final : public TableDecoder {
       std::string_view word = reader.word("its last point");
       for (const Target& target : targets) {
         if (word.empty() && target.kind != Target::Kind::padding) {
-          reader.fail("fewer numbers than FIELDS says");
+          reader.fail("fewer numbers than FIELDS specifies");
         }
         store(reader, word, target, i, table);
         word = reader.word_of_line();

@@ -43,7 +43,7 @@ DType type_of(const std::string& type, const std::string& size) {
   for (const Known& known : kKnown) {
     if (known.type == type && known.size == size) return known.dtype;
   }
-  throw Error::unsupported("pcd: no type is '" + type.substr(0, 40) + "' of " + size.substr(0, 40) + " bytes");
+  throw Error::unsupported("pcd: unknown type '" + type.substr(0, 40) + "' of " + size.substr(0, 40) + " bytes");
 }
 
 /// The values of the header's lines.
@@ -54,8 +54,8 @@ struct Lines {
 
 void check_length(const std::vector<std::string>& words, const Lines& lines, const char* name) {
   if (!words.empty() && words.size() != lines.fields.size()) {
-    throw Error::corrupt(std::string("pcd: ") + name + " has " + std::to_string(words.size()) + " entries, FIELDS " +
-                         std::to_string(lines.fields.size()));
+    throw Error::corrupt(std::string("pcd: ") + name + " has " + std::to_string(words.size()) +
+                         " entries, but FIELDS has " + std::to_string(lines.fields.size()));
   }
 }
 
@@ -69,7 +69,7 @@ std::vector<PcdField> fields_of(const TextReader& reader, const Lines& lines) {
   for (std::size_t i = 0; i < lines.fields.size(); ++i) {
     const std::uint64_t count = lines.counts.empty() ? 1 : count_of(reader, lines.counts[i]);
     if (count > kMostNumbers || (numbers += count) > kMostNumbers) {
-      throw Error::unsupported("pcd: more than 4,096 numbers a point");
+      throw Error::unsupported("pcd: more than 4,096 numbers in a point");
     }
     const std::string type = lines.types.empty() ? "F" : lines.types[i],
                       size = lines.sizes.empty() ? "4" : lines.sizes[i];
@@ -82,11 +82,11 @@ std::optional<std::uint64_t> points_of(const Lines& lines) {
   if (!lines.width) return lines.points;
   const std::uint64_t height = lines.height.value_or(1);
   if (height != 0 && *lines.width > std::numeric_limits<std::uint32_t>::max() / height) {
-    throw Error::corrupt("pcd: WIDTH and HEIGHT say more than 4,294,967,295 points");
+    throw Error::corrupt("pcd: WIDTH and HEIGHT specify more than 4,294,967,295 points");
   }
   const std::uint64_t points = *lines.width * height;
   if (lines.points && *lines.points != points) {
-    throw Error::corrupt("pcd: POINTS is " + std::to_string(*lines.points) + ", WIDTH times HEIGHT " +
+    throw Error::corrupt("pcd: POINTS is " + std::to_string(*lines.points) + ", but WIDTH times HEIGHT is " +
                          std::to_string(points));
   }
   return points;
@@ -96,7 +96,7 @@ PcdHeader::Encoding encoding_named(const TextReader& reader, std::string_view na
   if (name == "ascii") return PcdHeader::Encoding::ascii;
   if (name == "binary") return PcdHeader::Encoding::binary;
   if (name == "binary_compressed") return PcdHeader::Encoding::compressed;
-  reader.fail("no way to store data is called '" + std::string(name.substr(0, 40)) + "'");
+  reader.fail("unknown DATA format '" + std::string(name.substr(0, 40)) + "'");
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ PcdHeader read_pcd_header(std::span<const std::byte> bytes) {
   PcdHeader header;
   Lines lines;
   for (;;) {
-    if (reader.at_end()) throw Error::corrupt("pcd: ends before a line DATA");
+    if (reader.at_end()) throw Error::corrupt("pcd: ends before the DATA line");
     const std::string_view key = reader.word_of_line();
     if (key == "DATA") break;
     if (key == "FIELDS" || key == "COLUMNS") lines.fields = rest_of_line(reader);

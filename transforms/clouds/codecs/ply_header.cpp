@@ -35,7 +35,7 @@ DType type_named(const TextReader& reader, std::string_view name) {
   for (const auto& [known, dtype] : kTypes) {
     if (known == name) return dtype;
   }
-  reader.fail("no type is called '" + std::string(name.substr(0, 40)) + "'");
+  reader.fail("unknown type '" + std::string(name.substr(0, 40)) + "'");
 }
 
 PlyHeader::Encoding encoding_of(TextReader& reader) {
@@ -44,7 +44,7 @@ PlyHeader::Encoding encoding_of(TextReader& reader) {
   if (name == "ascii") return PlyHeader::Encoding::ascii;
   if (name == "binary_little_endian") return PlyHeader::Encoding::little;
   if (name == "binary_big_endian") return PlyHeader::Encoding::big;
-  reader.fail("no format is called '" + std::string(name.substr(0, 40)) + "'");
+  reader.fail("unknown format '" + std::string(name.substr(0, 40)) + "'");
 }
 
 PlyProperty property_of(TextReader& reader) {
@@ -53,7 +53,7 @@ PlyProperty property_of(TextReader& reader) {
   if (word == "list") {
     property.length = type_named(reader, reader.word_of_line());
     if (*property.length == DType::f32 || *property.length == DType::f64)
-      reader.fail("a list's length is no whole number");
+      reader.fail("the length of a list must have an integer type");
     word = reader.word_of_line();
   }
   property.dtype = type_named(reader, word);
@@ -106,7 +106,7 @@ PlyHeader read_ply_header(std::span<const std::byte> bytes) {
       const std::string name(reader.word_of_line());
       header.elements.push_back({name, count_of(reader, reader.word_of_line()), {}});
     } else if (word == "property") {
-      if (header.elements.empty()) reader.fail("a property stands before any element");
+      if (header.elements.empty()) reader.fail("a property comes before the first element");
       header.elements.back().properties.push_back(property_of(reader));
     } else if (!word.empty() && word != "comment" && word != "obj_info") {
       reader.fail("'" + std::string(word.substr(0, 40)) + "' is not part of a header");
@@ -120,9 +120,9 @@ PlyHeader read_ply_header(std::span<const std::byte> bytes) {
   header.data_begin = reader.position();
   if (carriage && text[header.data_begin - 1] == '\n') --header.data_begin;
   header.data_line = reader.line();
-  if (!formatted) throw Error::corrupt("ply: the header states no format");
+  if (!formatted) throw Error::corrupt("ply: the header has no format");
   while (header.vertex < header.elements.size() && header.elements[header.vertex].name != "vertex") ++header.vertex;
-  if (header.vertex == header.elements.size()) throw Error::unsupported("ply: no element is called 'vertex'");
+  if (header.vertex == header.elements.size()) throw Error::unsupported("ply: the header has no element 'vertex'");
   return header;
 }
 

@@ -202,7 +202,7 @@ void TableDecoder::attribute(const FieldBytes& field, const PointChoice& choice,
   const TableColumn& column = table_.columns.at(number);
   if (column.stride == 0 && table_.points > 0) {
     throw Error::invalid_argument("the attribute '" + table_.attributes[number].name +
-                                  "' was not asked for in advance");
+                                  "' was not requested in advance");
   }
   const std::size_t size = size_of(column.dtype);
   const bool swapped = table_.swapped && size > 1;

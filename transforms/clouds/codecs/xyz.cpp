@@ -153,8 +153,8 @@ std::uint64_t points_in(const Preamble& preamble, std::span<const std::byte> byt
     if (preamble.next(reader, word) && !is_comment(word)) ++points;
   }
   if (preamble.states && preamble.stated > points) {
-    throw Error::corrupt("xyz: the first line says " + std::to_string(preamble.stated) + " points, there are only " +
-                         std::to_string(points));
+    throw Error::corrupt("xyz: the first line states " + std::to_string(preamble.stated) +
+                         " points, but there are only " + std::to_string(points));
   }
   return points;
 }

@@ -72,7 +72,7 @@ std::vector<LazChunk> read_entries(std::span<const std::byte> table, const LazFo
     begin += length;
   }
   if (first != points) {
-    throw Error::corrupt("laz: the chunks hold " + std::to_string(first) + " points, the header counts " +
+    throw Error::corrupt("laz: the chunks contain " + std::to_string(first) + " points, but the header counts " +
                          std::to_string(points));
   }
   return chunks;
@@ -92,7 +92,7 @@ std::optional<std::uint64_t> table_begin(std::span<const std::byte> bytes, std::
 
 LazFormat read_laz_format(const LasHeader& header) {
   const std::span<const std::byte> vlr = header.laszip;
-  if (vlr.size() < kFixedPart) throw Error::corrupt("laz: no VLR tells how the points are compressed");
+  if (vlr.size() < kFixedPart) throw Error::corrupt("laz: the VLR that describes the compression is missing");
   const auto compressor = load<std::uint16_t>(vlr, 0), coder = load<std::uint16_t>(vlr, 2);
   const auto items = load<std::uint16_t>(vlr, 32);
   if (compressor < 1 || compressor > 3) throw Error::unsupported("laz: compressor " + std::to_string(compressor));
@@ -122,7 +122,7 @@ LazFormat read_laz_format(const LasHeader& header) {
   const auto first = format.layered ? LazItem::Kind::point14 : LazItem::Kind::point10;
   if (at != header.record_bytes || format.items.empty() || format.items[0].kind != first ||
       format.layered != (header.format >= 6)) {
-    throw Error::corrupt("laz: items of " + std::to_string(at) + " bytes do not make up records of format " +
+    throw Error::corrupt("laz: items of " + std::to_string(at) + " bytes do not match records of format " +
                          std::to_string(header.format) + " and " + std::to_string(header.record_bytes) + " bytes");
   }
   return format;
@@ -138,7 +138,7 @@ std::vector<LazChunk> read_laz_chunks(const LasHeader& header, const LazFormat& 
   if (!format.chunked) return {alone};
   try {
     const auto table = table_begin(bytes, header.data_begin);
-    if (!table) throw Error::corrupt("laz: there is no table of the chunks");
+    if (!table) throw Error::corrupt("laz: the chunk table is missing");
     return read_entries(bytes.subspan(*table), format, header.points, begin, *table);
   } catch (const Error&) {
     if (format.variable) throw;

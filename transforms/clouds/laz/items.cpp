@@ -28,7 +28,7 @@ void store(std::byte* at, T value) {
 }  // namespace
 
 void throw_bad_stream() {
-  throw Error::corrupt("laz: the compressed points end early, or are none");
+  throw Error::corrupt("laz: the compressed points are truncated or invalid");
 }
 
 void LazTimes::reset(std::uint64_t first, bool layered) {

@@ -158,7 +158,7 @@ class LazDecoder final : public CloudDecoder {
   const LazChunk& checked_chunk(const FieldBytes& field, std::size_t number) const {
     const LazChunk& chunk = chunks_[number];
     if (chunk.begin <= chunk.end && chunk.end <= field.bytes.size()) return chunk;
-    throw Error::corrupt("laz: chunk " + std::to_string(number) + " lies outside the file");
+    throw Error::corrupt("laz: chunk " + std::to_string(number) + " is outside the file");
   }
 
   void add_next_chunk(const FieldBytes& field) {

@@ -28,8 +28,8 @@ void check(const SampleOptions& options) {
   if (!std::isfinite(options.size) || options.size < 0 || (own && options.size == 0))
     throw Error::invalid_argument(method + " needs a size above 0, in the cloud's unit");
   if (options.method == SampleMethod::stratified && (options.slices < 1 || options.slices > kMostSlices))
-    throw Error::invalid_argument("stratified: " + std::to_string(options.slices) + " slices, not 1 to " +
-                                  std::to_string(kMostSlices));
+    throw Error::invalid_argument("stratified: " + std::to_string(options.slices) +
+                                  " slices are not possible; expected 1 to " + std::to_string(kMostSlices));
 }
 
 }  // namespace

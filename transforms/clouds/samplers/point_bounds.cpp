@@ -48,7 +48,8 @@ double PointBounds::widest() const {
 
 PointBounds bounds_of(const PointColumns& cloud) {
   if (cloud.count > std::numeric_limits<std::uint32_t>::max())
-    throw Error::unsupported("a cloud of " + std::to_string(cloud.count) + " points: 32 bits do not number them");
+    throw Error::unsupported("a cloud of " + std::to_string(cloud.count) +
+                             " points is too large, because point numbers have 32 bits");
   PointBounds bounds;
   if (cloud.count == 0) return bounds;
   const float* columns[] = {cloud.x, cloud.y, cloud.z};

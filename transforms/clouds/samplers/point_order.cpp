@@ -22,7 +22,8 @@ std::uint64_t reversed(std::uint64_t number, unsigned bits) {
 
 std::vector<std::uint32_t> random_order(std::uint64_t points, Random& random) {
   if (points > std::numeric_limits<std::uint32_t>::max())
-    throw Error::unsupported("a cloud of " + std::to_string(points) + " points: 32 bits do not number them");
+    throw Error::unsupported("a cloud of " + std::to_string(points) +
+                             " points is too large, because point numbers have 32 bits");
   std::vector<std::uint32_t> order(points);
   for (std::uint64_t i = 0; i < points; ++i) order[i] = static_cast<std::uint32_t>(i);
   for (std::uint64_t i = points; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);

@@ -24,7 +24,8 @@ class RandomSampler : public PointSampler {
 
 void check_numbered(std::uint64_t points) {
   if (points > std::uint64_t{1} << 32)
-    throw Error::unsupported("a cloud of " + std::to_string(points) + " points: 32 bits do not number them");
+    throw Error::unsupported("a cloud of " + std::to_string(points) +
+                             " points is too large, because point numbers have 32 bits");
 }
 
 void all_of_them(std::uint64_t points, std::vector<std::uint32_t>& numbers) {

@@ -8,8 +8,8 @@ namespace {
 std::string advice(const Layout& layout) {
   const Shape& shape = layout.shape;
   if (layout.dtype != DType::u8 || shape.size() != 3 || (shape[0] != 1 && shape[0] != 3 && shape[0] != 4)) return {};
-  return ": it looks as if its channels came first, and image steps take (H, W, C); pack it anew so, or deliver it as "
-         "it is by array.decode()";
+  return ": its channels seem to come first, but image steps require (H, W, C); pack it again in that order, or use "
+         "array.decode() to deliver it unchanged";
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ class PngDecoder final : public Decoder {
     const std::uint8_t* above = rows_.data();
     for (std::int64_t y = 0; y < want.y + want.height; ++y, rows += stride) {
       if (!undo_png_filter(rows[0], rows + 1, above, row_bytes, header_.pixel_bytes())) {
-        throw Error::corrupt("png: no such filter");
+        throw Error::corrupt("png: unknown filter");
       }
       above = rows + 1;
     }
@@ -174,7 +174,7 @@ class PngDecoder final : public Decoder {
     check(spng_set_png_buffer(context.get(), bytes.data(), bytes.size()));
     std::size_t size = 0;
     check(spng_decoded_image_size(context.get(), SPNG_FMT_RAW, &size));
-    if (size != header_.row_bytes() * header_.height) throw Error::corrupt("png: two sizes");
+    if (size != header_.row_bytes() * header_.height) throw Error::corrupt("png: contradictory image sizes");
     rows_.resize(size);
     check(spng_decode_image(context.get(), rows_.data(), rows_.size(), SPNG_FMT_RAW, 0));
     check(spng_decode_chunks(context.get()));  // reads to the end, to check all checksums

@@ -65,11 +65,11 @@ std::size_t PngHeader::pixel_bytes() const {
 PngHeader read_png_header(std::span<const std::byte> bytes) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(bytes.data());
   if (bytes.size() < 33 || std::memcmp(at, kBegin.data(), kBegin.size()) != 0) {
-    throw Error::corrupt("png: no signature and IHDR chunk");
+    throw Error::corrupt("png: the signature or the IHDR chunk is missing");
   }
   const unsigned depth = at[24], color = at[25], compression = at[26], filter = at[27], interlace = at[28];
   if (!allowed(color, depth) || compression != 0 || filter != 0 || interlace > 1) {
-    throw Error::corrupt("png: an IHDR chunk without meaning");
+    throw Error::corrupt("png: invalid IHDR chunk");
   }
   return {big_endian(at + 16), big_endian(at + 20), depth, static_cast<PngColor>(color), interlace == 1};
 }

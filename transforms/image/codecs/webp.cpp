@@ -17,7 +17,7 @@ Error fault(VP8StatusCode status) {
     case VP8_STATUS_OUT_OF_MEMORY:
       return Error::resource("webp: out of memory");
     case VP8_STATUS_UNSUPPORTED_FEATURE:
-      return Error::unsupported("webp: a feature that libwebp does not know");
+      return Error::unsupported("webp: a feature that libwebp does not support");
     case VP8_STATUS_NOT_ENOUGH_DATA:
     case VP8_STATUS_SUSPENDED:
       return Error::corrupt("webp: ends before its last line");
@@ -60,7 +60,8 @@ class WebpDecoder final : public Decoder {
 
   void decode_whole(const FieldBytes& field, std::uint8_t* to) const {
     WebPDecoderConfig config;
-    if (WebPInitDecoderConfig(&config) == 0) throw Error::unsupported("webp: libwebp is not of the version built with");
+    if (WebPInitDecoderConfig(&config) == 0)
+      throw Error::unsupported("webp: libwebp differs from the version that penstock was built with");
     const auto stride = static_cast<int>(layout_.shape[1] * 3);
     config.output.colorspace = MODE_RGB;
     config.output.is_external_memory = 1;

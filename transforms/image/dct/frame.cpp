@@ -81,14 +81,14 @@ void Frame::check() const {
   check_image_size(width, height, 3);
   for (std::size_t c = 0; c < components; ++c) {
     const unsigned h = component[c].horizontal, v = component[c].vertical;
-    if (h < 1 || h > 4 || v < 1 || v > 4) throw Error::corrupt("jpt: sampling factors are 1 to 4");
+    if (h < 1 || h > 4 || v < 1 || v > 4) throw Error::corrupt("jpt: sampling factors must be 1 to 4");
   }
   for (std::size_t c = 0; c < components; ++c)
     if (most_horizontal() % component[c].horizontal != 0 || most_vertical() % component[c].vertical != 0)
       throw Error::corrupt("jpt: sampling factors must divide the largest");
   const bool tiles_fit = tile_width >= 1 && tile_width * most_horizontal() <= kMostTileBlocks && tile_height >= 1 &&
                          tile_height * most_vertical() <= kMostTileBlocks;
-  if (!tiles_fit) throw Error::corrupt("jpt: a tile has 1 to 64 blocks in each direction");
+  if (!tiles_fit) throw Error::corrupt("jpt: a tile must have 1 to 64 blocks in each direction");
 }
 
 }  // namespace penstock::jpt

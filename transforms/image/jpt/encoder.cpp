@@ -153,7 +153,7 @@ void Encoder::State::encode_file(std::span<const std::byte> file) {
   source.read(file, tile_pixels, frame, coefficients);
   jpt::encode(frame, coefficients, field);
   read_back(field, picture, head, decoded);
-  if (!same_coefficients(frame, coefficients, decoded)) throw Kept{"its coefficients do not come back"};
+  if (!same_coefficients(frame, coefficients, decoded)) throw Kept{"its coefficients cannot be restored exactly"};
   if (source.warned() || has_strong_blocks(frame, coefficients)) {
     if (!same_pixels(field, file)) throw Kept{"damaged: its pixels depend on the decoder"};
   }
@@ -172,7 +172,7 @@ void Encoder::State::add_way_back(std::span<const std::byte> file) {
       const std::size_t across = (frame.samples_across(c) + 7) / 8, down = (frame.samples_down(c) + 7) / 8;
       for (std::size_t y = 0; y < down; ++y)
         if (std::memcmp(decoded.block(c, 0, y), coefficients.block(c, 0, y), across * 128) != 0)
-          throw Kept{"no JPEG file can be made of its coefficients"};
+          throw Kept{"its coefficients cannot be written as a JPEG file"};
     }
   }
   store_skeleton(skeleton, exact, field);
@@ -225,7 +225,7 @@ Restorer::File Restorer::restore(std::span<const std::byte> field) {
   if (!exact) {
     state.writer.baseline(state.skeleton, frame, state.coefficients, state.file);
   } else if (!state.writer.as_it_was(state.skeleton, frame, state.coefficients, state.file)) {
-    throw Error::corrupt("jpt: the JPEG file does not come back");
+    throw Error::corrupt("jpt: the JPEG file cannot be restored exactly");
   }
   return {state.file, exact};
 }

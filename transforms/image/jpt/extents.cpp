@@ -18,7 +18,8 @@ std::vector<std::byte> kept_extents(std::span<const std::byte> field) {
 
 Extents::Extents(std::span<const std::byte> kept) {
   ends_ = kept.subspan(parse_sizes(kept, frame_, head_bytes_));
-  if (ends_.size() != 4 * frame_.tiles()) throw Error::corrupt("jpt: what the index keeps of it has another length");
+  if (ends_.size() != 4 * frame_.tiles())
+    throw Error::corrupt("jpt: the table of tiles in the index has the wrong length");
 }
 
 std::uint64_t Extents::tile_end(std::size_t tile) const {

@@ -48,7 +48,7 @@ struct Sizes {
 };
 
 Sizes read_sizes(Reader& reader, Frame& frame) {
-  if (!std::ranges::equal(reader.take(4), kMagic)) throw bad("does not begin as a jpt field of version 1");
+  if (!std::ranges::equal(reader.take(4), kMagic)) throw bad("does not begin like a jpt field of version 1");
   frame.denominator = 1;
   const std::size_t head = reader.get(4), coded = reader.get(4);
   frame.width = reader.get(2);
@@ -59,7 +59,8 @@ Sizes read_sizes(Reader& reader, Frame& frame) {
   frame.components = reader.get(1);
   frame.tile_width = reader.get(1);
   frame.tile_height = reader.get(1);
-  if (frame.components != (frame.colour == Colour::gray ? 1U : 3U)) throw bad("components do not suit the colour");
+  if (frame.components != (frame.colour == Colour::gray ? 1U : 3U))
+    throw bad("the number of components does not match the colour");
   for (std::size_t c = 0; c < frame.components; ++c) {
     const std::uint32_t sampling = reader.get(1);
     frame.component[c] = {.horizontal = sampling >> 4, .vertical = sampling & 15, .quantisation = reader.get(1)};
@@ -85,7 +86,7 @@ Sizes read_frame(Reader& reader, Frame& frame) {
 void read_head(std::span<const std::byte> bytes, std::uint64_t field_bytes, Head& head) {
   Reader reader(bytes);
   const Sizes sizes = read_frame(reader, head.frame);
-  if (sizes.head > sizes.coded || sizes.coded > field_bytes) throw bad("is shorter than it says");
+  if (sizes.head > sizes.coded || sizes.coded > field_bytes) throw bad("is shorter than its head states");
   head.tables.resize(reader.get(1));
   for (std::uint8_t& table : head.table_of) {
     table = static_cast<std::uint8_t>(reader.get(1));
@@ -102,7 +103,7 @@ void read_head(std::span<const std::byte> bytes, std::uint64_t field_bytes, Head
     last = end;
   }
   if (reader.position() != sizes.head || last != sizes.coded - sizes.head)
-    throw bad("head and tiles do not fit together");
+    throw bad("head and tiles contradict each other");
   head.head_bytes = sizes.head;
   head.coded_bytes = sizes.coded;
 }

@@ -22,7 +22,7 @@ std::span<const std::byte> stored(const FieldBytes& field, std::uint64_t begin, 
       return field.bytes.subspan(at + (begin - range.begin), end - begin);
     at += length;
   }
-  throw Error::corrupt("jpt: its tiles do not lie where the index says");
+  throw Error::corrupt("jpt: its tiles are not at the offsets in the index");
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ std::uint32_t get(std::span<const std::byte> bytes, std::size_t from, std::size_
 }
 
 Error bad() {
-  return Error::corrupt("jpt: what leads back to the JPEG file is broken");
+  return Error::corrupt("jpt: the data that restores the JPEG file is damaged");
 }
 
 struct FreeDeflater {

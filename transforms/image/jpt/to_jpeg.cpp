@@ -89,7 +89,7 @@ void JpegWriter::State::begin(const Skeleton& skeleton, const Frame& frame) {
            component.v_samp_factor == static_cast<int>(frame.component[c].vertical) && component.quant_tbl_no >= 0 &&
            component.quant_tbl_no < NUM_QUANT_TBLS;
   }
-  if (!same) throw bad("the JPEG header is of another image");
+  if (!same) throw bad("the JPEG header belongs to another image");
   // Quantisation tables may be anywhere in the file, not only in its header, so they are taken from the field.
   errors.guarded([&] {
     for (std::size_t c = 0; c < frame.components; ++c) {
