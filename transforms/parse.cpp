@@ -165,7 +165,7 @@ Chain ChainReader::part() {
   }
   if (const std::string_view present = present_step(name); !present.empty())
     fail("there is no step \"" + name + "\": it is " + std::string(present) + "() now");
-  fail("there is no step \"" + name + "\" in the text of a chain");
+  fail("there is no step \"" + name + "\"; custom steps have no text form");
 }
 
 Chain ChainReader::read(const StepTable& table, StepArguments& given) const {

@@ -62,9 +62,9 @@ const StepTable& Raw::table() {
 
 const StepTable& Boxes::table() {
   static const TableOf<Boxes> table{"boxes",
-                                    "Comes after follow(). (n, 4) float32 x0 y0 x1 y1 in pixels of the output, clipped "
-                                    "to it; a Ragged. Empty boxes stay, with zero area, unless a bound is above 0. If "
-                                    "a box is dropped, outputs that follow the boxes drop its item too.",
+                                    "Comes after follow(). Gives boxes (n, 4) as float32 x0 y0 x1 y1 in pixels of the "
+                                    "output, clipped to it; a Ragged. Empty boxes stay, with zero area, unless a bound "
+                                    "is above 0. If a box is dropped, outputs that follow the boxes drop its item too.",
                                     Parameter{"min_size", &Boxes::min_size, option({.least = 0, .unit = "pixels"}),
                                               "least width and height of a box that is kept"},
                                     Parameter{"min_area", &Boxes::min_area, option({.least = 0, .unit = "pixels"}),
@@ -76,7 +76,8 @@ const StepTable& Boxes::table() {
 
 const StepTable& Keypoints::table() {
   static const TableOf<Keypoints> table{
-      "keypoints", "Comes after follow(). (n, 2) float32 x y in pixels of the output, not clipped; a Ragged."};
+      "keypoints",
+      "Comes after follow(). Gives points (n, 2) as float32 x y in pixels of the output, not clipped; a Ragged."};
   return table;
 }
 

@@ -30,15 +30,16 @@ const StepTable& step::PadItems::table() {
 const StepTable& step::ValidMask::table() {
   static const TableOf<ValidMask> table{
       "valid_mask",
-      "Comes after follow(\"OUTPUT\"), whose chain must end with pad(). bool: True for a row's items, False for those "
-      "that pad() added. key_padding_mask of PyTorch's attention is the opposite: pass ~valid_mask. Reads no field."};
+      "Comes after follow(\"OUTPUT\"). The chain of OUTPUT must end with pad(). Gives bool: True for a row's items, "
+      "False for those that pad() added. The key_padding_mask of PyTorch's attention is the opposite: pass "
+      "~valid_mask. Reads no field."};
   return table;
 }
 
 const StepTable& step::Lengths::table() {
   static const TableOf<Lengths> table{"lengths",
-                                      "Comes after follow(\"OUTPUT\"), which must be a Ragged or end with pad(). int64 "
-                                      "scalar: the number of items of the row. Reads no field."};
+                                      "Comes after follow(\"OUTPUT\"). OUTPUT must be a Ragged or end with pad(). "
+                                      "Gives the number of items of the row, an int64 scalar. Reads no field."};
   return table;
 }
 

@@ -148,9 +148,9 @@ std::string to_string(const WindowSpec& spec, std::span<const std::string> sourc
 const StepTable& step::WindowValid::table() {
   static const TableOf<WindowValid> table{
       "window_valid",
-      "Comes after follow(\"OUTPUT\"), whose chain must begin with window(). bool (offsets,): True for steps of the "
-      "row's group, False for a step outside it, which repeats the nearest one. key_padding_mask of PyTorch's "
-      "attention is the opposite: pass ~window_valid. Reads no field."};
+      "Comes after follow(\"OUTPUT\"). The chain of OUTPUT must begin with window(). Gives bool (offsets,): True for "
+      "steps of the row's group, False for a step outside it, which repeats the nearest one. The key_padding_mask of "
+      "PyTorch's attention is the opposite: pass ~window_valid. Reads no field."};
   return table;
 }
 

@@ -14,7 +14,7 @@ const StepTable& step::Attribute::table() {
 const StepTable& step::PointsValidMask::table() {
   static const TableOf<PointsValidMask> table{
       "points.valid_mask",
-      "Comes after follow(\"OUTPUT\"). bool (K,): True for points, False for the rows that pad() added. "
+      "Comes after follow(\"OUTPUT\"). Gives bool (K,): True for points, False for the rows that pad() added. The "
       "key_padding_mask of PyTorch's attention is the opposite: pass ~valid_mask."};
   return table;
 }
