@@ -33,16 +33,16 @@ int run(const AuditArguments& options) {
 
 Command audit_command(CLI::App& app) {
   const auto options = std::make_shared<AuditArguments>();
-  CLI::App* command =
-      app.add_subcommand("audit", "Check in a delivery log that each sample was delivered once per epoch");
-  command->add_option("LEDGER", options->ledger, "Folder of the delivery log: `delivery_log` of the loaders")
+  CLI::App* command = app.add_subcommand("audit", "Check a delivery log: each sample must be delivered once per epoch");
+  command->add_option("LEDGER", options->ledger, "Folder of the delivery log (`delivery_log` of the loaders)")
       ->required();
-  command->add_option("--dataset", options->dataset, "Names the samples that are missing or came twice");
-  command->add_option("--json", options->json, "Write it as JSON to this file; - is standard output");
+  command->add_option("--dataset", options->dataset,
+                      "Dataset that names the missing and repeated samples in the report");
+  command->add_option("--json", options->json, "Write the report as JSON to this file; - for stdout");
   command->footer(
       "Examples:\n  penstock audit run/ledger\n  penstock audit run/ledger --dataset train.tar.d --json - | jq "
       ".faults\n"
-      "Each epoch has a row. What is wrong is told below it, and the exit code is then 1.");
+      "Each epoch has a row, with its faults below it. Any fault makes the exit code 1.");
   return {command, [options] { return run(*options); }};
 }
 

@@ -116,36 +116,37 @@ int run(const BenchArguments& options) {
 
 Command bench_command(CLI::App& app) {
   const auto options = std::make_shared<BenchArguments>();
-  CLI::App* command = app.add_subcommand("bench", "Measure loading, over settings, and say where the time goes");
+  CLI::App* command = app.add_subcommand("bench", "Measure loading with several settings and show where the time goes");
   command->add_option("DATASET", options->datasets, "Datasets of any format, or folders of files, measured in turns")
       ->required();
   options->declare(*command);
-  command->add_option("--rounds", options->rounds, "Windows for each setting; 0: one for each half second, at least 3")
+  command
+      ->add_option("--rounds", options->rounds, "Measured windows per setting; 0: one for each half second, at least 3")
       ->capture_default_str();
   const auto mock = command->add_flag("--mock-loader", options->mock_loader,
-                                      "The training step alone, with a loader that takes no time");
+                                      "Measure only the training step, with a loader that takes no time");
   command->add_flag(
       "--stall-split", options->stall_split,
-      "With --train-step: break the step down into computing, waiting for the cores and waiting for storage, by "
+      "With --train-step: split the step into computing, waiting for the cores and waiting for storage. This takes "
       "three more runs: no loader, the dataset in memory, and its pages dropped");
   const auto check = command->add_flag(
       "--verify-predictions", options->check,
-      "Predict what other settings give from runs of the first one, run them too, and print both: those of "
-      "the lists, or, without lists, the three that gain most");
+      "Predict the rates of other settings from runs of the first one, measure them too, and print both. The settings "
+      "are those of the lists or, without lists, the three with the largest predicted speed-up");
   const auto machine = command->add_option(
       "--machine", options->machine,
-      "What-if prediction of the rate on another machine: cores=32,disk=3GB/s,step=40ms, or some of them");
-  const auto plain =
-      command->add_flag("--no-efficiency", options->plain,
-                        "No reference loop: leave out the plain loop that every window is paired with, and with it the "
-                        "gains, which are predicted with the cores' speed that it has");
+      "What-if prediction of the rate on another machine, given by some or all of cores=32,disk=3GB/s,step=40ms");
+  const auto plain = command->add_flag(
+      "--no-efficiency", options->plain,
+      "Leave out the plain reference loop that is paired with every window. Predicted speed-ups are also left "
+      "out, because they need the speed of the cores in that loop");
   const auto digest = command->add_flag("--digest", options->digest,
-                                        "Exactly one epoch for each setting, and a hash of all that it delivered");
+                                        "Run exactly one epoch per setting, and hash everything that it delivers");
   const auto trace = command->add_option(
       "--trace", options->trace,
-      "Record one window more, of the fastest row, and write it here as Chrome's JSON, for Perfetto");
-  command->add_option("--json", options->json, "Write the report here; - for stdout");
-  const auto html = command->add_option("--html", options->html, "Write the report here, as one page");
+      "Record one more window of the fastest row, and write it to this file as Chrome's JSON, for Perfetto");
+  command->add_option("--json", options->json, "Write the report as JSON to this file; - for stdout");
+  const auto html = command->add_option("--html", options->html, "Write the report to this file as one HTML page");
   for (CLI::Option* other : {mock, html, trace}) check->excludes(other);
   for (CLI::Option* other : {check, mock, plain, digest}) machine->excludes(other);
   command->footer(
@@ -154,14 +155,14 @@ Command bench_command(CLI::App& app) {
       "  penstock bench train.tar.d --workers 1,2,4 --prefetch 1,2 --batch-size 64,256 --html report.html\n"
       "  penstock bench photos train.tar.d train.lmdb.d     one table that compares them\n"
       "  penstock bench train.tar.d --train-step sleep:25     does the loader keep up with a 25 ms step?\n"
-      "  penstock bench train.tar.d --train-step sleep:25 --stall-split      what would a faster disk, or more cores, "
-      "bring?\n"
+      "  penstock bench train.tar.d --train-step sleep:25 --stall-split      do a faster disk or more cores help?\n"
       "  penstock bench train.tar.d --train-step mlperf:resnet50-h100        how many such accelerators does it feed?\n"
-      "  penstock bench train.tar.d --device cuda           with copies to the GPU, beside a plain loop of them\n"
-      "  penstock bench train.tar.d --trace trace.json      what every thread did, for https://ui.perfetto.dev\n"
-      "  penstock bench train.tar.d --verify-predictions    what is worth changing, predicted and measured\n"
-      "  penstock bench train.tar.d --machine cores=32,disk=3GB/s,step=40ms      what another machine would give\n"
-      "  penstock bench train.tar.d --digest --json -       one epoch; equal whatever workers, engine or format");
+      "  penstock bench train.tar.d --device cuda           with copies to the GPU, and a plain loop of copies\n"
+      "  penstock bench train.tar.d --trace trace.json      a trace of every thread, for https://ui.perfetto.dev\n"
+      "  penstock bench train.tar.d --verify-predictions    the best changes, predicted and measured\n"
+      "  penstock bench train.tar.d --machine cores=32,disk=3GB/s,step=40ms      predicted rate of another machine\n"
+      "  penstock bench train.tar.d --digest --json -       one epoch; the hash is equal for all workers, engines and "
+      "formats");
   return {command, [options] { return run(*options); }};
 }
 

@@ -17,21 +17,20 @@ namespace penstock::cli {
 void BenchOptions::declare(CLI::App& command) {
   std::vector<std::string> tasks(task_names().begin(), task_names().end());
   const std::string accelerators = joined_text(emulated_accelerators(), ", ", &EmulatedAccelerator::name);
-  command.add_option("--task", task, "What is done with the samples; guessed from the fields when not given")
+  command.add_option("--task", task, "Preset of chains for the samples; guessed from the fields if not given")
       ->check(CLI::IsMember(tasks));
-  command.add_option("--workers", workers, "Decoding threads, a list such as 1,2,4; usable cores when not given")
+  command.add_option("--workers", workers, "Decoding threads, a list such as 1,2,4; usable cores if not given")
       ->delimiter(',');
   command.add_option("--prefetch", prefetch, "Ready batches kept ahead, a list")->delimiter(',');
   const CLI::Option* batch_size =
-      command.add_option("--batch-size", batch_sizes, "Rows of a batch, a list")->delimiter(',')->capture_default_str();
-  command.add_option("--seconds", seconds, "Measured time for each setting")
+      command.add_option("--batch-size", batch_sizes, "Rows per batch, a list")->delimiter(',')->capture_default_str();
+  command.add_option("--seconds", seconds, "Seconds to measure each setting")
       ->check(CLI::Validator(
           [](const std::string& word) {
             char* end = nullptr;
             const double value = std::strtod(word.c_str(), &end);
-            return *end == '\0' && value > 0 && std::isfinite(value)
-                       ? ""
-                       : "it must be a number above 0, and '" + word + "' is none";
+            return *end == '\0' && value > 0 && std::isfinite(value) ? ""
+                                                                     : "must be a number above 0, not '" + word + "'";
           },
           "POSITIVE"))
       ->capture_default_str();
@@ -41,19 +40,20 @@ void BenchOptions::declare(CLI::App& command) {
   drawing.declare(command);
   buckets.declare(command);
   command.add_flag("--cold", cold, "Drop the dataset's pages from memory before every window");
-  add_loader_flag(command, loader, "cache.kind", "; measured from the second epoch on");
+  add_loader_flag(command, loader, "cache.kind", "; measured from the second epoch");
   for (const char* option : {"cache.limit", "cache.shared"}) add_loader_flag(command, loader, option);
-  add_loader_flag(command, loader, "disk_cache.path", "; filled before anything is measured, but with --cold");
+  add_loader_flag(command, loader, "disk_cache.path", "; filled before the measurement, except with --cold");
   for (const char* option : {"disk_cache.limit", "checksums"}) add_loader_flag(command, loader, option);
   command
-      .add_option(
-          "--train-step", consumer,
-          "Simulated training step, for each batch: none, busy:MS, sleep:MS, or mlperf:NAME, an accelerator of MLPerf "
-          "Storage, whose batch size is taken unless one is given: " +
-              accelerators)
+      .add_option("--train-step", consumer,
+                  "Simulated training step for each batch: none, busy:MS, sleep:MS or mlperf:NAME. mlperf:NAME is an "
+                  "accelerator of MLPerf "
+                  "Storage, and sets its batch size unless --batch-size is given. NAME: " +
+                      accelerators)
       ->capture_default_str();
-  command.add_option("--device", device,
-                     "Copy batches there: cuda, cuda:N, or host, a processor in a device's place; else they stay");
+  command.add_option(
+      "--device", device,
+      "Copy batches to this device: cuda, cuda:N, or host, which emulates a device on the CPU; by default, no copy");
   for (const char* option : {"device_options.finish_on", "device_options.gpu_direct"})
     add_loader_flag(command, loader, option);
   add_loader_flag(command, loader, "device_options.gpu_jpeg")->check(CLI::Range(0.0, 1.0));

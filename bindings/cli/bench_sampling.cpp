@@ -66,19 +66,19 @@ int run(const BenchSamplingArguments& options) {
 
 Command bench_sampling_command(CLI::App& app) {
   const auto options = std::make_shared<BenchSamplingArguments>();
-  CLI::App* command = app.add_subcommand(
-      "bench-sampling", "Compare ways to take points of each cloud: time, bytes read, how well they cover it");
+  CLI::App* command =
+      app.add_subcommand("bench-sampling", "Compare ways to sample points of each cloud: time, bytes read, coverage");
   command->add_option("DATASET", options->dataset, "Point clouds: a folder of files or packed shards")->required();
-  command->add_option("--points", options->sampling.points, "Taken of each cloud")->capture_default_str();
-  command->add_option("--field", options->sampling.field, "That holds the clouds; by default the first that does");
-  command->add_option("--seconds", options->sampling.seconds, "Measured for each way")->capture_default_str();
-  command->add_option("--coverage-clouds", options->sampling.compared, "Clouds whose coverage is computed")
+  command->add_option("--points", options->sampling.points, "Points sampled from each cloud")->capture_default_str();
+  command->add_option("--field", options->sampling.field, "Field that contains the clouds; by default the first one");
+  command->add_option("--seconds", options->sampling.seconds, "Seconds to measure each way")->capture_default_str();
+  command->add_option("--coverage-clouds", options->sampling.compared, "Number of clouds whose coverage is computed")
       ->capture_default_str();
-  command->add_option("--seed", options->sampling.seed, "Of the samples")->capture_default_str();
+  command->add_option("--seed", options->sampling.seed, "Seed of the random points")->capture_default_str();
   command->add_option("--scratch", options->scratch,
-                      "Folder that the packed clouds stay in; by default a temporary one that is removed");
-  command->add_option("--json", options->json, "Write the report here; - for stdout");
-  command->add_option("--html", options->html, "Write the report here, as one page with pictures");
+                      "Folder to keep the packed clouds in; by default a temporary one that is removed");
+  command->add_option("--json", options->json, "Write the report as JSON to this file; - for stdout");
+  command->add_option("--html", options->html, "Write the report to this file as one HTML page with pictures");
   add_open_options(*command, options->open);
   command->footer(
       "Examples:\n  penstock synth clouds trees && penstock bench-sampling trees --html sampling.html\n"

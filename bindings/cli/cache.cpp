@@ -70,7 +70,7 @@ int fill(const CacheArguments& options) {
     print(shown_place(address) + ": " + bytes_text(warmed.bytes) + " of " + bytes_text(warmed.total) + " in " +
           cache->path().string() + ", " + bytes_text(warmed.fetched) + " fetched\n");
     if (const std::string stopped = cache->stopped(); !stopped.empty())
-      throw Error::resource("the cache in " + cache->path().string() + " keeps nothing more: " + stopped);
+      throw Error::resource("the cache in " + cache->path().string() + " stopped storing data: " + stopped);
   }
   return 0;
 }
@@ -79,19 +79,21 @@ int fill(const CacheArguments& options) {
 
 Command cache_command(CLI::App& app) {
   const auto options = std::make_shared<CacheArguments>();
-  CLI::App* command =
-      app.add_subcommand("cache", "Look at, empty or fill the disk cache of datasets that lie in stores");
+  CLI::App* command = app.add_subcommand("cache", "List, clear or warm the disk cache of datasets in stores");
   command->require_subcommand(1);
   const auto with_dir = [&](CLI::App* sub) {
-    sub->add_option("--dir", options->dir, "Its folder, as disk_cache names it")->capture_default_str();
+    sub->add_option("--dir", options->dir, "Folder of the cache, as in the loaders' option disk_cache")
+        ->capture_default_str();
     return sub;
   };
-  CLI::App* ls = with_dir(command->add_subcommand("ls", "List what is kept, who reads it, and how much room it takes"));
-  CLI::App* empty = with_dir(
-      command->add_subcommand("clear", "Remove what is kept; loaders that are using it fetch again what they want"));
+  CLI::App* ls = with_dir(command->add_subcommand("ls", "List the cached objects, their readers and their sizes"));
+  CLI::App* empty = with_dir(command->add_subcommand(
+      "clear", "Remove all cached data; loaders that use the cache fetch again what they need"));
   CLI::App* warming = with_dir(command->add_subcommand(
-      "warm", "Bring datasets from their stores in the order of their files, as long as there is room"));
-  warming->add_option("--limit", options->limit, "Bytes that the folder may take (200GiB); 0: as it was made with")
+      "warm", "Fetch datasets from their stores in the order of their files, while the cache has room"));
+  warming
+      ->add_option("--limit", options->limit,
+                   "Limit of the folder in bytes (200GiB); 0: the limit that it was created with")
       ->capture_default_str();
   warming->add_option("ADDRESS", options->datasets, "Datasets in stores")->required();
   command->footer(

@@ -42,7 +42,7 @@ std::pair<std::uint64_t, std::uint32_t> find_value(const Dataset& dataset, std::
   if (field_known) throw Error::invalid_argument("there is no value " + name, context);
   const std::string why = and_why_no_field(dataset, value.substr(value.find('.') + 1));
   const std::string fields = joined_text(dataset.fields(), ", ", &FieldSchema::name);
-  throw Error::invalid_argument("there is no value " + name + "; its end must be one of the fields " + fields + why,
+  throw Error::invalid_argument("there is no value " + name + "; it must end in one of the fields " + fields + why,
                                 context);
 }
 
@@ -58,7 +58,7 @@ int run(const CatArguments& options) {
   const jpt::Restorer::File file = restorer.restore(bytes);
   if (!file.exact)
     std::fprintf(stderr,
-                 "penstock: %s: a JPEG file of the same coefficients, not of the same bytes, as it was packed\n",
+                 "penstock: %s: the JPEG file has the same coefficients as the packed one, but not the same bytes\n",
                  options.value.c_str());
   print(file.bytes);
   return 0;
@@ -69,10 +69,10 @@ int run(const CatArguments& options) {
 Command cat_command(CLI::App& app) {
   const auto options = std::make_shared<CatArguments>();
   CLI::App* command =
-      app.add_subcommand("cat", "Write one stored value to stdout; of recoded photographs the JPEG file");
+      app.add_subcommand("cat", "Write one stored value to stdout; re-encoded photographs are restored to JPEG files");
   command->add_option("DATASET", options->dataset, "Dataset of any format, or a folder of files")->required();
-  command->add_option("KEY.FIELD", options->value, "As `penstock ls` names it")->required();
-  command->add_flag("--stored", options->stored, "The bytes as they are stored, also of recoded photographs");
+  command->add_option("KEY.FIELD", options->value, "Name of the value, as `penstock ls` prints it")->required();
+  command->add_flag("--stored", options->stored, "Write the bytes as they are stored, also of re-encoded photographs");
   add_open_options(*command, options->open);
   command->footer("Example:\n  penstock cat train.tar.d class_03/000013.jpg > photo.jpg");
   return {command, [options] { return run(*options); }};

@@ -31,7 +31,7 @@ std::vector<std::string> read_classes(const std::string& from) {
     const Dataset dataset = open_with_progress(from);
     names.assign(dataset.classes().begin(), dataset.classes().end());
   }
-  if (names.empty()) throw Error::invalid_argument(from + " names no classes");
+  if (names.empty()) throw Error::invalid_argument(from + " contains no names of classes");
   return names;
 }
 

@@ -61,7 +61,7 @@ std::string disk_text(const std::filesystem::path& path) {
   std::string text = disk.file_system + " on " + disk.source + " at " + disk.mount + ", " + bytes_text(disk.available) +
                      " free of " + bytes_text(disk.size);
   if (!disk.device.empty()) text += ", device " + disk.device;
-  if (disk.rotational) text += *disk.rotational ? " (says it rotates)" : " (solid state)";
+  if (disk.rotational) text += *disk.rotational ? " (reported as rotational)" : " (solid state)";
   if (!disk.scheduler.empty()) text += ", scheduler " + disk.scheduler;
   if (disk.read_ahead > 0) text += ", read-ahead " + bytes_text(disk.read_ahead);
   return text;
@@ -73,8 +73,8 @@ std::string libraries_text(const Machine& machine) {
 
 std::string indexes_text() {
   if (const std::filesystem::path folder = index_folder(); !folder.empty())
-    return folder.string() + ", where they cannot be kept beside their data";
-  return "nowhere but beside their data: set PENSTOCK_INDEX_DIR for datasets on read-only storage";
+    return folder.string() + ", if they cannot be stored beside their data";
+  return "only beside their data: set PENSTOCK_INDEX_DIR for datasets on read-only storage";
 }
 
 std::string format_names() {
@@ -109,7 +109,7 @@ std::string answers_text(const std::string& address) {
   for (int i = 0; i < kAsked; ++i) later.push_back(milliseconds([&] { object_store().find(manifest); }));
   std::ranges::sort(later);
   return "the first after " + fixed(first, 1) + " ms, later ones after " + fixed(later[kAsked / 2], 1) + " ms; " +
-         (packed ? "a dataset packed by penstock lies there" : "no dataset packed by penstock lies there");
+         (packed ? "found a dataset packed by penstock" : "found no dataset packed by penstock");
 }
 
 int run(const std::string& path) {
@@ -155,13 +155,12 @@ int run(const std::string& path) {
 
 Command doctor_command(CLI::App& app) {
   const auto path = std::make_shared<std::string>(".");
-  CLI::App* command = app.add_subcommand("doctor", "Say what this machine offers, and what is missing");
-  command->add_option("PATH", *path, "On the storage to look at, or an address, whose store is asked")
-      ->capture_default_str();
+  CLI::App* command = app.add_subcommand("doctor", "Show the hardware, libraries and limits of this machine");
+  command->add_option("PATH", *path, "Path on the storage to check, or an address in a store")->capture_default_str();
   command->footer(
       "Examples:\n"
       "  penstock doctor /data\n"
-      "  penstock doctor s3://bucket/train     with whose credentials it is asked, and how soon it answers");
+      "  penstock doctor s3://bucket/train     also shows the credentials in use and the response time");
   return {command, [path] { return run(*path); }};
 }
 

@@ -9,19 +9,21 @@ namespace penstock::cli {
 
 void DrawArguments::declare(CLI::App& command) {
   CLI::Option* by_weight = command.add_option(
-      "--weights", weights, "Draw samples by weight: the field that holds it, such as json:weight; takes a shuffle");
-  CLI::Option* repeated =
-      command.add_option("--repeats", repeats, "Repeat samples: the field that says how often each comes in an epoch");
+      "--weights", weights, "Draw samples by the weights in this field, such as json:weight; requires shuffling");
+  CLI::Option* repeated = command.add_option(
+      "--repeats", repeats, "Repeat samples: this field contains the number of times that each occurs in an epoch");
   CLI::Option* balanced = command.add_option(
-      "--balance", balance, "Each value of this field as often as any other: of so many samples, one of each");
+      "--balance", balance, "Balance the values of this field: with K values, every K samples have one of each");
   by_weight->excludes(repeated)->excludes(balanced);
   repeated->excludes(balanced);
   command
-      .add_flag("!--no-replacement", replacement, "With --weights: no sample twice in an epoch, heavier ones sooner")
+      .add_flag("!--no-replacement", replacement,
+                "With --weights: draw each sample at most once per epoch, heavier ones earlier")
       ->needs(by_weight);
-  command.add_option("--epoch-samples", epoch_samples, "With these: the length of an epoch");
+  command.add_option("--epoch-samples", epoch_samples,
+                     "With --weights, --repeats or --balance: number of samples per epoch");
   command.add_option("--shuffle-window", shuffle_window,
-                     "Shuffle the samples of each window of so many neighbours alone; 0: of all");
+                     "Shuffle samples only within windows of this many neighbours; 0: shuffle all");
 }
 
 std::shared_ptr<const Draws> DrawArguments::draws(const Dataset& dataset) const {
@@ -37,8 +39,8 @@ std::shared_ptr<const Draws> DrawArguments::draws(const Dataset& dataset) const 
   if (!balance.empty()) return made(balanced_by(dataset, balance, epoch_samples, tick));
   if (epoch_samples != 0)
     throw Error::invalid_argument(
-        "--epoch-samples takes --weights, --repeats or --balance: without them an epoch has "
-        "each sample once");
+        "--epoch-samples requires --weights, --repeats or --balance: without them, an epoch "
+        "has each sample once");
   return nullptr;
 }
 

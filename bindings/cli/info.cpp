@@ -26,9 +26,9 @@ int run(const InfoArguments& options) {
 
 Command info_command(CLI::App& app) {
   const auto options = std::make_shared<InfoArguments>();
-  CLI::App* command = app.add_subcommand("info", "Say what a dataset holds: samples, fields, sizes, checksums");
+  CLI::App* command = app.add_subcommand("info", "Show the contents of a dataset: samples, fields, sizes, checksums");
   command->add_option("DATASET", options->dataset, "Dataset of any format, or a folder of files")->required();
-  command->add_flag("--json", options->json, "As JSON");
+  command->add_flag("--json", options->json, "Print JSON");
   add_open_options(*command, options->open);
   command->footer("Examples:\n  penstock info train.tar.d\n  penstock info photos --json | jq .samples");
   return {command, [options] { return run(*options); }};

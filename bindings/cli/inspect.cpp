@@ -99,19 +99,21 @@ Wanted wanted_of(const InspectArguments& given, const Dataset& dataset, std::sha
   if (!given.state.empty()) {
     const LoaderState state = LoaderState::from_json(file_text(given.state));
     if (state.mixture.has_value() != (mixture != nullptr))
-      throw Error::invalid_argument(given.state + (mixture != nullptr
-                                                       ? ": it is of one dataset, not of a mixture"
-                                                       : ": it is of a mixture: inspect takes its file"));
+      throw Error::invalid_argument(
+          given.state + (mixture != nullptr
+                             ? ": the state is of one dataset, not of a mixture"
+                             : ": the state is of a mixture; pass the file of the mixture instead of a dataset"));
     if (state.mixture && state.mixture->since != 0)
-      throw Error::invalid_argument(given.state + ": its mixture was carried on from another one");
+      throw Error::invalid_argument(given.state +
+                                    ": its mixture continues an earlier one, which inspect does not support");
     if (state.start != 0)
       throw Error::invalid_argument(given.state + ": its epoch was continued with another world or batch size");
     if (state.buckets) {
       if (state.buckets->limits.batch_size != state.batch_size || state.buckets->limits.world != state.world)
         throw Error::invalid_argument(given.state + ": its epoch was continued with another world or batch size");
       if (state.buckets->by.empty())
-        throw Error::invalid_argument(given.state +
-                                      ": its batches are by lengths of the program's own, which a state does not hold");
+        throw Error::invalid_argument(
+            given.state + ": its batches depend on lengths given by the program, which a state does not contain");
       buckets = {.by = state.buckets->by, .window = state.buckets->window, .budget = state.buckets->limits.budget};
     }
     wanted.options.seed = state.seed;
@@ -123,11 +125,12 @@ Wanted wanted_of(const InspectArguments& given, const Dataset& dataset, std::sha
     wanted.batch = state.batch;
     if (state.order) {
       if (state.order->subset && windows_of(wanted.options.transforms).empty())
-        throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not hold");
+        throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not contain");
       if (state.order->draws && wanted.options.sampler == nullptr)
-        throw Error::invalid_argument(given.state +
-                                      ": it was saved with weights, repeats or balance, which a state does not hold: "
-                                      "give --weights, --repeats or --balance");
+        throw Error::invalid_argument(
+            given.state +
+            ": it was saved with weights, repeats or balance, which a state does not contain; "
+            "pass --weights, --repeats or --balance");
       wanted.options.shuffle_window = state.order->shuffle_window;
       wanted.subset = state.order->subset;
       wanted.options.shuffle = state.order->shuffle;
@@ -190,7 +193,7 @@ std::string geometry_text(const Outcomes& outcomes) {
 std::string mix_text(const MixAccount& mix) {
   const Region& box = mix.draw.box;
   std::string text = mix.draw.kind == Mix::Kind::mixup ? "mixup" : "cutmix";
-  text += ", " + number(mix.draw.lambda) + " of itself, the rest of row " + std::to_string(mix.partner) + " (" +
+  text += ", " + number(mix.draw.lambda) + " of this row, the rest from row " + std::to_string(mix.partner) + " (" +
           mix.partner_key + ")";
   if (mix.draw.kind == Mix::Kind::mixup) return text;
   return text + ", " + std::to_string(box.width) + " x " + std::to_string(box.height) + " at x " +
@@ -213,7 +216,7 @@ std::string origin_text(const OutputOrigin& origin) {
 // Of a window's row: its chain with the first step, then where each of them lies.
 std::string step_text(const OutputOrigin& origin) {
   const OutputAccount& account = origin.account;
-  std::string where = origin.key + (origin.inside ? ", " : ", repeated where the group has no such step, ") +
+  std::string where = origin.key + (origin.inside ? ", " : ", repeated because the group has no such step, ") +
                       account.field + ", " + bytes_text(origin.length) + " in " + origin.file;
   if (origin.offset) where += " at " + with_commas(*origin.offset);
   std::string text = origin.step == 0 ? line(account.output, account.chain) : "";
@@ -243,7 +246,7 @@ int run(const InspectArguments& given) {
   const Wanted wanted = wanted_of(given, dataset, source.mixture);
   Loader loader(dataset, wanted.options);
   if (wanted.subset && loader.state().order->subset != wanted.subset)
-    throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not hold");
+    throw Error::invalid_argument(given.state + ": it was saved with a subset, which a state does not contain");
   const Batch batch = loader.at(wanted.epoch, wanted.batch);
   const RowAccount account = loader.explain(batch, given.row);
 
@@ -253,7 +256,7 @@ int run(const InspectArguments& given) {
                             std::to_string(account.epoch) + ", seed " + std::to_string(account.seed) + ", rank " +
                             std::to_string(given.rank) + " of " + std::to_string(wanted.options.world_size) +
                             (wanted.options.shuffle ? ", shuffled" : ", not shuffled") +
-                            (batch.valid()[given.row] != 0 ? "" : "; it does not count: padding"));
+                            (batch.valid()[given.row] != 0 ? "" : "; padding, which does not count"));
   if (account.mix) text += line("mixed", mix_text(*account.mix));
   std::optional<Picture> shown;
   for (const OutputOrigin& origin : account.outputs) {
@@ -280,43 +283,44 @@ int run(const InspectArguments& given) {
 
 Command inspect_command(CLI::App& app) {
   const auto options = std::make_shared<InspectArguments>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what is behind one row of one batch: sample, draws, pixels");
+  CLI::App* command =
+      app.add_subcommand("inspect", "Show the origin of one row of a batch: sample, random draws, pixels");
   command->add_option("DATASET", options->dataset, "Dataset of any format, a folder of files, or the file of a mixture")
       ->required();
-  command->add_option("--seed", options->seed, "The loader's")->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of the loader")->capture_default_str();
   command->add_option("--epoch", options->epoch, "Number of the epoch, from 0")->capture_default_str();
   command->add_option("--batch", options->batch, "Number of the batch in its epoch, from 0")->capture_default_str();
   command->add_option("--row", options->row, "Row of the batch, from 0")->capture_default_str();
-  command->add_option("--batch-size", options->batch_size, "The loader's")->capture_default_str();
-  command->add_option("--rank", options->rank, "The loader's")->capture_default_str();
-  command->add_option("--world", options->world, "The loader's")->capture_default_str();
-  command->add_option("--last", options->last, "The loader's")
+  command->add_option("--batch-size", options->batch_size, "Rows per batch of the loader")->capture_default_str();
+  command->add_option("--rank", options->rank, "Rank of the loader")->capture_default_str();
+  command->add_option("--world", options->world, "Number of ranks of the loader")->capture_default_str();
+  command->add_option("--last", options->last, "Option `last_batch` of the loader")
       ->check(CLI::IsMember({"keep", "drop", "pad"}))
       ->capture_default_str();
-  command->add_flag("--shuffle,!--no-shuffle", options->shuffle, "The loader shuffles (it does not unless it is told)");
-  CLI::Option* block = command->add_option("--shuffle-block", options->shuffle_block, "The loader's, where it has one");
+  command->add_flag("--shuffle,!--no-shuffle", options->shuffle, "The loader shuffles (the default is not to shuffle)");
+  CLI::Option* block = command->add_option("--shuffle-block", options->shuffle_block,
+                                           "Option `shuffle_block` of the loader, if it is set");
   options->drawing.declare(*command);
   options->buckets.declare(*command);
   const auto tasks = task_names();
-  CLI::Option* task =
-      command->add_option("--task", options->task, "A preset of chains; guessed when no --fields are given")
-          ->check(CLI::IsMember(std::vector<std::string>(tasks.begin(), tasks.end())));
-  command->add_option("--fields", options->fields, "NAME=CHAIN, as the loader has it; one option for each output")
+  CLI::Option* task = command->add_option("--task", options->task, "Preset of chains; guessed if no --fields are given")
+                          ->check(CLI::IsMember(std::vector<std::string>(tasks.begin(), tasks.end())));
+  command->add_option("--fields", options->fields, "NAME=CHAIN, as in the loader; repeat the option for each output")
       ->excludes(task);
   command->add_option("--mix", options->mixes,
-                      "mixup(ALPHA, num_classes=N) or cutmix(ALPHA, num_classes=N), as the loader has it");
+                      "mixup(ALPHA, num_classes=N) or cutmix(ALPHA, num_classes=N), as in the loader");
   command->add_option("--state", options->state,
-                      "FILE with a loader's state: seed, epoch, batch, sizes and chains are taken from it");
-  command->add_option("--picture", options->picture, "FILE.png to write the pixels of the first image output to");
+                      "FILE with a loader's state, which provides seed, epoch, batch, sizes and chains");
+  command->add_option("--picture", options->picture, "FILE.png to write, with the pixels of the first image output");
   add_open_options(*command, options->open);
   command->footer(
-      "A terminal also shows the picture itself.\n"
+      "On a terminal, the picture is also shown.\n"
       "Examples:\n"
       "  penstock inspect train.tar.d --shuffle --seed 7 --epoch 3 --batch 812 --row 5 --batch-size 256\n"
       "  penstock inspect train.tar.d --fields 'jpg=image.random_resized_crop(224) | image.random_horizontal_flip()' "
       "--picture "
       "row.png\n"
-      "  penstock inspect train.tar.d --state state.json --row 0      the batch that this state's loader gives next");
+      "  penstock inspect train.tar.d --state state.json --row 0      the next batch of the loader with this state");
   return {command, [options, block] {
             options->block_given = block->count() > 0;
             return run(*options);

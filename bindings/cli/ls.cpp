@@ -43,9 +43,9 @@ int run(const LsArguments& options) {
 
 Command ls_command(CLI::App& app) {
   const auto options = std::make_shared<LsArguments>();
-  CLI::App* command = app.add_subcommand("ls", "List KEY.FIELD of every stored value, one a line");
+  CLI::App* command = app.add_subcommand("ls", "List KEY.FIELD of every stored value, one per line");
   command->add_option("DATASET", options->dataset, "Dataset of any format, or a folder of files")->required();
-  command->add_flag("-l,--sizes", options->sizes, "Add a tab and the stored bytes");
+  command->add_flag("-l,--sizes", options->sizes, "Add a tab and the stored size in bytes");
   add_open_options(*command, options->open);
   command->footer("Examples:\n  penstock ls train.tar.d | head\n  penstock ls -l train.tar.d | sort -k2n | tail -1");
   return {command, [options] { return run(*options); }};

@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "`penstock COMMAND --help` shows a command's options and examples.\n"
-      "Exit codes: 0 good, 1 the data or the run failed, 2 wrong usage, 130 interrupted.");
+      "Exit codes: 0 success, 1 invalid data or a failed run, 2 wrong usage, 130 interrupted.");
   try {
     const std::vector<Command> commands = add_commands(app);
     app.parse(argc, argv);

@@ -32,7 +32,7 @@ Dataset open_record(const std::filesystem::path& path) {
 void require_no_options(const std::filesystem::path& path, const OpenOptions& options) {
   if (options == OpenOptions()) return;
   throw Error::invalid_argument(
-      "the file holds the options of its datasets: leave out " + options_text(options).substr(2),
+      "the file contains the options of its datasets; leave out " + options_text(options).substr(2),
       {.dataset = path.string()});
 }
 
@@ -65,7 +65,7 @@ Dataset open_quietly(const std::function<Dataset(const OpenProgress&)>& opening)
       if (interrupted()) throw Error::resource("interrupted");
       if (told || waited < kTellAfter) return;
       told = true;
-      std::fprintf(stderr, "penstock: waiting for another process, which makes the index (it holds %s)\n",
+      std::fprintf(stderr, "penstock: waiting for another process that builds the index (it holds the lock %s)\n",
                    lock.c_str());
     };
     return opening(OpenProgress(indexing, waiting));

@@ -57,23 +57,24 @@ std::uint32_t rank_number(const std::string& text) {
   std::uint32_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure == std::errc() && end == text.data() + text.size()) return number;
-  throw Error::invalid_argument("--rank is a number or env, not " + text);
+  throw Error::invalid_argument("--rank must be a number or env, not " + text);
 }
 
 // Sets rank and world, and returns what progress is called.
 std::string set_rank(ConvertOptions& convert, const std::string& rank) {
   if (rank.empty()) {
-    if (convert.world != 0) throw Error::invalid_argument("--world needs --rank");
+    if (convert.world != 0) throw Error::invalid_argument("--world requires --rank");
     return "packing";
   }
   if (rank == "env") {
-    if (convert.world != 0) throw Error::invalid_argument("--rank env takes world from the environment too");
+    if (convert.world != 0)
+      throw Error::invalid_argument("--rank env cannot be combined with --world: the environment defines both");
     const RankAndWorld found = rank_from_environment();
     convert.rank = found.rank;
     convert.world = found.world;
   } else {
     convert.rank = rank_number(rank);
-    if (convert.world == 0) throw Error::invalid_argument("--rank needs --world, the number of ranks");
+    if (convert.world == 0) throw Error::invalid_argument("--rank requires --world, the number of ranks");
   }
   return "packing rank " + std::to_string(convert.rank) + " of " + std::to_string(convert.world);
 }
@@ -87,7 +88,7 @@ int join(const JoinArguments& options) {
   const JoinedDataset joined = finish_convert(options.destination, options.finish);
   std::string text = "penstock: " + options.destination + ": " + with_commas(joined.samples) + " samples, " +
                      bytes_text(joined.bytes) + ", " + with_commas(joined.shards) + " shards";
-  if (joined.skipped > 0) text += ", " + with_commas(joined.skipped) + " bad ones skipped";
+  if (joined.skipped > 0) text += ", " + with_commas(joined.skipped) + " invalid samples skipped";
   std::fprintf(stderr, "%s\n", text.c_str());
   return 0;
 }
@@ -112,7 +113,7 @@ ConvertResult convert_telling(const PackSource& source, const Dataset& dataset, 
                    [&](const ConvertProgress& now) { return progress(now.samples, now.total_samples, now.bytes); });
   } catch (const Error& error) {
     if (!error.cause().starts_with("interrupted")) throw source.named(error);
-    throw Error::resource("interrupted; the same command with --resume resumes after the last complete shard");
+    throw Error::resource("interrupted; run the same command with --resume to continue after the last complete shard");
   }
 }
 
@@ -136,7 +137,8 @@ int run(const PackArguments& options) {
   report_bad(result);
   report_kept(result);
   if (!result.renamed_key.empty())
-    std::fprintf(stderr, "penstock: shards share keys, so each key has the name of its shard in front: %s\n",
+    std::fprintf(stderr,
+                 "penstock: shards have the same keys, so the name of the shard was added in front of each key: %s\n",
                  result.renamed_key.c_str());
   std::string text = "penstock: " + shown_place(options.destination) + ": ";
   if (convert_options.world != 0) {
@@ -144,7 +146,7 @@ int run(const PackArguments& options) {
   }
   text += with_commas(result.resumed + result.samples) + " samples, " + bytes_text(result.bytes);
   if (result.resumed > 0) text += ", " + with_commas(result.resumed) + " of them from the interrupted run";
-  if (result.skipped > 0) text += ", " + with_commas(result.skipped) + " bad ones skipped";
+  if (result.skipped > 0) text += ", " + with_commas(result.skipped) + " invalid samples skipped";
   std::fprintf(stderr, "%s\n", text.c_str());
   return 0;
 }
@@ -154,9 +156,10 @@ int run(const PackArguments& options) {
 Command pack_command(CLI::App& app) {
   const auto options = std::make_shared<PackArguments>();
   CLI::App* command = app.add_subcommand("pack", "Pack a dataset into shards that load fast and open everywhere");
-  command->add_option("SRC", options->source, "Dataset of any format, also of whole-file gzip, or a folder of files");
+  command->add_option("SRC", options->source,
+                      "Dataset of any format, also compressed as a whole (.gz), or a folder of files");
   command->add_option("DST", options->destination,
-                      "Folder to make, or address (s3://, gs://, az://); it appears once complete");
+                      "Folder to create, or address (s3://, gs://, az://); it appears when it is complete");
   add_pack_flags(*command, options->convert, options->by_hand);
   add_open_options(*command, options->open);
   command->footer(
@@ -164,8 +167,8 @@ Command pack_command(CLI::App& app) {
       "  penstock pack photos train.tar.d\n"
       "  penstock pack photos train.lmdb.d --format lmdb --labels labels.csv:label --on-error skip\n"
       "  penstock pack photos train.tar.d --resume     after a crash or Ctrl-C\n"
-      "  penstock pack photos s3://bucket/train        shards are sent as they are written\n"
-      "  penstock pack 'train-{000..007}.tar.gz' train.tar.d     unpacked first, into a hidden folder\n"
+      "  penstock pack photos s3://bucket/train        each shard is uploaded while it is written\n"
+      "  penstock pack 'train-{000..007}.tar.gz' train.tar.d     decompressed first, into a hidden folder\n"
       "  penstock pack photos train.d --format hdf5 --decode 256        pixels, to be cropped to 224 in training\n"
       "  penstock pack trees train.tar.d --point-order progressive --point-attributes classification\n"
       "  mpirun penstock pack photos train.tar.d --rank env --resume && \\\n"
@@ -175,10 +178,10 @@ Command pack_command(CLI::App& app) {
 
 Command pack_join_command(CLI::App& app) {
   const auto options = std::make_shared<JoinArguments>();
-  CLI::App* command = app.add_subcommand("pack-join", "Join the parts that several ranks packed: DST appears");
+  CLI::App* command = app.add_subcommand("pack-join", "Join the parts that several ranks packed; DST then appears");
   command->add_option("DST", options->destination, "Destination of `penstock pack --rank`")->required();
   command->add_option("--report", options->finish.report,
-                      "FILE for the skipped samples of all parts, a line of JSON each");
+                      "FILE for the skipped samples of all parts, one line of JSON each");
   command->add_flag("--overwrite", options->finish.overwrite, "Replace DST once the new dataset is complete");
   command->footer(
       "Example:\n"

@@ -28,7 +28,7 @@ std::string_view checked(const StageArguments& options) {
     case StageVerify::never:
       return "not checked";
     case StageVerify::always:
-      return "checked, all read again";
+      return "checked, all copies read again";
     case StageVerify::unless_known:
       break;
   }
@@ -100,24 +100,25 @@ Command stage_command(CLI::App& app) {
       ->required();
   command
       ->add_option("DST", options->destination,
-                   "The copy: a folder (also s3://, gs://, az://), or a file where the dataset is one file")
+                   "Destination: a folder (also s3://, gs://, az://), or a file if the dataset is one file")
       ->required();
-  command->add_option("--workers", options->stage.workers, "Threads that check and write; 0: usable cores, 8 at most")
+  command->add_option("--workers", options->stage.workers, "Threads that check and write; 0: usable cores, at most 8")
       ->capture_default_str();
   command
       ->add_option("--engine", options->engine,
-                   "auto (io_uring, else pread threads), io_uring, pread, inline or mmap: what reads the source")
+                   "Engine that reads the source: auto (io_uring, else pread threads), io_uring, pread, inline or mmap")
       ->capture_default_str();
-  CLI::Option* resume = command->add_flag(
-      "--resume", options->resume, "Keep files that are staged already, and go on with large ones (the default)");
+  CLI::Option* resume = command->add_flag("--resume", options->resume,
+                                          "Keep files that are staged already, and resume large ones (the default)");
   command
-      ->add_flag("--overwrite", options->stage.overwrite, "Copy everything anew, and replace DST once it is complete")
+      ->add_flag("--overwrite", options->stage.overwrite,
+                 "Copy everything again, and replace DST once the copy is complete")
       ->excludes(resume);
   CLI::Option* verify = command->add_flag(
       "--verify", options->verify,
-      "Read every copy again and compare; by default those whose checksum penstock.json does not have");
+      "Read every copy again and compare it; by default only copies without a checksum in penstock.json");
   command->add_flag("--no-verify", options->no_verify, "Compare nothing")->excludes(verify);
-  command->add_flag("--json", options->json, "As JSON");
+  command->add_flag("--json", options->json, "Print JSON");
   add_open_options(*command, options->open);
   command->footer(
       "Examples:\n"
@@ -125,7 +126,7 @@ Command stage_command(CLI::App& app) {
       "  penstock stage '/shared/train-{000..146}.tar' /local/train\n"
       "  penstock stage s3://bucket/train /local/train.tar.d\n"
       "  srun --ntasks-per-node=1 penstock stage /shared/train.tar.d /local/train.tar.d     on every node\n"
-      "The copy appears when it is complete. After a crash or Ctrl-C the same line goes on.");
+      "The copy appears when it is complete. After a crash or Ctrl-C, the same command resumes.");
   return {command, [options] { return run(*options); }};
 }
 

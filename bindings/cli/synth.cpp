@@ -43,7 +43,7 @@ int run(SynthArguments options) {
     return 0;
   }
   if (options.points || options.layout || options.las_format) {
-    throw Error::invalid_argument("--points, --layout and --las-format go with clouds");
+    throw Error::invalid_argument("--points, --layout and --las-format require clouds");
   }
   if (options.count) options.synth.count = *options.count;
   if (options.kind == "images")
@@ -57,22 +57,23 @@ int run(SynthArguments options) {
 
 Command synth_command(CLI::App& app) {
   const auto options = std::make_shared<SynthArguments>();
-  CLI::App* command = app.add_subcommand("synth", "Write realistic file-per-sample data for demos and benches");
+  CLI::App* command = app.add_subcommand("synth", "Write realistic file-per-sample data for demos and benchmarks");
   command
       ->add_option("KIND", options->kind,
                    "images: photograph-like JPEGs of about 110 KB; icons: 32 x 32 PNGs; "
                    "clouds: laser scans of trees, LAS files of about 12 MB")
       ->required()
       ->check(CLI::IsMember({"images", "icons", "clouds"}));
-  command->add_option("DST", options->destination, "Folder to make; it must be new or empty")->required();
-  command->add_option("-n,--count", options->count, "Files [2000; clouds: 40]");
+  command->add_option("DST", options->destination, "Folder to create; it must be new or empty")->required();
+  command->add_option("-n,--count", options->count, "Number of files [2000; clouds: 40]");
   command->add_option("--seed", options->synth.seed, "The same seed gives the same bytes")->capture_default_str();
-  command->add_option("--num-classes", options->synth.classes, "Class folders")->capture_default_str();
+  command->add_option("--num-classes", options->synth.classes, "Number of class folders")->capture_default_str();
   command->add_option("--workers", options->synth.workers, "Threads; 0: usable cores")->capture_default_str();
   command->add_option("--points", options->points, "Points per cloud: a number or a range [200k-600k]");
   command
-      ->add_option("--layout", options->layout,
-                   "Clouds of single trees, classes are species, or of plots, classes are their main species [trees]")
+      ->add_option(
+          "--layout", options->layout,
+          "trees: single trees, whose classes are species; plots: stands, whose classes are their main species [trees]")
       ->check(CLI::IsMember({"trees", "plots"}));
   command->add_option("--las-format", options->las_format, "Point format of clouds: 0 to 3, 6 or 7 [6]");
   command->footer(

@@ -106,9 +106,10 @@ void wait_for(std::chrono::milliseconds time) {
 
 [[noreturn]] void shows_no_loader(std::uint64_t process) {
   const bool runs = ::kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM;
-  throw Error(ErrorKind::io, "process " + std::to_string(process) + " shows no loader: " +
-                                 (runs ? "it has taken no batch from one yet, has publish=False, or is another user's"
-                                       : "there is no such process"));
+  throw Error(ErrorKind::io,
+              "process " + std::to_string(process) + " shows no loader: " +
+                  (runs ? "it has not taken a batch from one yet, has publish=False, or belongs to another user"
+                        : "there is no such process"));
 }
 
 int snapshot(const TopArguments& options) {
@@ -162,9 +163,12 @@ int serve(const TopArguments& options) {
 
 int run(const TopArguments& options) {
   if (options.metrics && options.once)
-    throw CLI::ValidationError("--metrics", "serves until it is interrupted: not with --once");
+    throw CLI::ValidationError("--metrics",
+                               "cannot be combined with --once, because it serves until it is interrupted");
   const bool serves = options.metrics || !options.metrics_file.empty();
-  if (serves && options.json) throw CLI::ValidationError("--json", "metrics are OpenMetrics text: not with --json");
+  if (serves && options.json)
+    throw CLI::ValidationError("--json",
+                               "cannot be combined with --metrics and --metrics-file, which write OpenMetrics text");
   if (serves) return serve(options);
   if (options.once || options.json || ::isatty(STDOUT_FILENO) == 0) return snapshot(options);
   return live(options);
@@ -174,21 +178,22 @@ int run(const TopArguments& options) {
 
 Command top_command(CLI::App& app) {
   const auto options = std::make_shared<TopArguments>();
-  CLI::App* command = app.add_subcommand("top", "Watch the loaders of running programs, and the machine beside them");
+  CLI::App* command = app.add_subcommand("top", "Watch the loaders of running programs, and the load of the machine");
   command->add_option("PID", options->process, "Only this process's loaders")->check([](const std::string& word) {
     const bool number = word.size() < 10 && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
-    return number ? "" : "it must be the number of a process, and '" + word + "' is none";
+    return number ? "" : "must be the number of a process, not '" + word + "'";
   });
-  command->add_flag("--once", options->once, "Print one snapshot and end, as without a terminal");
+  command->add_flag("--once", options->once, "Print one snapshot and exit, as without a terminal");
   command->add_flag("--json", options->json, "Print one snapshot as JSON");
-  command->add_option("--interval", options->every, "Seconds between two looks (1; for metrics files 15)")
+  command->add_option("--interval", options->every, "Refresh interval in seconds (1; for metrics files 15)")
       ->check(CLI::Range(0.1, 86400.0));
   command->add_option("--metrics", options->metrics,
                       "Serve OpenMetrics text at http://127.0.0.1:PORT/metrics; 0: any port");
-  command->add_option("--metrics-file", options->metrics_file,
-                      "Write OpenMetrics text here now and then, in one step: for node_exporter's textfile collector");
+  command->add_option(
+      "--metrics-file", options->metrics_file,
+      "Write OpenMetrics text to this file in intervals, atomically, for node_exporter's textfile collector");
   command->footer(
-      "Keys: q ends. root sees the loaders of all users.\n"
+      "Keys: q quits. root sees the loaders of all users.\n"
       "Examples:\n"
       "  penstock top\n"
       "  penstock top --json 4711 | jq .loaders[0].samples_per_s\n"

@@ -42,7 +42,7 @@ int run(const VerifyArguments& options) {
   std::string text = shown_place(options.dataset) + ": " + with_commas(result.samples) + " samples, " +
                      with_commas(result.values) + " values, " + bytes_text(result.bytes) + " read; CRC-32C of " +
                      with_commas(result.checked) + " values";
-  if (result.ranges_checked > 0) text += ", of " + with_commas(result.ranges_checked) + " ranges of them";
+  if (result.ranges_checked > 0) text += ", of " + with_commas(result.ranges_checked) + " ranges of values";
   if (result.shards_checked > 0) text += " and of " + with_commas(result.shards_checked) + " shards";
   if (result.indexes_compared > 0)
     text += "; the index of " + with_commas(result.indexes_compared) +
@@ -62,15 +62,17 @@ int run(const VerifyArguments& options) {
 
 Command verify_command(CLI::App& app) {
   const auto options = std::make_shared<VerifyArguments>();
-  CLI::App* command = app.add_subcommand("verify", "Read everything, compare checksums, and values with their source");
+  CLI::App* command =
+      app.add_subcommand("verify", "Read all values, check checksums, and compare values with their source");
   command->add_option("DATASET", options->dataset, "Dataset of any format, or a folder of files")->required();
-  command->add_option("--against", options->against, "Source that every value must equal, sample by key");
-  command->add_option("--workers", options->workers, "Threads; 0: usable cores, and 16 at least of what is in a store")
+  command->add_option("--against", options->against, "Source that every value must equal; samples are matched by key");
+  command
+      ->add_option("--workers", options->workers, "Threads; 0: usable cores, but at least 16 for a dataset in a store")
       ->capture_default_str();
   add_open_options(*command, options->open);
   command->footer(
       "Examples:\n  penstock verify train.tar.d\n  penstock verify train.tar.d --against photos\n"
-      "Each bad value is named on a line of its own; the exit code is then 1.");
+      "Each bad value has its own line. Any bad value makes the exit code 1.");
   return {command, [options] { return run(*options); }};
 }
 

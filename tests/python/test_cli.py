@@ -42,7 +42,7 @@ def test_wrong_values_are_2_with_one_line(icons, tmp_path):
     assert "consumer" in fails("bench", icons, "--mock-loader", code=2)
     assert "at least 1" in fails("bench", icons, "--workers", "0", code=2)
     for word in ("0", "-1", "x", "inf"):
-        wanted = f"penstock: error: --seconds: it must be a number above 0, and '{word}' is none"
+        wanted = f"penstock: error: --seconds: must be a number above 0, not '{word}'"
         assert fails("bench", icons, "--seconds", word, code=2) == wanted
     assert "device must be" in fails("bench", icons, "--device", "tpu", code=2)
 

@@ -174,7 +174,7 @@ def test_skipped_samples_of_all_ranks_are_in_one_report(icons, tmp_path):
     for rank in range(3):
         penstock(*words, "--rank", rank, "--on-error", "skip")
     text = penstock("pack-join", tmp_path / "set", "--report", tmp_path / "report.jsonl").stderr.decode()
-    assert "490 samples" in text and "10 bad ones skipped" in text
+    assert "490 samples" in text and "10 invalid samples skipped" in text
     lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
     assert [line["key"] for line in lines] == keys
     assert all(line["field"] == "png" and "CRC-32C" in line["cause"] for line in lines)

@@ -445,10 +445,10 @@ def test_the_command_draws_as_the_loader_does(dataset, tmp_path):
             assert f"{key} (number" in run(*by_state).stdout.decode()
         else:
             assert f"{key} (number" in run(*by_state, *words).stdout.decode()
-            assert "which a state does not hold" in fails(*by_state, code=2)
+            assert "which a state does not contain" in fails(*by_state, code=2)
     rows = json.loads(run("bench", path, "--task", "raw", "--seconds", 0.2, "--balance", "cls", "--json", "-").stdout)[
         "rows"
     ]
     assert rows[0]["samples_per_s"] > 0
     assert 'no field "klass"' in fails("bench", path, "--balance", "klass", code=2)
-    assert "--epoch-samples takes" in fails("bench", path, "--epoch-samples", 5, code=2)
+    assert "--epoch-samples requires" in fails("bench", path, "--epoch-samples", 5, code=2)

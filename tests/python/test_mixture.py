@@ -461,7 +461,7 @@ def test_the_command_takes_the_file_of_a_mixture(folder, tmp_path):
     for row in (0, 7):
         told = run("inspect", folder / "ab.json", "--state", tmp_path / "state.json", "--row", row).stdout.decode()
         assert f"{keys[row]} (number" in told and f"source      {keys[row][0]}\n" in told
-    assert "inspect takes its file" in fails("inspect", folder / "a", "--state", tmp_path / "state.json", code=2)
+    assert "pass the file of the mixture" in fails("inspect", folder / "a", "--state", tmp_path / "state.json", code=2)
     one = loader_of(folder / "a", batch_size=8)
     (tmp_path / "one.json").write_text(json.dumps(one.state_dict()))
     assert "of one dataset, not of a mixture" in fails(

@@ -142,8 +142,8 @@ def test_secrets_of_an_address_are_not_shown(packed, server):
 def test_doctor_asks_a_server(packed, server):
     told = run("doctor", f"{server.root}/tar").stdout.decode()
     assert "libcurl" in told and "certificates" in told
-    assert "sent without credentials" in told and "a dataset packed by penstock lies there" in told
-    assert "no dataset packed by penstock lies there" in run("doctor", server.root).stdout.decode()
+    assert "sent without credentials" in told and "found a dataset packed by penstock" in told
+    assert "found no dataset packed by penstock" in run("doctor", server.root).stdout.decode()
     secret = server.root.replace("http://", "http://user:a-password@") + "/tar"
     told = run("doctor", secret).stdout.decode()
     assert "sent with user and password" in told and "a-password" not in told

@@ -118,7 +118,7 @@ def test_doctor_says_whose_keys_it_has(client):
     told = subprocess.run(
         [COMMAND, "doctor", "s3://bucket/anything"], check=True, capture_output=True, text=True
     ).stdout
-    assert "signed with the keys of the environment" in told and "no dataset packed by penstock lies there" in told
+    assert "signed with the keys of the environment" in told and "found no dataset packed by penstock" in told
     assert stores.SECRET not in told and client is not None
     absent = subprocess.run([COMMAND, "doctor", "s3://absent/anything"], capture_output=True, text=True, check=False)
     assert absent.returncode == 1 and "NoSuchBucket" in absent.stderr

@@ -195,7 +195,7 @@ def test_a_killed_program_disappears_and_its_page_is_removed(data):
 def test_a_process_without_a_loader_is_one_line():
     child = subprocess.Popen(["sleep", "60"])
     try:
-        assert "it has taken no batch from one yet" in fails("top", child.pid, "--once")
+        assert "it has not taken a batch from one yet" in fails("top", child.pid, "--once")
     finally:
         child.kill()
         child.wait()
@@ -208,7 +208,7 @@ def test_a_process_without_a_loader_is_one_line():
     for word in ("abc", "-5", "4.7", "99999999999999"):
         assert (
             fails("top", word, "--once", code=2)
-            == f"penstock: error: PID: it must be the number of a process, and '{word}' is none"
+            == f"penstock: error: PID: must be the number of a process, not '{word}'"
         )
 
 
