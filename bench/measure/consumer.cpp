@@ -12,7 +12,7 @@ namespace {
   std::string known;
   for (const EmulatedAccelerator& accelerator : emulated_accelerators())
     known += (known.empty() ? "mlperf:" : ", mlperf:") + std::string(accelerator.name);
-  throw Error::invalid_argument("'" + std::string(text) + "' is not a consumer: there are " + known);
+  throw Error::invalid_argument("'" + std::string(text) + "' is not a consumer; expected " + known);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ Consumer Consumer::parse(std::string_view text) {
                     milliseconds <= 3.6e6 && (kind == "busy" || kind == "sleep");
   if (!good)
     throw Error::invalid_argument("'" + std::string(text) +
-                                  "' is not a consumer: write none, busy:MS, sleep:MS or mlperf:NAME");
+                                  "' is not a consumer; expected none, busy:MS, sleep:MS or mlperf:NAME");
   return {kind == "busy" ? Kind::busy : Kind::sleep, std::chrono::nanoseconds(std::llround(milliseconds * 1e6)),
           nullptr};
 }

@@ -74,7 +74,7 @@ void NearestPoint::search(std::size_t node, std::size_t begin, std::size_t end, 
 
 Coverage coverage(const PointColumns& cloud, const PointColumns& chosen) {
   if (cloud.count == 0) return {};
-  if (chosen.count == 0) throw Error::invalid_argument("no points were chosen of a cloud that has some");
+  if (chosen.count == 0) throw Error::invalid_argument("no points were chosen from a cloud that is not empty");
   const NearestPoint nearest(chosen);
   Coverage covered;
   for (std::size_t i = 0; i < cloud.count; ++i) {

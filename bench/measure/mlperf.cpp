@@ -30,7 +30,7 @@ std::string EmulatedAccelerator::summary() const {
   milliseconds.erase(milliseconds.find_last_not_of('0') + 1);
   if (milliseconds.back() == '.') milliseconds.pop_back();
   return std::to_string(batch_size) + (batch_size == 1 ? " sample" : " samples") + " in " + milliseconds +
-         " ms, wanted utilisation " + fixed(100 * least_utilisation, 0) + " %";
+         " ms, required utilisation " + fixed(100 * least_utilisation, 0) + " %";
 }
 
 std::span<const EmulatedAccelerator> emulated_accelerators() {

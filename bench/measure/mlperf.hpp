@@ -26,7 +26,7 @@ struct EmulatedAccelerator {
   }
   /// Maximum number of accelerators that share this rate with each at its threshold.
   std::uint64_t fed_by(double samples_per_s) const;
-  std::string summary() const;  ///< "400 samples in 224 ms, wanted utilisation 90 %"
+  std::string summary() const;  ///< "400 samples in 224 ms, required utilisation 90 %"
 };
 
 std::span<const EmulatedAccelerator> emulated_accelerators();

@@ -71,7 +71,7 @@ class Study {
         if (!error.is_data_fault()) throw;
       }
     }
-    throw Error::invalid_argument("no field of the first sample holds a point cloud",
+    throw Error::invalid_argument("no field of the first sample contains a point cloud",
                                   {.dataset = dataset.path().string()});
   }
 
@@ -89,7 +89,7 @@ class Study {
     options.subset = {{sample}};
     Loader loader(dataset, options);
     const std::optional<Batch> batch = loader.next();
-    if (!batch) throw Error::invalid_argument("an epoch holds no batch", {.dataset = dataset.path().string()});
+    if (!batch) throw Error::invalid_argument("an epoch has no batch", {.dataset = dataset.path().string()});
     const std::span<const float> values = (*batch)[field_].as<float>();
     const std::span<const double> origin = (*batch)["__origin__"].as<double>();
     Points points;
@@ -239,8 +239,9 @@ class Study {
 }  // namespace
 
 SamplingReport compare_sampling(const Dataset& clouds, const SamplingOptions& options) {
-  if (clouds.size() == 0) throw Error::invalid_argument("there are no clouds", {.dataset = clouds.path().string()});
-  if (options.points < 1) throw Error::invalid_argument("no points are asked for");
+  if (clouds.size() == 0)
+    throw Error::invalid_argument("the dataset has no clouds", {.dataset = clouds.path().string()});
+  if (options.points < 1) throw Error::invalid_argument("the number of points must be at least 1");
   return Study(clouds, options).run();
 }
 

@@ -42,9 +42,10 @@ double StallSplit::fetch_stall() const {
 StallSplit stall_split(const Dataset& dataset, const Task& task, const Setting& setting, const TrialOptions& options,
                        std::chrono::nanoseconds window, unsigned rounds, const std::function<void()>& measured) {
   if (options.consumer.kind == Consumer::Kind::none)
-    throw Error::invalid_argument("a stall split needs a consumer (busy:MS, sleep:MS or mlperf:NAME)");
+    throw Error::invalid_argument("a stall split requires a consumer (busy:MS, sleep:MS or mlperf:NAME)");
   if (options.loader.cache.kind != CacheKind::none)
-    throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
+    throw Error::invalid_argument(
+        "a stall split requires a loader without a cache, because later epochs with a cache read nothing");
   TrialOptions cached = options, cold = options;
   cached.cold = cached.loader.read_options.direct_io =
       false;  // direct reads go to storage even if the pages are in memory

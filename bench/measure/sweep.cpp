@@ -32,7 +32,8 @@ std::vector<Setting> settings_of(const SweepOptions& options) {
         }
   if (std::ranges::any_of(settings, [](const Setting& s) { return !s.workers || !s.prefetch || !s.batch_size; }))
     throw Error::invalid_argument("workers, prefetch and batch size must be at least 1");
-  if (settings.empty()) throw Error::invalid_argument("a sweep needs at least one prefetch depth and one batch size");
+  if (settings.empty())
+    throw Error::invalid_argument("a sweep requires at least one prefetch depth and one batch size");
   return settings;
 }
 
@@ -102,19 +103,22 @@ void sort_rows(std::span<const Subject> subjects, std::vector<BenchRow>& rows) {
 }  // namespace
 
 SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options) {
-  if (subjects.empty()) throw Error::invalid_argument("a sweep needs a dataset");
-  if (!(options.seconds > 0)) throw Error::invalid_argument("the time of a bench must be above 0 seconds");
+  if (subjects.empty()) throw Error::invalid_argument("a sweep requires a dataset");
+  if (!(options.seconds > 0)) throw Error::invalid_argument("the time of a benchmark must be above 0 seconds");
   const bool has_consumer = options.trial.consumer.kind != Consumer::Kind::none;
   if (options.mock_loader && !has_consumer)
-    throw Error::invalid_argument("a mock loader needs a consumer (busy:MS or sleep:MS), else nothing is measured");
+    throw Error::invalid_argument(
+        "a mock loader requires a consumer (busy:MS or sleep:MS); without one, there is nothing to measure");
   if (options.stall_split && (!has_consumer || options.mock_loader || options.digest))
     throw Error::invalid_argument(
-        "a stall split needs a consumer (busy:MS, sleep:MS or mlperf:NAME), and goes with neither a mock loader nor a "
-        "digest");
+        "a stall split requires a consumer (busy:MS, sleep:MS or mlperf:NAME) and cannot be combined with a mock "
+        "loader "
+        "or a digest");
   if (options.stall_split && options.trial.loader.cache.kind != CacheKind::none)
-    throw Error::invalid_argument("a stall split needs a loader without a cache, whose later epochs read nothing");
+    throw Error::invalid_argument(
+        "a stall split requires a loader without a cache, because later epochs with a cache read nothing");
   if (options.mock_loader && !options.trace.empty())
-    throw Error::invalid_argument("a trace is of a loader, and a mock loader is none");
+    throw Error::invalid_argument("a trace cannot be combined with a mock loader");
   if (!options.trace.empty()) TraceFile{options.trace};  // throws before anything is measured
   const unsigned half_seconds = static_cast<unsigned>(std::min(1e6, options.seconds * 2));
   const unsigned rounds = options.digest ? 1 : options.rounds > 0 ? options.rounds : std::max(3U, half_seconds);

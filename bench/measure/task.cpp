@@ -138,7 +138,7 @@ void keep_common_fields(Task& task, const Mixture& mixture) {
     if (about_one && kept.empty())
       throw Error::invalid_argument("task " + task.name + ": source " + double_quoted(lacking->name) +
                                         " of the mixture has no field " + double_quoted(chain.first) +
-                                        "; --task raw is of the fields that all sources have",
+                                        "; --task raw uses only the fields that all sources have",
                                     {.dataset = lacking->dataset.path().string()});
     left_out += "; " + chain.first + " is left out: source " + double_quoted(lacking->name) + " has none";
   }

@@ -93,7 +93,7 @@ Loader loader_for(const Dataset& dataset, LoaderOptions options, const TrialOpti
 Batch next_of(Loader& loader) {
   for (int tries = 0; tries < 3; ++tries)
     if (auto batch = loader.next()) return std::move(*batch);
-  throw Error::invalid_argument("an epoch holds no batch", {.dataset = loader.dataset().path().string()});
+  throw Error::invalid_argument("an epoch has no batch", {.dataset = loader.dataset().path().string()});
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ void measure(Loader& loader, const TrialOptions& options, std::chrono::nanosecon
   if (!options.trace.empty()) trial.trace = loader.end_trace();
   if (!epoch_over || Clock::now() - start >= duration) return;
   trial.stats.notes += std::string(trial.stats.notes.empty() ? "" : "; ") +
-                       "the cold window ended with its epoch, whose bytes are in the page cache by then";
+                       "the cold window ended with its epoch, because its bytes are then in the page cache";
 }
 
 }  // namespace
@@ -200,7 +200,7 @@ Trial run_consumer_alone(const Setting& setting, const TrialOptions& options, st
     trial.stats.step_time = Clock::now() - start;
   } while (trial.stats.step_time < duration);
   trial.seconds = std::chrono::duration<double>(trial.stats.step_time).count();
-  trial.stats.engine_reason = "mock loader: the consumer alone";
+  trial.stats.engine_reason = "mock loader: only the consumer";
   return trial;
 }
 

@@ -54,7 +54,7 @@ CountRange parse_count_range(const std::string& text) {
     if (unit == "M") number *= 1e6;
     const bool known = unit.empty() || unit == "k" || unit == "M";
     if (failure != std::errc{} || !known || !(number >= 0) || number > 1e15 || number != std::floor(number)) {
-      throw Error::invalid_argument("'" + text + "' is not a range: write 4096, 200000-600000 or 200k-1.5M");
+      throw Error::invalid_argument("'" + text + "' is not a range; expected 4096, 200000-600000 or 200k-1.5M");
     }
     return static_cast<std::uint64_t>(number);
   };
@@ -62,7 +62,7 @@ CountRange parse_count_range(const std::string& text) {
   const std::string_view all = text;
   const std::uint64_t fewest = count_of(all.substr(0, dash));
   const std::uint64_t most = dash == std::string::npos ? fewest : count_of(all.substr(dash + 1));
-  if (fewest > most) throw Error::invalid_argument("the range '" + text + "' falls");
+  if (fewest > most) throw Error::invalid_argument("invalid range '" + text + "': the minimum exceeds the maximum");
   return {fewest, most};
 }
 

@@ -40,7 +40,7 @@ std::string to_text(const std::vector<ReportedCheck>& checks) {
     };
     if (result.rows.empty()) {
       add_notes();
-      text += "  no knob alone gains 3 %, as a model of the pipeline predicts: there is nothing to check\n";
+      text += "  no single setting gains 3 %, according to a model of the pipeline: there is nothing to check\n";
       continue;
     }
     text += table.text("  ");

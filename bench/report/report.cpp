@@ -149,7 +149,7 @@ std::string accelerators_text(const BenchReport& report) {
   std::string text = "mlperf:" + std::string(accelerator->name) + ": " + accelerator->summary();
   if (row.setting.batch_size != accelerator->batch_size)
     text += "; measured with " + std::to_string(row.setting.batch_size) +
-            " samples in the same time, which is not that configuration";
+            " samples in the same time, which differs from that configuration";
   if (row.accelerator_utilisation) {
     const bool fed = *row.accelerator_utilisation >= accelerator->least_utilisation;
     text += "\n  measured: one accelerator is " + fixed(100 * *row.accelerator_utilisation, 1) +
@@ -158,9 +158,9 @@ std::string accelerators_text(const BenchReport& report) {
   if (report.result.limits) {
     const double rate = report.result.limits->loader_alone;
     const std::uint64_t fed = accelerator->fed_by(rate);
-    text += "\n  by the loader's rate alone, " + rate_text(rate) + " samples/s: " + with_commas(fed) +
-            (fed == 1 ? " such accelerator stays" : " such accelerators stay") + " at " + wanted + " (each takes " +
-            rate_text(accelerator->least_samples_per_s()) + " samples/s then)";
+    text += "\n  predicted only from the loader's rate, " + rate_text(rate) + " samples/s: " + with_commas(fed) +
+            (fed == 1 ? " such accelerator stays" : " such accelerators stay") + " at " + wanted +
+            " (each then takes " + rate_text(accelerator->least_samples_per_s()) + " samples/s)";
   }
   return text + "\n";
 }
@@ -209,14 +209,14 @@ std::string to_text(const BenchReport& report) {
             "\n";
   text += "\n" + rows_text(report) + "\n";
   if (const auto& trace = report.result.trace) {
-    text += "trace of the first row, in a window of its own: " + trace->file.string() + ", " +
+    text += "trace of the first row, from a separate window: " + trace->file.string() + ", " +
             std::to_string(trace->events) + " events";
     if (trace->dropped > 0) text += "; " + std::to_string(trace->dropped) + " later ones did not fit and are left out";
     text += "\n\n";
   }
   if (report.result.limits)
-    text += "consumer " + report.consumer + "; limits of the first row: the consumer alone " +
-            rate_text(report.result.limits->consumer_alone) + " samples/s, the loader alone " +
+    text += "consumer " + report.consumer + "; limits of the first row: without the loader " +
+            rate_text(report.result.limits->consumer_alone) + " samples/s, without the consumer " +
             rate_text(report.result.limits->loader_alone) + " samples/s\n\n";
   if (const std::string fed = accelerators_text(report); !fed.empty()) text += fed + "\n";
   const std::vector<const BenchRow*> fastest = report.fastest();

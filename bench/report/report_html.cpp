@@ -84,7 +84,8 @@ std::string gains_section(const BenchReport& report, const BenchRow& row) {
   const auto number = static_cast<std::size_t>(std::ranges::find(fastest, &row) - fastest.begin());
   if (number >= report.advice.size() || !report.advice[number].known) return {};
   const Advice& advice = report.advice[number];
-  std::string table = "<tr><th>setting</th><th>samples/s, predicted</th><th>gain</th><th>limited then by</th></tr>\n";
+  std::string table =
+      "<tr><th>setting</th><th>samples/s, predicted</th><th>speed-up</th><th>limited then by</th></tr>\n";
   for (const Gain& gain : advice.gains)
     table += "<tr>" + html_cell(gain.knob + "=" + gain.value) +
              html_cell(with_commas(static_cast<std::uint64_t>(gain.samples_per_s))) +
@@ -95,10 +96,10 @@ std::string gains_section(const BenchReport& report, const BenchRow& row) {
              html_cell(with_commas(static_cast<std::uint64_t>(advice.elsewhere->outlook.samples_per_s))) +
              html_cell("-") + html_cell(advice.elsewhere->outlook.limit) + "</tr>\n";
   const bool nothing = advice.gains.empty() && !advice.elsewhere;
-  return section(titled(report, row, "gains"),
-                 nothing ? "<p>No knob alone gains 3 %, as a model of the pipeline predicts.</p>"
+  return section(titled(report, row, "predicted speed-ups"),
+                 nothing ? "<p>No single setting gains 3 %, according to a model of the pipeline.</p>"
                          : "<table>" + table + "</table><p>Predicted by a model of the pipeline from this run; " +
-                               html_escaped("penstock bench --verify-predictions") + " runs them.</p>");
+                               html_escaped("penstock bench --verify-predictions") + " measures them.</p>");
 }
 
 std::string stall_split_section(const BenchReport& report, const BenchRow& row) {
@@ -142,12 +143,12 @@ std::string timeline_section(const BenchReport& report, const BenchRow& row) {
                  html_timeline(at, {strip(
                                         "batches ready", [](const Levels& l) { return l.ready; }, number),
                                     strip(
-                                        "free slabs", [](const Levels& l) { return l.free_slabs; }, number),
+                                        "free batch buffers", [](const Levels& l) { return l.free_slabs; }, number),
                                     strip(
                                         "tasks for workers", [](const Levels& l) { return l.tasks; }, number),
                                     strip(
-                                        "bytes on their way", [](const Levels& l) { return l.reading; }, bytes)}) +
-                     "<p>Looked at when the consumer asks for a batch. Dotted lines part the rounds.</p>");
+                                        "bytes in flight", [](const Levels& l) { return l.reading; }, bytes)}) +
+                     "<p>Sampled when the consumer requests a batch. Dotted lines separate the rounds.</p>");
 }
 
 std::string stages_section(const BenchReport& report, const BenchRow& row) {
@@ -182,7 +183,7 @@ std::string histograms_section(const BenchReport& report, const BenchRow& row) {
        {"decode", "of that, decoding"},
        {"transform", "of that, transforming"},
        {"request", "reads, from request to answer"},
-       {"reads together", "reads under way when one began"}}};
+       {"reads together", "reads in flight when one began"}}};
   std::string figures;
   for (const auto& [key, title] : kNames) {
     const auto found = std::ranges::find(row.stats.histograms, key, &std::pair<std::string, Distribution>::first);
@@ -193,7 +194,7 @@ std::string histograms_section(const BenchReport& report, const BenchRow& row) {
   return section(
       titled(report, row, "histograms"),
       "<div class=\"grid\">" + figures +
-          "</div><p>How many waits, samples or reads took that long, on a logarithmic axis. Dotted lines are p50 and "
+          "</div><p>Number of waits, samples or reads by duration, on a logarithmic axis. Dotted lines are p50 and "
           "p99.</p>");
 }
 
@@ -219,9 +220,9 @@ std::string memory_section(const BenchReport& report, const BenchRow& row) {
   const auto peak = static_cast<std::uint64_t>(row.peak_memory_mb * 1e6);
   const std::array<std::pair<const char*, std::uint64_t>, 7> parts{
       {{"peak of the process", peak},
-       {"batches (slabs)", stats.slab_bytes},
+       {"batch buffers", stats.slab_bytes},
        {"read window", stats.window_bytes},
-       {"blocks undone", stats.block_cache_bytes},
+       {"decompressed blocks", stats.block_cache_bytes},
        {"cache of samples", stats.cache.reserved},
        {"more batches held (at most)", stats.held_max_bytes},
        {"batches on the device", stats.device_bytes}}};
@@ -236,7 +237,7 @@ std::string memory_section(const BenchReport& report, const BenchRow& row) {
           ++line;
   if (bars.empty()) return {};
   return section(titled(report, row, "memory"),
-                 html_chart(bars, line) + "<p>The peak was measured; the others are what the loader reserves.</p>");
+                 html_chart(bars, line) + "<p>The peak was measured. The others are reserved by the loader.</p>");
 }
 
 // ---- The sweep ------------------------------------------------------------------------------------------------------
@@ -334,7 +335,7 @@ std::string rows_section(const BenchReport& report) {
     if (digests) html += html_cell(row.digest ? hex(*row.digest) : "-");
     html += "</tr>\n";
   }
-  return section("All settings, the shortest loading time of an epoch first", html + "</table>");
+  return section("All settings, by loading time of an epoch", html + "</table>");
 }
 
 // ---- Context of the measurement -------------------------------------------------------------------------------------
@@ -371,8 +372,8 @@ std::string configuration_section(const BenchReport& report, const BenchRow& row
 std::string limits_section(const BenchReport& report) {
   std::string text;
   if (const auto& limits = report.result.limits)
-    text += paragraph("Consumer " + report.consumer + "; limits of the first row: the consumer alone " +
-                      fixed(limits->consumer_alone, 1) + " samples/s, the loader alone " +
+    text += paragraph("Consumer " + report.consumer + "; limits of the first row: without the loader " +
+                      fixed(limits->consumer_alone, 1) + " samples/s, without the consumer " +
                       fixed(limits->loader_alone, 1) + " samples/s.");
   std::string fed = accelerators_text(report);
   while (!fed.empty()) {

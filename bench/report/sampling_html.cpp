@@ -17,7 +17,7 @@ const char* colour(const SamplingRow& row) {
 constexpr std::string_view kKey =
     "<p class=\"key\"><span style=\"background:var(--water)\"></span>from the clouds as they are stored"
     "<span style=\"background:var(--wait)\"></span>from clouds packed in progressive or stratified order"
-    "<span style=\"background:var(--ink)\"></span>from clouds packed with these points alone</p>";
+    "<span style=\"background:var(--ink)\"></span>from clouds packed with only these points</p>";
 
 std::string label(const SamplingRow& row) {
   return row.stored == "as stored" ? row.way : row.way + " (" + row.stored + ")";
@@ -116,8 +116,10 @@ std::string table_section(const SamplingReport& report) {
             html_cell(bytes_text(static_cast<std::uint64_t>(row.bytes_per_cloud))) +
             html_cell(fixed(row.coverage.mean, 4)) + html_cell(fixed(row.coverage.most, 3)) + "<td class=\"word\">" +
             html_escaped(row.chain) + "</td></tr>\n";
-  html += "</table><p>Distances go from every point of a cloud to the nearest one taken, in the clouds' unit.</p>";
-  html += "<table><tr><th>packed</th><th>by penstock pack with</th><th>seconds</th><th>bytes</th></tr>\n";
+  html +=
+      "</table><p>Distances are from every point of a cloud to the nearest sampled point, in the unit of the "
+      "clouds.</p>";
+  html += "<table><tr><th>packed</th><th>options of penstock pack</th><th>seconds</th><th>bytes</th></tr>\n";
   for (const SamplingPack& pack : report.packs)
     html += "<tr>" + html_cell(pack.name) + "<td class=\"word\">" + html_escaped(pack.options) + "</td>" +
             html_cell(fixed(pack.seconds, 1)) + html_cell(bytes_text(pack.bytes)) + "</tr>\n";
@@ -145,7 +147,7 @@ std::string views_section(const SamplingReport& report) {
         high[axis] = std::max(high[axis], static_cast<double>(point[axis]));
       }
   const double width = std::max({high[0] - low[0], high[1] - low[1], 1e-9}), scale = 980 / width;
-  std::string html = "<section><h2>What they take of one cloud, seen from the side</h2><div class=\"views\">\n";
+  std::string html = "<section><h2>Sampled points of one cloud, seen from the side</h2><div class=\"views\">\n";
   for (const SamplingRow& row : report.rows) {
     html += "<figure><svg viewBox=\"0 0 1000 " + fixed((high[1] - low[1]) * scale + 20, 0) + "\"><path d=\"";
     for (const std::array<float, 2>& point : row.side_view)
@@ -170,7 +172,8 @@ std::string to_html(const SamplingReport& report) {
   html += "<p>" + html_escaped(report.dataset.path) + ": " + with_commas(report.dataset.samples) + " clouds of about " +
           with_commas(static_cast<std::uint64_t>(report.points_per_cloud)) + " points, " +
           bytes_text(report.dataset.bytes) + ". " + with_commas(static_cast<std::uint64_t>(report.points)) +
-          " points are taken of each.</p>\n<section><h2>Mean distance from a point to the nearest one taken, against "
+          " points are sampled from each.</p>\n<section><h2>Mean distance from a point to the nearest sampled point, "
+          "against "
           "time</h2>" +
           Plot(report.rows).svg(report.rows) + std::string(kKey) + "</section>\n";
   return html + read_section(report) + table_section(report) + views_section(report) +

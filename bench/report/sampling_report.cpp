@@ -18,7 +18,8 @@ std::string to_text(const SamplingReport& report) {
   std::string text = report.dataset.path + ": " + with_commas(report.dataset.samples) + " clouds of about " +
                      with_commas(static_cast<std::uint64_t>(report.points_per_cloud)) + " points in field " +
                      report.field + ", " + bytes_text(report.dataset.bytes) + "; " +
-                     with_commas(static_cast<std::uint64_t>(report.points)) + " points taken of each, one worker\n\n";
+                     with_commas(static_cast<std::uint64_t>(report.points)) +
+                     " points sampled from each, one worker\n\n";
   Table rows({"way", "clouds", "ms/cloud", "quartiles", "read/cloud", "mean distance", "largest hole"});
   for (const SamplingRow& row : report.rows)
     rows.add({row.way, row.stored, milliseconds(row.ms_per_cloud.median),
@@ -26,11 +27,11 @@ std::string to_text(const SamplingReport& report) {
               bytes_text(static_cast<std::uint64_t>(row.bytes_per_cloud)), fixed(row.coverage.mean, 4),
               fixed(row.coverage.most, 3)});
   text += rows.text() + "\n";
-  Table packs({"packed", "by penstock pack with", "took", "bytes"});
+  Table packs({"packed", "options of penstock pack", "took", "bytes"});
   for (const SamplingPack& pack : report.packs)
     packs.add({pack.name, pack.options, fixed(pack.seconds, 1) + " s", bytes_text(pack.bytes)});
   return text + packs.text() +
-         "\nDistances go from every point of a cloud to the nearest one taken, in the clouds' unit.\n";
+         "\nDistances are from every point of a cloud to the nearest sampled point, in the unit of the clouds.\n";
 }
 
 std::string to_json(const SamplingReport& report) {

@@ -134,8 +134,7 @@ bool writes_las_format(unsigned format) {
 
 std::vector<std::byte> las_bytes(const LasSite& site, std::span<const LaserReturn> points) {
   if (!writes_las_format(site.format)) {
-    throw Error::invalid_argument("LAS point format " + std::to_string(site.format) +
-                                  " is not written; 0, 1, 2, 3, 6 and 7 are");
+    throw Error::invalid_argument("LAS point format must be 0, 1, 2, 3, 6 or 7, not " + std::to_string(site.format));
   }
   const bool modern = site.format >= 6;
   const std::size_t header_bytes = modern ? 375 : 227;

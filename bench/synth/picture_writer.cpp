@@ -72,7 +72,7 @@ std::vector<std::byte> encode_jpeg(std::span<const std::uint8_t> pixels, std::ui
 
 std::vector<std::byte> encode_png(std::span<const std::uint8_t> pixels, std::uint32_t width, std::uint32_t height) {
   const std::unique_ptr<spng_ctx, decltype(&spng_ctx_free)> codec(spng_ctx_new(SPNG_CTX_ENCODER), spng_ctx_free);
-  if (!codec) throw Error::resource("libspng has no memory");
+  if (!codec) throw Error::resource("libspng is out of memory");
   spng_ihdr header{};
   header.width = width;
   header.height = height;

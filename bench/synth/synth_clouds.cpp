@@ -345,8 +345,8 @@ void synth_clouds(const std::filesystem::path& destination, const SynthCloudOpti
                   const SynthProgress& progress) {
   const auto [fewest, most] = options.points;
   if (fewest == 0 || fewest > most || most > kMostPoints) {
-    throw Error::invalid_argument("points per cloud must be at least 1, at most " + std::to_string(kMostPoints) +
-                                  ", and rise");
+    throw Error::invalid_argument("points per cloud must be between 1 and " + std::to_string(kMostPoints) +
+                                  ", and the minimum must not exceed the maximum");
   }
   if (!writes_las_format(options.las_format)) las_bytes({.format = options.las_format, .offset = {}}, {});  // throws
   const auto make = [&](std::uint64_t number, std::uint32_t label) {

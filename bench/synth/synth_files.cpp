@@ -60,7 +60,7 @@ void clear(const fs::path& growing) {
   require_own_folder(growing);
   std::error_code failure;
   if (fs::exists(growing, failure) && !fs::is_empty(growing, failure) && !fs::exists(growing / kMarker, failure))
-    throw Error::invalid_argument(growing.string() + " is left from something else than synth: remove it");
+    throw Error::invalid_argument(growing.string() + " was not created by synth; remove it");
   fs::remove_all(growing, failure);
   if (failure) throw Error::io(failure.value(), "cannot clear " + growing.string());
   make_folder(growing);

@@ -26,8 +26,8 @@ constexpr double kInMemory = 0.9;     // share of the dataset's pages
 
 [[noreturn]] void refuse(std::string_view part) {
   throw Error::invalid_argument(
-      "a machine is cores=N, disk=SIZE/s or step=TIME, or several of them with commas, not '" + std::string(part) +
-      "'");
+      "'" + std::string(part) +
+      "' does not describe a machine; expected cores=N, disk=SIZE/s or step=TIME, or several of them with commas");
 }
 
 double time_in_seconds(std::string_view text, std::string_view part) {
@@ -125,13 +125,13 @@ namespace {
 // block shuffle to predict.
 std::string untold_blocks(const Demands& demands) {
   if (demands.blocks.small_batch)
-    return "neighbours are read together within a batch, which mixes " + std::to_string(kShuffleWindowBlocks) +
-           " blocks, so that batches of fewer than " + std::to_string(2 * kShuffleWindowBlocks) + " rows join none";
+    return "neighbours are read together only within a batch, which mixes " + std::to_string(kShuffleWindowBlocks) +
+           " blocks; batches of fewer than " + std::to_string(2 * kShuffleWindowBlocks) + " rows join no reads";
   if (demands.blocks.shuffle_block == 0) return {};
   if (!demands.store_timed) return "no request to the store was timed";
   if (!demands.storage.sizes_tell)
-    return "requests were all of one size, so that nothing tells how long larger ones take; --shuffle-block " +
-           std::to_string(demands.blocks.shuffle_block) + " runs it";
+    return "all requests had one size, so the time of larger ones is unknown; measure it with --shuffle-block " +
+           std::to_string(demands.blocks.shuffle_block);
   return {};
 }
 
@@ -165,9 +165,9 @@ Gain gain_of(const PackingTryout& packing, const Forecast& forecast) {
           .samples_per_s = outlook.samples_per_s,
           .ratio = ratio,
           .limit = limit,
-          .text = "pack " + packing.options + ": " + (ratio >= 1 ? "+" : "") + percent + " %, values " +
-                  fixed(packing.keeping.bytes, 2) + " of the size, as " + std::to_string(packing.samples) +
-                  " samples in memory say" + (limit.empty() ? "" : ", limited then by " + limit)};
+          .text = "pack " + packing.options + ": " + (ratio >= 1 ? "+" : "") + percent + " %, values have " +
+                  fixed(packing.keeping.bytes, 2) + " of their size, tried on " + std::to_string(packing.samples) +
+                  " samples in memory" + (limit.empty() ? "" : ", limited then by " + limit)};
 }
 
 std::vector<Gain> gains_of(const Forecast& forecast, const Tryouts& tryouts) {
@@ -191,24 +191,25 @@ std::vector<std::string> untold(const Subject& subject, const Forecast& forecast
   for (RowDemand& row : unread.rows) row.reads = row.bytes = 0;
   const bool storage_binds = is_worth(forecast, unread, kWorth);
   if (storage_binds && !subject.dataset.in_store() && !trial.loader.read_options.direct_io && resident < kInMemory)
-    lines.push_back("direct_io: cannot tell: reads went through the page cache, which held " + percent_text(resident) +
-                    " of the dataset; --direct-io runs it");
+    lines.push_back("direct_io: no prediction: reads used the page cache, which held " + percent_text(resident) +
+                    " of the dataset; measure it with --direct-io");
   const bool in_store = subject.dataset.in_store();
   if (storage_binds && in_store && trial.loader.disk_cache.path.empty())
     lines.push_back(
-        "disk_cache: cannot tell: how fast this node's disk gives what was read once was not measured; --disk-cache "
-        "runs "
-        "it as later epochs are");
+        "disk_cache: no prediction: the speed of a cache on this node's disk was not measured; measure later epochs "
+        "with --disk-cache");
   if (storage_binds && in_store && subject.task.shuffle && trial.loader.shuffle_block.value_or(0) == 0)
     if (const std::string why = untold_blocks(forecast.demands()); !why.empty())
-      lines.push_back("shuffle_block: cannot tell: " + why);
+      lines.push_back("shuffle_block: no prediction: " + why);
   if (storage_binds && !in_store && subject.task.shuffle && trial.loader.shuffle_block.value_or(0) == 0 &&
       subject.dataset.packed() && subject.dataset.block_count() == 0)
     lines.push_back(
-        "shuffle_block: cannot tell: what neighbours in a file bring when they are read together was not measured; "
-        "--shuffle-block runs it");
+        "shuffle_block: no prediction: the effect of reading neighbours in a file together was not measured; measure "
+        "it "
+        "with --shuffle-block");
   if (trial.loader.device_options.opened != nullptr && trial.loader.device_options.finish_on != FinishOn::device)
-    lines.push_back("finish_on: cannot tell: what the device takes over was not timed on it; --finish-on runs it");
+    lines.push_back(
+        "finish_on: no prediction: the device was not timed with these transforms; measure it with --finish-on");
   return lines;
 }
 
@@ -258,9 +259,9 @@ Advice advise(const Forecast& forecast, const std::optional<OtherMachine>& other
 
 std::string to_text(const Advice& advice) {
   if (!advice.known) return {};
-  std::string text =
-      "gains beside " + advice.base + ", as a model of the pipeline predicts them (--verify-predictions runs them):\n";
-  if (advice.gains.empty()) text = "no knob alone gains 3 %, as a model of the pipeline predicts\n";
+  std::string text = "predicted speed-ups over " + advice.base +
+                     ", by a model of the pipeline (--verify-predictions measures them):\n";
+  if (advice.gains.empty()) text = "no single setting gains 3 %, according to a model of the pipeline\n";
   for (std::size_t i = 0; i < std::min(kShown, advice.gains.size()); ++i) text += "  " + advice.gains[i].text + "\n";
   for (const std::string& line : advice.untold) text += "  " + line + "\n";
   if (!advice.elsewhere) return text;

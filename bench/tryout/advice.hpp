@@ -84,7 +84,7 @@ struct Advice {
     Outlook outlook;
   };
   std::optional<Elsewhere> elsewhere;
-  std::vector<std::string> untold = {};  ///< "direct_io: cannot tell: ..."
+  std::vector<std::string> untold = {};  ///< "direct_io: no prediction: ..."
 };
 
 /// Gains by the model, and by the trials.
@@ -92,8 +92,8 @@ std::vector<Gain> gains_of(const Forecast& forecast, const Tryouts& tryouts);
 
 Advice advise(const Forecast& forecast, const std::optional<OtherMachine>& other, const Tryouts& tryouts = {});
 
-/// "gains:", a line for each of the first five, then unpredictable settings and the other machine's gains. Empty if
-/// nothing is known.
+/// "predicted speed-ups ...:", a line for each of the first five, then unpredictable settings and the other machine's
+/// gains. Empty if nothing is known.
 std::string to_text(const Advice& advice);
 
 }  // namespace penstock

@@ -104,8 +104,8 @@ Gain gain_of(const BlockTryout& blocks, const Forecast& forecast) {
           .ratio = ratio,
           .limit = outlook.limit,
           .text = "shuffle_block=" + value + ": " + (ratio >= 1 ? "+" : "") + fixed(100 * (ratio - 1), 0) + " %" +
-                  (outlook.limit.empty() ? "" : ", limited then by " + outlook.limit) + ", filtered blocks undone " +
-                  fixed(blocks.wanted / blocks.undone, 2) + " times as often"};
+                  (outlook.limit.empty() ? "" : ", limited then by " + outlook.limit) +
+                  ", filtered blocks decompressed " + fixed(blocks.wanted / blocks.undone, 2) + " times as often"};
 }
 
 }  // namespace penstock

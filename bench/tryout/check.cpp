@@ -94,7 +94,7 @@ class Checking {
   Forecast forecast_from(const Stats& stats) const {
     Forecast forecast = forecast_of(subject_, options_.base, options_.trial, stats, result_.machine, tryouts_.pixels);
     if (!forecast.known())
-      throw Error::invalid_argument("the run was too short to predict anything: give it more seconds",
+      throw Error::invalid_argument("the run was too short for a prediction; increase --seconds",
                                     {.dataset = subject_.dataset.path().string()});
     return forecast;
   }
@@ -162,7 +162,7 @@ class Checking {
       row.predicted = gain.ratio * as_stored;
       row.limit = gain.limit;
       row.note = with_commas(packed_->made.size()) +
-                 " samples, packed into a temporary folder; as they are they give " + fixed(as_stored, 1) +
+                 " samples, packed into a temporary folder; as they are stored, they give " + fixed(as_stored, 1) +
                  " samples/s";
       return row;
     }
@@ -200,7 +200,7 @@ class Checking {
 
 CheckResult check(const Subject& subject, const CheckOptions& options) {
   if (options.rounds == 0 || !(options.seconds > 0))
-    throw Error::invalid_argument("a check needs at least one round, and time for it");
+    throw Error::invalid_argument("a check requires at least one round and more than 0 seconds");
   return Checking(subject, options).run();
 }
 

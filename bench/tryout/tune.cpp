@@ -71,7 +71,7 @@ class Search {
                                      const std::vector<std::uint32_t>& batch_sizes) {
     if (workers.front() == 0 || prefetch.front() == 0 || batch_sizes.empty() || std::ranges::count(batch_sizes, 0U) > 0)
       throw Error::invalid_argument(
-          "workers, prefetch and batch size must be at least 1, and there must be one of each");
+          "workers, prefetch and batch size must be at least 1, and each list must have a value");
     std::vector<Setting> settings;
     for (const std::uint32_t batch_size : batch_sizes)
       for (const unsigned depth : prefetch)

@@ -54,7 +54,8 @@ void look_into(const fs::path& path, uid_t user, const WatchOptions& options, co
     const Descriptor folder = open_private_folder(path, user);
     std::size_t pages = 0;
     const auto look_at = [&](const char* name) {
-      if (++pages > kMostPages) throw Error::resource("it has more than " + std::to_string(kMostPages) + " pages");
+      if (++pages > kMostPages)
+        throw Error::resource("the folder has more than " + std::to_string(kMostPages) + " pages");
       const auto page = parse_live_name(name);
       const bool here = page && page->process.pid_namespace == self.pid_namespace;
       if (options.process && (!page || page->process.pid != *options.process)) return true;

@@ -93,8 +93,8 @@ std::string state_text(const LoaderUse& use) {
 }
 
 std::string loaders_text(const std::vector<LoaderUse>& uses, bool users) {
-  std::vector<std::string> headings{"PID",   "program",    "rank",   "samples/s", "MB/s", "data wait",
-                                    "ready", "slabs free", "memory", "state",     "binds"};
+  std::vector<std::string> headings{"PID",   "program",      "rank",   "samples/s", "MB/s",      "data wait",
+                                    "ready", "buffers free", "memory", "state",     "bottleneck"};
   if (users) headings.insert(headings.begin() + 1, "user");
   Table table(headings);
   for (const LoaderUse& use : uses) {
@@ -223,7 +223,7 @@ std::string top_text(const Look& before, const Look& after, std::size_t width) {
   text +=
       uses.empty() ? "no loader is running\n" : loaders_text(uses, users) + "\n" + stages_text(uses) + ranks_text(uses);
   if (std::ranges::any_of(uses, [](const LoaderUse& use) { return !use.loader->here; }))
-    text += "* in another container, as its process is called there\n";
+    text += "* in another container, with its PID there\n";
   for (const std::string& refused : after.watched.refused) text += "left out: " + refused + "\n";
   return cut(text, width);
 }

@@ -47,8 +47,7 @@ void BenchOptions::declare(CLI::App& command) {
   command
       .add_option("--train-step", consumer,
                   "Simulated training step for each batch: none, busy:MS, sleep:MS or mlperf:NAME. mlperf:NAME is an "
-                  "accelerator of MLPerf "
-                  "Storage, and sets its batch size unless --batch-size is given. NAME: " +
+                  "accelerator of MLPerf Storage, and sets its batch size unless --batch-size is given. NAME: " +
                       accelerators)
       ->capture_default_str();
   command.add_option(

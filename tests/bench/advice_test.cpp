@@ -139,7 +139,7 @@ TEST_CASE("where storage binds, what cannot be told of it is named") {
   const Forecast slow(demands, two_cores(), options);
   const auto knobs = [](const std::vector<std::string>& lines) {
     std::string all;
-    for (const std::string& line : lines) all += line.substr(0, line.find(": cannot tell: ")) + " ";
+    for (const std::string& line : lines) all += line.substr(0, line.find(": no prediction: ")) + " ";
     return all;
   };
   CHECK(knobs(untold(packed, slow, {}, 0.2)) == "direct_io shuffle_block ");

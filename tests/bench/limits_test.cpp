@@ -78,7 +78,7 @@ TEST_CASE("the accelerators are those of the benchmark's configurations") {
   CHECK(penstock::emulated_accelerator("resnet50") == nullptr);
   CHECK_THROWS_WITH_AS(Consumer::parse("mlperf:resnet50-b200"), doctest::Contains("mlperf:unet3d-h100"), Error);
   CHECK_THROWS_WITH_AS(Consumer::parse("mlperf"), doctest::Contains("there are mlperf:"), Error);
-  CHECK(penstock::emulated_accelerator("cosmoflow-h100")->summary() == "1 sample in 3.5 ms, wanted utilisation 70 %");
+  CHECK(penstock::emulated_accelerator("cosmoflow-h100")->summary() == "1 sample in 3.5 ms, required utilisation 70 %");
 }
 
 TEST_CASE("so many accelerators stay at their threshold as a model of the benchmark keeps there") {
@@ -199,7 +199,7 @@ TEST_CASE("a stall split measures the consumer, the cores and storage in turns")
   CHECK_THROWS_WITH_AS(penstock::stall_split(subject.dataset, subject.task, {}, options, 60ms, 1),
                        doctest::Contains("without a cache"), Error);
   CHECK_THROWS_WITH_AS(penstock::stall_split(subject.dataset, subject.task, {}, {}, 60ms, 1),
-                       doctest::Contains("needs a consumer"), Error);
+                       doctest::Contains("requires a consumer"), Error);
 }
 
 TEST_CASE("pages that were dropped come back when the files are read") {
@@ -235,7 +235,7 @@ TEST_CASE("a sweep splits the stalls of each task's fastest row, and counts thos
   for (std::size_t i = 0; i < 4; ++i) CHECK(result.rows[i].stall_split.has_value() == (i % 2 == 0));
 
   options.trial.consumer = {};
-  CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("a stall split needs a consumer"),
+  CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("a stall split requires a consumer"),
                        Error);
   options.trial.consumer = Consumer::parse("sleep:2");
   options.trial.loader.cache.kind = CacheKind::encoded;
@@ -295,15 +295,15 @@ TEST_CASE("the table has the columns of the tutorials, and the shortest loading 
 TEST_CASE("a report tells how many accelerators stay at the threshold, and by which figure") {
   BenchReport report = report_with(Consumer::parse("mlperf:resnet50-h100"));
   std::string text = penstock::to_text(report);
-  CHECK(text.find("mlperf:resnet50-h100: 400 samples in 224 ms, wanted utilisation 90 %\n") != std::string::npos);
+  CHECK(text.find("mlperf:resnet50-h100: 400 samples in 224 ms, required utilisation 90 %\n") != std::string::npos);
   CHECK(text.find("measured: one accelerator is 84.0 % utilised, which is not enough") != std::string::npos);
-  CHECK(text.find("by the loader's rate alone") == std::string::npos);
+  CHECK(text.find("only from the loader's rate") == std::string::npos);
   report.result.limits = Limits{1780, 3300};
   report.result.rows.front().accelerator_utilisation = 0.95;
   text = penstock::to_text(report);
   CHECK(text.find("95.0 % utilised, which is enough") != std::string::npos);
-  CHECK(text.find("by the loader's rate alone, 3,300 samples/s: 2 such accelerators stay at 90 % (each takes 1,607 "
-                  "samples/s then)") != std::string::npos);
+  CHECK(text.find("only from the loader's rate, 3,300 samples/s: 2 such accelerators stay at 90 % (each then takes "
+                  "1,607 samples/s)") != std::string::npos);
   const auto json = nlohmann::json::parse(penstock::to_json(report));
   CHECK(json["accelerator"]["fed_by_loader_alone"] == 2);
   CHECK(json["accelerator"]["batch_size"] == 400);

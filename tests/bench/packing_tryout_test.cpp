@@ -141,8 +141,8 @@ TEST_CASE("what a packing brings is a gain among the others") {
   REQUIRE(gains.size() == 1);
   CHECK(gains[0].knob == "pack");
   CHECK(gains[0].ratio == doctest::Approx(2).epsilon(0.02));
-  CHECK(gains[0].text.find("pack --max-side 128: +100 %, values 1.00 of the size, as 250 samples in memory say") ==
-        0);
+  CHECK(gains[0].text.find(
+            "pack --max-side 128: +100 %, values have 1.00 of their size, tried on 250 samples in memory") == 0);
 }
 
 }  // namespace penstock::test::packing_tryout_test

@@ -87,7 +87,7 @@ TEST_CASE("what holds no clouds, or is stopped, is an error") {
   const TemporaryFolder folder;
   write_arrays(folder / "arrays", 3);
   CHECK_THROWS_WITH(compare_sampling(open(folder / "arrays"), {.scratch = folder / "scratch"}),
-                    doctest::Contains("holds a point cloud"));
+                    doctest::Contains("contains a point cloud"));
   const Dataset clouds = forests(folder / "clouds");
   SamplingOptions options{.points = 10, .scratch = folder / "scratch"};
   options.progress = [](const std::string&, std::uint64_t, std::uint64_t) { return false; };

@@ -197,7 +197,7 @@ TEST_CASE("options that mean nothing are refused") {
   const Icons icons(20);
   SweepOptions options = quick();
   options.mock_loader = true;
-  CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("needs a consumer"), Error);
+  CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("requires a consumer"), Error);
   options = quick();
   options.workers = {0};
   CHECK_THROWS_WITH_AS(penstock::sweep(icons.subjects, options), doctest::Contains("at least 1"), Error);

@@ -139,9 +139,9 @@ def test_bench_names_what_it_can_tell_of_blocks_and_caches(server, tmp_path):
     advice = bench(address, "--batch-size", "64", "--workers", "2")["advice"][0]
     told = [gain["text"] for gain in advice["gains"]] + advice["untold"]
     assert any(line.startswith("shuffle_block") for line in told), told
-    assert any(line.startswith("disk_cache: cannot tell") for line in advice["untold"]), told
+    assert any(line.startswith("disk_cache: no prediction") for line in advice["untold"]), told
     assert not any(line.startswith("direct_io") for line in told)
     small = bench(address, "--batch-size", "16", "--workers", "2")["advice"][0]
-    assert any("fewer than 32 rows join none" in line for line in small["untold"]), small
+    assert any("fewer than 32 rows join no reads" in line for line in small["untold"]), small
     cached = bench(address, "--batch-size", "64", "--workers", "2", "--disk-cache", tmp_path / "cache")["advice"][0]
     assert not any("disk_cache" in line for line in cached["untold"])
