@@ -112,8 +112,7 @@ SweepResult sweep(std::span<const Subject> subjects, const SweepOptions& options
   if (options.stall_split && (!has_consumer || options.mock_loader || options.digest))
     throw Error::invalid_argument(
         "a stall split requires a consumer (busy:MS, sleep:MS or mlperf:NAME) and cannot be combined with a mock "
-        "loader "
-        "or a digest");
+        "loader or a digest");
   if (options.stall_split && options.trial.loader.cache.kind != CacheKind::none)
     throw Error::invalid_argument(
         "a stall split requires a loader without a cache, because later epochs with a cache read nothing");

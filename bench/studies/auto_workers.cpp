@@ -139,7 +139,7 @@ void compare(const std::string& subject, const Arguments& arguments) {
     const std::string name = choices[i] != 0 ? "workers=" + std::to_string(choices[i]) : "auto (" + used[i] + ")";
     std::printf("  %-28s %10.1f samples/s (%.1f..%.1f)\n", name.c_str(), rate, low, high);
   }
-  std::printf("  auto beside the best: %.3f\n", median(rates.back()) / best);
+  std::printf("  auto / best: %.3f\n", median(rates.back()) / best);
   std::fflush(stdout);
 }
 

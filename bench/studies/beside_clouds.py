@@ -220,7 +220,7 @@ CASES = {
         Side("penstock", "400k.laz", lambda path, options: by_penstock(path, options, "laz")),
         Side("penstock, points from one chunk", "400k.laz",
              lambda path, options: by_penstock(path, options, "laz", "blocks", blocks=1)),
-        theirs("laspy + lazrs, coordinate layers alone", "400k.laz", coordinates_alone),
+        theirs("laspy + lazrs, only coordinate layers", "400k.laz", coordinates_alone),
         theirs("laspy + lazrs", "400k.laz", with_laspy),
     ],
     "chosen": [
@@ -333,16 +333,20 @@ def clouds_in(path, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--penstock", default="penstock", help="the command")
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/clouds"), help="for the files made")
+    parser.add_argument("--penstock", default="penstock", help="penstock command")
+    parser.add_argument(
+        "--folder", type=pathlib.Path, default=pathlib.Path("build/clouds"), help="folder for the generated files"
+    )
     parser.add_argument("--count", type=int, default=128, help="clouds of 400,000 points")
-    parser.add_argument("--laz-count", type=int, default=48, help="of those, also as LAZ")
+    parser.add_argument(
+        "--laz-count", type=int, default=48, help="clouds of 400,000 points that are also stored as LAZ"
+    )
     parser.add_argument("--large-count", type=int, default=8, help="clouds of 5,000,000 points")
-    parser.add_argument("--only", nargs="*", choices=CASES, default=list(CASES), help="cases; all without it")
+    parser.add_argument("--only", nargs="*", choices=CASES, default=list(CASES), help="cases to run; default: all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=3, help="of each warm window")
-    parser.add_argument("--cold-seconds", type=float, default=15, help="of a cold epoch at most")
+    parser.add_argument("--seconds", type=float, default=3, help="length of each warm window")
+    parser.add_argument("--cold-seconds", type=float, default=15, help="limit for a cold epoch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cold", action=argparse.BooleanOptionalAction, default=True, help="measure cold epochs too")
     parser.add_argument("--run", help=argparse.SUPPRESS)

@@ -254,14 +254,16 @@ def main():
     known = cases()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--images", type=pathlib.Path, help="a folder of photographs")
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/beside"), help="for the files made")
-    parser.add_argument("--only", nargs="*", choices=known, default=list(known), help="cases; all without it")
+    parser.add_argument(
+        "--folder", type=pathlib.Path, default=pathlib.Path("build/beside"), help="folder for the generated files"
+    )
+    parser.add_argument("--only", nargs="*", choices=known, default=list(known), help="cases to run; default: all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=1.5, help="of each window")
+    parser.add_argument("--seconds", type=float, default=1.5, help="length of each window")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--block-cache", type=int, default=32 << 20, help="bytes of decompressed chunks, of all workers"
+        "--block-cache", type=int, default=32 << 20, help="memory for decompressed chunks of all workers, in bytes"
     )
     parser.add_argument("--cold", action=argparse.BooleanOptionalAction, default=True, help="drop the page cache first")
     parser.add_argument("--run", help=argparse.SUPPRESS)

@@ -171,13 +171,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path.home() / ".cache/penstock-rows")
     parser.add_argument(
-        "--times", type=float, default=64, help="the rows have so many times the last-level cache's size"
+        "--times", type=float, default=64, help="size of all rows, as a multiple of the last-level cache's size"
     )
-    parser.add_argument("--rows", type=int, default=0, help="so many, whatever the cache's size")
-    parser.add_argument("--workers", type=int, default=2, help="threads, on both sides")
+    parser.add_argument("--rows", type=int, default=0, help="number of rows; 0: as given by --times")
+    parser.add_argument("--workers", type=int, default=2, help="threads on both sides")
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2, help="of the steady window")
+    parser.add_argument("--seconds", type=float, default=2, help="length of the steady window")
     parser.add_argument("--run", choices=RUNS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.rows = (

@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   options.bucketed = std::make_shared<const penstock::BucketedOrder>("", table, window, 16384);
   began = Clock::now();
   const std::uint64_t batches = penstock::Plan(options, 0).batches();
-  std::printf("%-28s %8.3f s, %llu batches\n", "all batches' beginnings", seconds_since(began),
+  std::printf("%-28s %8.3f s, %llu batches\n", "beginnings of all batches", seconds_since(began),
               static_cast<unsigned long long>(batches));
   options.bucketed = std::make_shared<const penstock::BucketedOrder>("", table, window, 16384);
   began = Clock::now();

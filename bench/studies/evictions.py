@@ -126,9 +126,9 @@ def train(address, cache, limit, given):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--mean", type=int, default=110_000, help="bytes of a sample")
+    parser.add_argument("--mean", type=int, default=110_000, help="mean size of a sample in bytes")
     parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--shares", default="25,50,75", help="percent")
+    parser.add_argument("--shares", default="25,50,75", help="cache sizes in percent of the dataset")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--step", type=float, default=0.0, help="seconds that the consumer takes for a batch of 64")
     parser.add_argument("--port", type=int, default=8126)

@@ -103,7 +103,7 @@ def main():
             for line in out.stdout.splitlines():
                 dataset, value = line.split()
                 seconds.setdefault((dataset, name), []).append(float(value))
-    print(f"| dataset | build | s to the giant's batch, {given.workers} workers | quartiles | ratio |")
+    print(f"| dataset | build | s to the large sample's batch, {given.workers} workers | quartiles | ratio |")
     print("| --- | --- | --: | --: | --: |")
     for (dataset, name), values in seconds.items():
         first = statistics.median(seconds[dataset, next(iter(builds))])

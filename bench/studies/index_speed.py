@@ -48,7 +48,9 @@ def main():
     parser.add_argument("--members", type=int, default=1_000_000)
     parser.add_argument("--bytes", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/beside"), help="for the file made")
+    parser.add_argument(
+        "--folder", type=pathlib.Path, default=pathlib.Path("build/beside"), help="folder for the generated file"
+    )
     parser.add_argument("--run", help=argparse.SUPPRESS)
     options = parser.parse_args()
     path = options.folder / f"{options.members}x{options.bytes}.tar"

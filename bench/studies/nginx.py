@@ -32,7 +32,7 @@ class Nginx:
     def __init__(self, folder, root, port, latency=None, log=False):
         program = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
         if program is None:
-            sys.exit("nginx is wanted: apt-get install nginx-light")
+            sys.exit("nginx is required: apt-get install nginx-light")
         self.address, self.log = f"http://127.0.0.1:{port}", pathlib.Path(folder) / "access.log"
         configuration = pathlib.Path(folder) / "nginx.conf"
         configuration.write_text(

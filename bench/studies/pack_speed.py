@@ -86,7 +86,7 @@ JOBS = {  # source, job
     **{f"tars of photographs: pack {name}": ("jpg-many.tars", packing(name)) for name in ("tar", "lmdb", "hdf5")},
     "tars of 3 KB samples: cp and fsync": ("raw-many.tars", copy),
     **{f"tars of 3 KB samples: pack {name}": ("raw-many.tars", packing(name)) for name in ("tar", "lmdb", "hdf5")},
-    "encoding photographs: codec alone": ("photographs", codec_alone),
+    "encoding photographs: only the codec": ("photographs", codec_alone),
     "encoding photographs: pack quality:90": ("photographs", packing(jpeg=f"quality:{QUALITY}")),
 }
 
@@ -113,10 +113,12 @@ def measure(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--images", type=pathlib.Path, required=True, help="a folder of class folders of photographs")
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/beside"), help="for the files made")
+    parser.add_argument(
+        "--folder", type=pathlib.Path, default=pathlib.Path("build/beside"), help="folder for the generated files"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="", help="jobs whose name has this in it")
+    parser.add_argument("--only", default="", help="run only jobs whose name contains this")
     parser.add_argument("--cold", action="store_true", help="drop the source from the page cache first")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -109,7 +109,7 @@ Photographs recode(std::vector<Bytes> files, unsigned tile_pixels) {
   const double seconds = now() - begin;
   const auto count = static_cast<double>(made.files.size());
   std::printf(
-      "tiles of %u pixels: %zu photographs of %.1f KB, %.1f KB recoded (%.4f), %zu come back to the byte, %.0f/s\n",
+      "tiles of %u pixels: %zu photographs of %.1f KB, %.1f KB re-encoded (%.4f), %zu restored byte for byte, %.0f/s\n",
       tile_pixels, made.files.size(), static_cast<double>(total(made.files)) / count / 1e3,
       static_cast<double>(total(made.fields)) / count / 1e3,
       static_cast<double>(total(made.fields)) / static_cast<double>(total(made.files)), exact, count / seconds);
@@ -294,7 +294,7 @@ struct Times {
 
 void print(const char* what, const Times& times) {
   const double turbo = median(times.turbo), jpeg = median(times.jpeg), field = median(times.field);
-  std::printf("  %-6s libjpeg-turbo %7.1f us, JPEG %7.1f us (%.2f times as fast), recoded %7.1f us (%.2f times)\n",
+  std::printf("  %-6s libjpeg-turbo %7.1f us, JPEG %7.1f us (%.2f times as fast), re-encoded %7.1f us (%.2f times)\n",
               what, 1e6 * turbo, 1e6 * jpeg, turbo / jpeg, 1e6 * field, turbo / field);
   double rest = field;
   for (const auto& part : times.parts) rest -= median(part);

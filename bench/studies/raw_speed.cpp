@@ -54,7 +54,7 @@ class Plain {
     std::vector<Piece> pieces;
     for (std::uint64_t i = 0; i < dataset.size(); ++i) {
       if (!dataset.locate(i, field, pieces) || pieces.size() != 1 || pieces[0].kind != Piece::Kind::extent)
-        throw Error::unsupported("sample " + std::to_string(i) + " is not one piece of a file, as stored");
+        throw Error::unsupported("sample " + std::to_string(i) + " is not stored in one piece of a file");
       const Extent& extent = pieces[0].extent;
       values_.push_back({files_.descriptors[extent.file], static_cast<off_t>(extent.offset)});
     }
@@ -88,7 +88,8 @@ class Plain {
   void fetch(std::uint64_t turn, void* to) const {
     const Value& value = values_[order_(turn % values_.size())];
     const auto bytes = static_cast<ssize_t>(3 * pixels_);
-    if (::pread(value.file, to, 3 * pixels_, value.offset) != bytes) throw Error::io(errno, "a plain read fell short");
+    if (::pread(value.file, to, 3 * pixels_, value.offset) != bytes)
+      throw Error::io(errno, "a plain read returned too few bytes");
   }
 
   template <class Fill>

@@ -116,7 +116,8 @@ Asked asked_of(int count, char** words) {
 
 void measure(const Asked& asked) {
   const auto info = penstock::object_store().find(asked.address);
-  if (!info || info->size < asked.size) throw penstock::Error::invalid_argument("there is no object of that size");
+  if (!info || info->size < asked.size)
+    throw penstock::Error::invalid_argument("the object does not exist or is smaller than --size");
   Ranges ranges(asked, {asked.address, *info});
   ranges.run(2 * asked.flight);  // warm-up that opens the connections
   const double worked = processor_seconds();

@@ -39,20 +39,20 @@ import training
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clouds", type=int, default=96, help="to train on")
-    parser.add_argument("--test-clouds", type=int, default=240, help="to measure accuracy on")
+    parser.add_argument("--clouds", type=int, default=96, help="number of clouds to train on")
+    parser.add_argument("--test-clouds", type=int, default=240, help="number of clouds to measure accuracy on")
     parser.add_argument("--classes", type=int, default=12)
     parser.add_argument("--stored", default="20k-50k", help="points of a cloud")
-    parser.add_argument("--points", type=int, default=256, help="that the network sees of a cloud")
+    parser.add_argument("--points", type=int, default=256, help="points of a cloud that the network gets")
     parser.add_argument(
-        "--presample", default="random", choices=("random", "fps"), help="how the fixed ones are chosen"
+        "--presample", default="random", choices=("random", "fps"), help="how the fixed points are chosen"
     )
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--batch-size", type=int, default=16)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--first-seed", type=int, default=0, help="to go on where an earlier run ended")
+    parser.add_argument("--first-seed", type=int, default=0, help="first seed, to continue an earlier run")
     parser.add_argument("--width", type=int, default=16)
-    parser.add_argument("--folder", help="where the data are made, and kept for the next run; unset: a temporary one")
+    parser.add_argument("--folder", help="folder that keeps the data for the next run; default: a temporary folder")
     return parser.parse_args()
 
 

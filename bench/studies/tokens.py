@@ -242,7 +242,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("/tmp/penstock-tokens"))
-    parser.add_argument("--only", help="names of loaders, with commas")
+    parser.add_argument("--only", help="names of loaders, separated by commas")
     parser.add_argument("--padding", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     asked = parser.parse_args()

@@ -205,8 +205,7 @@ std::vector<std::string> untold(const Subject& subject, const Forecast& forecast
       subject.dataset.packed() && subject.dataset.block_count() == 0)
     lines.push_back(
         "shuffle_block: no prediction: the effect of reading neighbours in a file together was not measured; measure "
-        "it "
-        "with --shuffle-block");
+        "it with --shuffle-block");
   if (trial.loader.device_options.opened != nullptr && trial.loader.device_options.finish_on != FinishOn::device)
     lines.push_back(
         "finish_on: no prediction: the device was not timed with these transforms; measure it with --finish-on");
