@@ -73,7 +73,7 @@ Command synth_command(CLI::App& app) {
   command
       ->add_option(
           "--layout", options->layout,
-          "trees: single trees, whose classes are species; plots: stands, whose classes are their main species [trees]")
+          "trees: single trees, with the species as class; plots: stands, with the main species as class [trees]")
       ->check(CLI::IsMember({"trees", "plots"}));
   command->add_option("--las-format", options->las_format, "Point format of clouds: 0 to 3, 6 or 7 [6]");
   command->footer(
