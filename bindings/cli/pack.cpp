@@ -113,7 +113,7 @@ ConvertResult convert_telling(const PackSource& source, const Dataset& dataset, 
                    [&](const ConvertProgress& now) { return progress(now.samples, now.total_samples, now.bytes); });
   } catch (const Error& error) {
     if (!error.cause().starts_with("interrupted")) throw source.named(error);
-    throw Error::resource("interrupted; run the same command with --resume to continue after the last complete shard");
+    throw Error::resource("interrupted; the same command with --resume resumes after the last complete shard");
   }
 }
 

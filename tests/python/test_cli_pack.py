@@ -99,7 +99,7 @@ def test_resume_after_an_interruption_gives_identical_bytes(images, tmp_path, fo
         pytest.skip("packing ended before the signal came")
     assert code == (-signal.SIGKILL if blow == signal.SIGKILL else 130)
     if blow == signal.SIGINT:
-        goes_on = "interrupted; run the same command with --resume to continue after the last complete shard"
+        goes_on = "interrupted; the same command with --resume resumes after the last complete shard"
         assert told.splitlines()[-1] == "penstock: error: " + goes_on
     assert not destination.exists()
     fails("info", partial)
