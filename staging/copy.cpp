@@ -66,7 +66,7 @@ std::optional<Error> first_bad_value(const Dataset& dataset, std::size_t shard) 
       } catch (const Error& error) {
         return error.in(where);
       }
-      return Error::corrupt("the source's bytes do not have the CRC-32C recorded for them", where);
+      return Error::corrupt("the source's bytes do not match their recorded CRC-32C", where);
     }
   }
   return std::nullopt;
@@ -116,7 +116,7 @@ class PartialCopy {
     // Drops the cached pages, so that the check reads the disk instead of memory.
     ::posix_fadvise(copy_.get(), 0, 0, POSIX_FADV_DONTNEED);
     if (crc32c_of(copy_.get(), file_->size, temporary_, stop) != crc_) {
-      throw Error::corrupt("the copy, read again, does not have the bytes that were written", at_destination());
+      throw Error::corrupt("the copy differs from the written bytes when it is read again", at_destination());
     }
   }
 
@@ -196,7 +196,7 @@ class PartialCopy {
     where.offset = std::min(size, file_->size);
     if (size != file_->size) {
       throw Error::corrupt("the source changed while it was copied: it had " + std::to_string(file_->size) +
-                               " bytes, and has " + std::to_string(size),
+                               " bytes, and now has " + std::to_string(size),
                            where);
     }
     // The modification time differs. Only different bytes are an error.
@@ -206,8 +206,9 @@ class PartialCopy {
 
   Error of_bad_source() const {
     if (auto bad = first_bad_value(work_->dataset, *file_->shard)) return *bad;
-    return Error::corrupt("its bytes are not those it was packed with (checksum of the shard; all its values are good)",
-                          {.dataset = work_->dataset.path().string(), .shard = file_->name});
+    return Error::corrupt(
+        "its bytes are not the packed ones (checksum of the shard), although all its values are valid",
+        {.dataset = work_->dataset.path().string(), .shard = file_->name});
   }
 
   StageWork* work_;

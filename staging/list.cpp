@@ -110,7 +110,7 @@ class Lister {
     const auto take = [&](const fs::path& source) {
       const fs::path name = list_.single ? source.filename() : source.lexically_relative(list_.root);
       if (name.empty() || *name.begin() == "..")
-        throw Error::unsupported("the dataset's file " + source.string() + " lies outside " + list_.root.string());
+        throw Error::unsupported("the dataset's file " + source.string() + " is outside " + list_.root.string());
       if (!names.insert(name.string()).second) return;
       add(source, name.string());
       for (fs::path above = name.parent_path(); !above.empty(); above = above.parent_path())
@@ -165,7 +165,7 @@ class Lister {
                   std::set<std::string>& folders, std::set<std::string>& names) {
     const fs::path name = list_.single ? place.filename() : place.lexically_relative(list_.root);
     if (name.empty() || *name.begin() == "..")
-      throw Error::unsupported("the dataset's file " + place.string() + " lies outside " + list_.root.string());
+      throw Error::unsupported("the dataset's file " + place.string() + " is outside " + list_.root.string());
     if (!names.insert(name.string()).second) return;
     auto object = object_at(place);
     if (const auto known = opened.find(place); known != opened.end()) {

@@ -203,7 +203,8 @@ class Staging {
     if (::statvfs(work_.folder.c_str(), &room) != 0) return;
     const std::uint64_t free = std::uint64_t{room.f_bavail} * room.f_frsize;
     if (needed > free) {
-      throw Error::io(ENOSPC, "needs " + std::to_string(needed) + " bytes where " + std::to_string(free) + " are free",
+      throw Error::io(ENOSPC,
+                      "needs " + std::to_string(needed) + " bytes, but only " + std::to_string(free) + " are free",
                       {.dataset = target_.destination().string()});
     }
   }
@@ -254,7 +255,8 @@ class Staging {
                                    [&](std::string_view name, std::uint64_t) {
                                      if (names.contains(name)) return;
                                      throw Error::invalid_argument(
-                                         "the copy has a file that the source has not (overwrite begins anew)",
+                                         "the copy has a file that the source does not have; pass --overwrite "
+                                         "(overwrite=True) to copy everything again",
                                          {.dataset = work_.folder.string(), .shard = std::string(name)});
                                    },
                                .folder = {},
@@ -296,7 +298,7 @@ class Staging {
     for (std::size_t shard = 0; copy.packed() && shard < copy.shard_count(); ++shard) copy.shard(shard).index.verify();
     if (copy.size() == dataset_.size() && copy.fingerprint() == dataset_.fingerprint()) return;
     throw Error::corrupt(target_.renamed()
-                             ? "under another name than the source's its samples have other keys: keep the name"
+                             ? "the name of the copy gives its samples other keys; use the name of the source"
                              : "the copy has other samples than the source, although it has all of its files",
                          {.dataset = path.string()});
   }
@@ -319,10 +321,11 @@ class Staging {
 StageResult stage(const Dataset& dataset, const fs::path& destination, const StageOptions& options,
                   const std::function<bool(const StageProgress&)>& tell) {
   if (dataset.is_view()) {
-    throw Error::invalid_argument("is a view (" + dataset.about() +
-                                      "), and files are staged whole: stage what it was made of and choose again from "
-                                      "the copy, or pack the view",
-                                  {.dataset = dataset.path().string()});
+    throw Error::invalid_argument(
+        "is a view (" + dataset.about() +
+            "), but staging copies whole files; stage the dataset of the view and select from "
+            "the copy, or pack the view",
+        {.dataset = dataset.path().string()});
   }
   if (const auto address = store_destination(destination)) return stage_to_store(dataset, *address, options, tell);
   try {

@@ -148,8 +148,10 @@ class StoreStaging {
         return found != there_.end() && found->second.size == file.size;
       });
       if (!all)
-        throw Error::corrupt("lacks files of the dataset although it has its penstock.json (overwrite copies all anew)",
-                             {.dataset = address_});
+        throw Error::corrupt(
+            "lacks files of the dataset although it has penstock.json; pass --overwrite (overwrite=True) to "
+            "copy everything again",
+            {.dataset = address_});
       keep_all();
       return true;
     }
@@ -159,7 +161,9 @@ class StoreStaging {
                 : finished || !std::ranges::all_of(there_, [&](const auto& one) {
                     return std::ranges::any_of(files_, [&](const StageFile& file) { return file.name == one.first; });
                   });
-    if (in_the_way) throw Error::invalid_argument("exists already (overwrite replaces it)", {.dataset = address_});
+    if (in_the_way)
+      throw Error::invalid_argument("already exists; pass --overwrite (overwrite=True) to replace it",
+                                    {.dataset = address_});
     return false;
   }
 
@@ -238,7 +242,7 @@ class StoreStaging {
     if (sent != file.size || now.size != file.size || now.modified != file.modified)
       throw Error::corrupt("the source changed while it was copied", where);
     if (options_.verify != StageVerify::never && file.crc32c && *file.crc32c != crc)
-      throw Error::corrupt("its bytes are not those it was packed with (checksum of the shard)", where);
+      throw Error::corrupt("its bytes are not the packed ones (checksum of the shard)", where);
     const ObjectInfo info = upload->finish();
     if (info.size != 0 && info.size != sent)
       throw Error::io(EIO, "the store has " + std::to_string(info.size) + " of " + std::to_string(sent) + " bytes",

@@ -55,7 +55,7 @@ StageTarget::StageTarget(const StageList& list, const fs::path& destination)
   if (!list.files.empty() && list.files.front().object != nullptr) return;
   const bool same = fs::weakly_canonical(destination_) == fs::weakly_canonical(list.root);
   if (same || (list.whole_folder && is_inside(destination_, list.root)))
-    refuse(destination_, "lies in the dataset that is to be staged");
+    refuse(destination_, "is inside the dataset to stage");
 }
 
 std::optional<FileLock> StageTarget::lock(const std::function<bool()>& go_on, bool& waited) const {
@@ -74,9 +74,9 @@ void StageTarget::settle(const StageJournal::Origin& origin, bool packed, bool o
   if (!list_.single) require_own_folder(partial_);
   const bool there = fs::exists(fs::symlink_status(destination_));
   if (list_.single) {
-    if (there && !fs::is_regular_file(destination_)) refuse(destination_, "is no file");
+    if (there && !fs::is_regular_file(destination_)) refuse(destination_, "is not a file");
     if (there && !overwrite && !fs::exists(journal()))
-      refuse(destination_, "exists already, and was not staged (overwrite replaces it)");
+      refuse(destination_, "already exists and was not staged; pass --overwrite (overwrite=True) to replace it");
     if (!overwrite) require_of(origin, folder_);
     if (overwrite) fs::remove(journal());
     return;
@@ -84,17 +84,18 @@ void StageTarget::settle(const StageJournal::Origin& origin, bool packed, bool o
   const bool staged = there && fs::exists(destination_ / StageJournal::kFileName);
   const bool ours = staged || (there && fs::exists(destination_ / Manifest::kFileName));
   const bool empty = there && fs::is_directory(destination_) && is_empty_folder(destination_);
-  if (there && !ours && !empty) refuse(destination_, "exists already, and is no dataset that penstock made");
+  if (there && !ours && !empty) refuse(destination_, "already exists and is not a dataset of penstock");
   if (overwrite) return clear_partial();
   if (empty) fs::remove(destination_);
   if (!there || empty) {
     if (fs::exists(partial_) && !holds_nothing(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
-      refuse(partial_, "is left from something else than staging");
+      refuse(partial_, "was not made by staging; remove it, or choose another destination");
     require_of(origin, partial_);
     fs::create_directory(partial_);
     return;
   }
-  if (!staged && !packed) refuse(destination_, "exists already, and was not staged (overwrite replaces it)");
+  if (!staged && !packed)
+    refuse(destination_, "already exists and was not staged; pass --overwrite (overwrite=True) to replace it");
   require_of(origin, destination_);
   folder_ = destination_;
 }
@@ -127,14 +128,14 @@ void StageTarget::refuse(const fs::path& what, const std::string& why) const {
 void StageTarget::require_of(const StageJournal::Origin& origin, const fs::path& folder) const {
   const auto told = StageJournal::origin_in(folder / journal_name_);
   if (told && told->source != origin.source && told->fingerprint != origin.fingerprint)
-    refuse(folder, "is a copy of " + told->source + " (overwrite replaces it)");
+    refuse(folder, "is a copy of " + told->source + "; pass --overwrite (overwrite=True) to replace it");
 }
 
 // Requires that the partial folder is empty or was made by staging, and empties it.
 void StageTarget::clear_partial() const {
   if (fs::exists(partial_)) {
     if (!holds_nothing(partial_) && !fs::exists(partial_ / StageJournal::kFileName))
-      refuse(partial_, "is left from something else than staging");
+      refuse(partial_, "was not made by staging; remove it, or choose another destination");
     remove_tree(partial_);
   }
   fs::create_directory(partial_);

@@ -78,7 +78,7 @@ TEST_CASE("a source that grew, shrank or changed is staged again by what is new"
   write_file(folder / "copy/mine.txt", "a file of the user's own");
   write_file(folder / "source/7.txt", "VII");
   CHECK(says(error_of([&] { stage(open(folder / "source"), folder / "copy"); }),
-             {"mine.txt", "(overwrite begins anew)"}));
+             {"mine.txt", "pass --overwrite (overwrite=True)"}));
   CHECK(fs::exists(folder / "copy.partial/mine.txt"));
   stage(open(folder / "source"), folder / "copy", {.overwrite = true});
   CHECK(visible_files(folder / "copy") == visible_files(folder / "source"));
@@ -162,24 +162,26 @@ TEST_CASE("what is no copy of this dataset is neither gone on with nor replaced"
   write_file(folder / "mine/thesis.txt", "mine");
   for (const bool overwrite : {false, true}) {
     CHECK(
-        says(error_of([&] { stage(source, folder / "mine", {.overwrite = overwrite}); }), {"mine", "exists already"}));
+        says(error_of([&] { stage(source, folder / "mine", {.overwrite = overwrite}); }), {"mine", "already exists"}));
   }
   CHECK(read_file(folder / "mine/thesis.txt") == "mine");
-  CHECK(says(error_of([&] { stage(source, folder / "source"); }), {"lies in the dataset"}));
-  CHECK(says(error_of([&] { stage(source, folder / "source/copy"); }), {"lies in the dataset"}));
+  CHECK(says(error_of([&] { stage(source, folder / "source"); }), {"is inside the dataset"}));
+  CHECK(says(error_of([&] { stage(source, folder / "source/copy"); }), {"is inside the dataset"}));
   stage(other, folder / "copy");
-  CHECK(says(error_of([&] { stage(source, folder / "copy"); }), {"is a copy of", "other", "overwrite replaces it"}));
+  CHECK(says(error_of([&] { stage(source, folder / "copy"); }),
+             {"is a copy of", "other", "overwrite=True) to replace it"}));
   stage(source, folder / "copy", {.overwrite = true});
   CHECK(visible_files(folder / "copy") == visible_files(folder / "source"));
   write_file(folder / "next.partial/thesis.txt", "mine");
-  CHECK(says(error_of([&] { stage(source, folder / "next"); }), {"next.partial", "left from something else"}));
+  CHECK(says(error_of([&] { stage(source, folder / "next"); }), {"next.partial", "was not made by staging"}));
   write_file(folder / "file", "mine");
   CHECK(error_of([&] { stage(source, folder / "file"); }).kind() == ErrorKind::invalid_argument);
 
   write_large_npy(folder / "rows.npy", 1);
   write_file(folder / "there.npy", "mine");
   const Dataset rows = open(folder / "rows.npy");
-  CHECK(says(error_of([&] { stage(rows, folder / "there.npy"); }), {"exists already", "(overwrite replaces it)"}));
+  CHECK(says(error_of([&] { stage(rows, folder / "there.npy"); }),
+             {"already exists", "pass --overwrite (overwrite=True) to replace it"}));
   stage(rows, folder / "there.npy", {.overwrite = true});
   CHECK(read_file(folder / "there.npy") == read_file(folder / "rows.npy"));
   CHECK(says(error_of([&] { stage(rows, folder / "rows.npy"); }), {"the dataset itself"}));
