@@ -165,7 +165,8 @@ std::string refusal_text(int errnum) {
 }
 
 std::string direct_io_note(EngineKind kind, const EngineOptions& options) {
-  return options.direct_io && kind != EngineKind::io_uring ? "; O_DIRECT is not used, only io_uring does" : "";
+  return options.direct_io && kind != EngineKind::io_uring ? "; O_DIRECT is not used, because it requires io_uring"
+                                                           : "";
 }
 
 ChosenEngine named(EngineKind kind, const std::string& who, const EngineFiles& files, const EngineOptions& options,
@@ -175,13 +176,13 @@ ChosenEngine named(EngineKind kind, const std::string& who, const EngineFiles& f
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::resource) throw;
     throw Error::invalid_argument("the engine " + std::string(name(kind)) + " (" + who +
-                                  ") cannot be had: " + error.what());
+                                  ") is not available: " + error.what());
   }
 }
 
 // Returns the engine that the options or PENSTOCK_ENGINE name; nothing if the choice is automatic.
 std::optional<ChosenEngine> asked_for(const EngineFiles& files, const EngineOptions& options, const OnRead& on_read) {
-  if (options.kind != EngineKind::automatic) return named(options.kind, "as asked", files, options, on_read);
+  if (options.kind != EngineKind::automatic) return named(options.kind, "as requested", files, options, on_read);
   const char* environment = std::getenv("PENSTOCK_ENGINE");
   if (environment == nullptr || *environment == '\0') return std::nullopt;
   const EngineKind kind = engine_named(environment);
@@ -246,7 +247,7 @@ ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options,
   const Residency residency = probe_residency(probed, sampled_extents(dataset));
   const std::string found = to_string(residency);
   if (residency.resident() && !options.direct_io && options.scattered)
-    return {make(EngineKind::mmap, files, options, on_read), "records here and there, resident: " + found};
+    return {make(EngineKind::mmap, files, options, on_read), "scattered records, resident: " + found};
   if (residency.resident() && !options.direct_io && options.rows && files.count <= GatherEngine::kMappings)
     return {make(EngineKind::mmap, files, options, on_read), "rows as they are stored, resident: " + found};
   if (residency.resident() && !options.direct_io)

@@ -21,7 +21,8 @@ std::string_view name(Checksums checksums) {
 Checksums checksums_named(std::string_view given) {
   for (const Checksums checksums : {Checksums::off, Checksums::first, Checksums::always})
     if (name(checksums) == given) return checksums;
-  throw Error::invalid_argument("checksums is \"off\", \"first\" or \"always\", not \"" + std::string(given) + "\"");
+  throw Error::invalid_argument("checksums must be \"off\", \"first\" or \"always\", not \"" + std::string(given) +
+                                "\"");
 }
 
 std::string_view name(CacheKind kind) {
@@ -31,7 +32,7 @@ std::string_view name(CacheKind kind) {
 CacheKind cache_named(std::string_view name) {
   const auto found = std::ranges::find(kCacheNames, name);
   if (found != kCacheNames.end()) return static_cast<CacheKind>(found - kCacheNames.begin());
-  throw Error::invalid_argument("no cache is called \"" + std::string(name) + "\": none, encoded or decoded");
+  throw Error::invalid_argument("unknown cache \"" + std::string(name) + "\"; expected none, encoded or decoded");
 }
 
 std::string_view name(CacheScope scope) {
@@ -41,7 +42,7 @@ std::string_view name(CacheScope scope) {
 CacheScope cache_scope_named(std::string_view name) {
   const auto found = std::ranges::find(kScopeNames, name);
   if (found != kScopeNames.end()) return static_cast<CacheScope>(found - kScopeNames.begin());
-  throw Error::invalid_argument("no scope of a cache is called \"" + std::string(name) + "\": process or node");
+  throw Error::invalid_argument("unknown scope of a cache \"" + std::string(name) + "\"; expected process or node");
 }
 
 }  // namespace penstock

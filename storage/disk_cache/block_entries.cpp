@@ -64,7 +64,7 @@ std::uint64_t RowBlocks::mean_value() {
 BlockEntries::BlockEntries(const Dataset& dataset, const Program& program, const Selection& selection,
                            const Windows* windows, const BlockBytes& block_bytes, const std::stop_token& stop)
     : runs_(dataset.file_count()) {
-  if (selection.listed >= ~std::uint32_t{0}) throw Error::unsupported("a list of 2^32 samples and more");
+  if (selection.listed >= ~std::uint32_t{0}) throw Error::unsupported("a list of 2^32 or more samples");
   RowBlocks rows(dataset, program, selection, windows, block_bytes);
   std::vector<BlockRun> of_row;
   for (std::uint64_t entry = 0; entry < selection.listed; ++entry) {

@@ -88,7 +88,7 @@ void CacheFolder::require_version() {
     const std::size_t got = read_at(file.get(), found, 0, path_ / "version");
     if (got == kCacheVersion.size() && std::memcmp(found.data(), kCacheVersion.data(), got) == 0) return;
     throw Error::unsupported("the cache in " + path_.string() +
-                             " is of another version of penstock: remove it, or give this one a folder of its own");
+                             " belongs to another version of penstock; remove it, or use another folder");
   }
   if (errno != ENOENT) throw Error::io(errno, "cannot open " + (path_ / "version").string());
   bool holds_others = false;
@@ -96,7 +96,8 @@ void CacheFolder::require_version() {
     holds_others = name != kNewVersion;  // a process killed before the rename leaves this file
     return !holds_others;
   });
-  if (holds_others) throw Error::invalid_argument("no cache in " + path_.string() + ": something else lies there");
+  if (holds_others)
+    throw Error::invalid_argument("cannot cache in " + path_.string() + ": the folder contains other files");
   const int made = open_file(folder_, kNewVersion, O_WRONLY | O_CREAT | O_TRUNC);
   if (made < 0) throw Error::io(errno, "cannot write to " + path_.string());
   const Descriptor file(made);
@@ -109,8 +110,8 @@ void CacheFolder::require_version() {
 void CacheFolder::require_holes(int fd) const {
   const int failed = punch_hole(fd, kCountsBytes, unit_);
   if (failed == EOPNOTSUPP || failed == ENOSYS)
-    throw Error::unsupported("no cache in " + path_.string() +
-                             ": its file system cannot give back the room of a part of a file");
+    throw Error::unsupported("cannot cache in " + path_.string() +
+                             ": its file system cannot free a part of a file (punch a hole)");
 }
 
 Descriptor CacheFolder::made_folder(const char* name) const {
@@ -135,7 +136,7 @@ void CacheFolder::set_up(std::uint64_t limit, const std::function<std::uint64_t(
   const Descriptor file(state);
   require_holes(state);
   struct stat found {};
-  if (::fstat(state, &found) != 0) throw Error::io(errno, "cannot look at " + (path_ / "state").string());
+  if (::fstat(state, &found) != 0) throw Error::io(errno, "cannot read the size of " + (path_ / "state").string());
   if (const int failed =
           found.st_size < static_cast<off_t>(kCountsBytes) || alone ? allocate_file(state, kCountsBytes) : 0;
       failed != 0)
@@ -144,7 +145,7 @@ void CacheFolder::set_up(std::uint64_t limit, const std::function<std::uint64_t(
   counts_ = reinterpret_cast<SharedCounts*>(map_.data());
   const std::uint64_t taken = alone ? recount(*this) : 0;
   struct statvfs disk {};
-  if (::fstatvfs(folder_.get(), &disk) != 0) throw Error::io(errno, "cannot look at the disk of " + path_.string());
+  if (::fstatvfs(folder_.get(), &disk) != 0) throw Error::io(errno, "cannot read the free space of " + path_.string());
   const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   const bool held = guarded([&] {
     const bool known = counts_->magic == kCountsMagic && counts_->limit != 0;

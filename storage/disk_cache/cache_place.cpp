@@ -28,11 +28,11 @@ bool in_group(gid_t group) {
 // Accepts a folder that belongs to this user only, or one that was made for a group (group-writable, setgid).
 void require_own(const std::filesystem::path& path, CachePlace& place) {
   struct stat found {};
-  if (::fstat(place.folder.get(), &found) != 0) throw Error::io(errno, "cannot look at " + path.string());
+  if (::fstat(place.folder.get(), &found) != 0) throw Error::io(errno, "cannot read the owner of " + path.string());
   const auto refuse = [&](const std::string& why) {
-    throw Error::invalid_argument("no cache in " + path.string() + ": " + why);
+    throw Error::invalid_argument("cannot cache in " + path.string() + ": " + why);
   };
-  if ((found.st_mode & S_IWOTH) != 0) refuse("every user may write to it; a cache must be its user's alone");
+  if ((found.st_mode & S_IWOTH) != 0) refuse("every user can write to it; only the owner of a cache may (chmod o-w)");
   const bool of_group = (found.st_mode & S_IWGRP) != 0 && (found.st_mode & S_ISGID) != 0;
   if (of_group && in_group(found.st_gid)) {
     place.folders = 02770;
@@ -42,16 +42,17 @@ void require_own(const std::filesystem::path& path, CachePlace& place) {
   if (found.st_uid != ::geteuid())
     refuse("it belongs to user " + std::to_string(found.st_uid) + ", not to " + std::to_string(::geteuid()));
   if ((found.st_mode & S_IWGRP) != 0)
-    refuse("its group may write to it; chmod g-w it, or chmod g+s it, so that the group shares the cache");
+    refuse("its group can write to it; chmod g-w it, or chmod g+s it, so that the group shares the cache");
 }
 
 void require_good_disk(const std::filesystem::path& path, CachePlace& place) {
   struct statfs disk {};
-  if (::fstatfs(place.folder.get(), &disk) != 0) throw Error::io(errno, "cannot look at the disk of " + path.string());
+  if (::fstatfs(place.folder.get(), &disk) != 0)
+    throw Error::io(errno, "cannot read the file system of " + path.string());
   const std::string refused = refused_file_system(static_cast<std::uint32_t>(disk.f_type));
   if (!refused.empty())
-    throw Error::invalid_argument("no cache in " + path.string() + ": it lies on " + refused +
-                                  ", which is no disk of this node's own");
+    throw Error::invalid_argument("cannot cache in " + path.string() + ": it is on " + refused +
+                                  ", which is not a local disk of this node");
   place.unit = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(disk.f_bsize), 4096, 256 << 10);
 }
 
@@ -104,7 +105,7 @@ CachePlace open_cache_place(const std::filesystem::path& path, bool make) {
   // A failed mkdir() needs no check: either the folder exists, or open() fails for the same reason.
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-    throw Error::invalid_argument("no cache in " + path.string() + ": it is a link, or no folder");
+    throw Error::invalid_argument("cannot cache in " + path.string() + ": it is a link or not a folder");
   if (fd < 0) throw Error::io(errno, "cannot open the cache's folder " + path.string());
   CachePlace place{.folder = Descriptor(fd)};
   require_own(path, place);

@@ -220,7 +220,7 @@ PlannedCache::PlannedCache(std::shared_ptr<DiskCache> cache, const Dataset& data
   state.find_objects();
   if (state.objects.empty())
     throw Error::resource("the cache in " + state.cache->path().string() +
-                          " has room for no table of the dataset's objects");
+                          " has no room for a table of the dataset's objects");
   const std::uint64_t rows = plan.samples / plan.world + plan.batch_size;
   state.plan =
       state.cache->publish(state.objects, {.pace = pace_of(dataset, plan),
@@ -299,7 +299,7 @@ std::string PlannedCache::note() const {
   const std::string stopped = state_->cache->stopped();
   const std::scoped_lock lock(state_->mutex);
   if (!stopped.empty()) return where + stopped;
-  if (!state_->failure.empty()) return where + "the plan could not be looked at: " + state_->failure;
+  if (!state_->failure.empty()) return where + "the plan could not be read: " + state_->failure;
   return {};
 }
 
@@ -340,7 +340,7 @@ std::shared_ptr<PlannedCache> open_planned_cache(const PlannedCacheOptions& opti
     cache = std::make_shared<PlannedCache>(DiskCache::open(options.folder, options.limit), dataset, program, selection,
                                            std::move(windows), plan);
   });
-  if (failure != nullptr) note = "no cache on the node's disk: " + error_of(failure).cause();
+  if (failure != nullptr) note = "the disk cache is not used: " + error_of(failure).cause();
   return cache;
 }
 

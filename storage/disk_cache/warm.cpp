@@ -74,7 +74,7 @@ class Warming {
           stored != nullptr && met.insert(CachedObjectId::of(*stored)).second)
         all.push_back(stored);
     if (all.empty())
-      throw Error::invalid_argument("lies in no store: there is nothing to cache",
+      throw Error::invalid_argument("is not in a store, so there is nothing to cache",
                                     {.dataset = dataset_.path().string()});
     for (const auto& stored : all) warmed_.total += stored->info.size;
     for (const auto& stored : all)

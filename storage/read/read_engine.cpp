@@ -17,8 +17,8 @@ EngineKind engine_named(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if (kNames[i] == name && kNames[i] != "store") return static_cast<EngineKind>(i);
   const std::string hint = hint_for("engine", name);
-  throw Error::invalid_argument("no read engine is named \"" + std::string(name) + "\"" +
-                                (hint.empty() ? ": auto, io_uring, inline, pread or mmap" : hint));
+  throw Error::invalid_argument("unknown read engine \"" + std::string(name) + "\"" +
+                                (hint.empty() ? "; expected auto, io_uring, inline, pread or mmap" : hint));
 }
 
 EngineStats& EngineStats::operator+=(const EngineStats& other) {

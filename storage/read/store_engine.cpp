@@ -62,7 +62,7 @@ StoredRange missing_of(StoredRange wanted, std::uint32_t file, std::uint64_t blo
 }
 
 [[noreturn]] void refuse_at_the_end() {
-  throw Error::io(ECANCELED, "not read: the loader ends");
+  throw Error::io(ECANCELED, "not read, because the loader is closing");
 }
 
 }  // namespace

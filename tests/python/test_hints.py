@@ -102,10 +102,10 @@ def test_keys_of_stats(labels, theirs, ours, note):
 
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("engine"))
 def test_engines(tmp_path, theirs, ours, note):
-    with pytest.raises(ps.Error, match=f'no read engine is named "{theirs}": use {ours}'):
+    with pytest.raises(ps.Error, match=f'unknown read engine "{theirs}": use {ours}'):
         ps.stage(tmp_path, tmp_path / "x", engine=theirs)
     said = fails("stage", tmp_path, tmp_path / "x", "--engine", theirs, code=2)
-    assert f'no read engine is named "{theirs}": use {ours}' in said
+    assert f'unknown read engine "{theirs}": use {ours}' in said
 
 
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("command"))

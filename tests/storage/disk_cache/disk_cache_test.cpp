@@ -126,7 +126,7 @@ TEST_CASE("a folder that is not this user's alone is refused, and so is one that
   CHECK(cause_of(folder / "begun").empty());
   CHECK(read_file(folder / "begun" / "version") == "penstock node cache 1\n");
   write_file(folder / "full" / "thesis.tex", "text");
-  CHECK(cause_of(folder / "full").find("something else") != std::string::npos);
+  CHECK(cause_of(folder / "full").find("other files") != std::string::npos);
   DiskCache::open(folder / "other", kMiB);
   write_file(folder / "other" / "version", "penstock node cache 2\n");
   CHECK(cause_of(folder / "other").find("another version") != std::string::npos);

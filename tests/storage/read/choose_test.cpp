@@ -87,13 +87,14 @@ TEST_CASE("an engine asked for by name is that one, or an error that says why no
   unsetenv("PENSTOCK_ENGINE");
   const Shard shard;
   for (const EngineKind kind : {EngineKind::in_worker, EngineKind::pread, EngineKind::mmap})
-    CHECK(chosen(shard.dataset, {.kind = kind}) == std::string(name(kind)) + ": as asked");
+    CHECK(chosen(shard.dataset, {.kind = kind}) == std::string(name(kind)) + ": as requested");
   CHECK(chosen(shard.dataset, {.kind = EngineKind::pread, .direct_io = true}) ==
-        "pread: as asked; O_DIRECT is not used, only io_uring does");
+        "pread: as requested; O_DIRECT is not used, because it requires io_uring");
   const std::string refused =
       with_uring_refused(EPERM, [&] { return chosen(shard.dataset, {.kind = EngineKind::io_uring}); });
   CHECK(refused ==
-        "refused: invalid argument: the engine io_uring (as asked) cannot be had: i/o: io_uring_setup: Operation not "
+        "refused: invalid argument: the engine io_uring (as requested) is not available: i/o: io_uring_setup: "
+        "Operation not "
         "permitted");
 }
 
@@ -101,13 +102,13 @@ TEST_CASE("PENSTOCK_ENGINE overrides the automatic choice, and only that") {
   const Shard shard;
   setenv("PENSTOCK_ENGINE", "mmap", 1);
   CHECK(chosen(shard.dataset) == "mmap: PENSTOCK_ENGINE");
-  CHECK(chosen(shard.dataset, {.kind = EngineKind::pread}) == "pread: as asked");
+  CHECK(chosen(shard.dataset, {.kind = EngineKind::pread}) == "pread: as requested");
   setenv("PENSTOCK_ENGINE", "auto", 1);
   CHECK(chosen(shard.dataset).find("resident") != std::string::npos);
   setenv("PENSTOCK_ENGINE", "gather", 1);
   CHECK(chosen(shard.dataset).find("\"gather\": use mmap") != std::string::npos);
   setenv("PENSTOCK_ENGINE", "turbo", 1);
-  CHECK(chosen(shard.dataset).find("no read engine is named \"turbo\"") != std::string::npos);
+  CHECK(chosen(shard.dataset).find("unknown read engine \"turbo\"") != std::string::npos);
   unsetenv("PENSTOCK_ENGINE");
 }
 

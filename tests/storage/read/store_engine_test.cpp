@@ -354,8 +354,8 @@ TEST_CASE("an engine that ends waits neither for the store nor for those who wai
     });
     Asked own({{0, 0, 100}, {0, 50'000, 10}});
     waiting.engine->submit(own.requests);
-    CHECK(waited.failure(0).find("the loader ends") != std::string::npos);
-    CHECK(waited.failure(1).find("the loader ends") != std::string::npos);
+    CHECK(waited.failure(0).find("the loader is closing") != std::string::npos);
+    CHECK(waited.failure(1).find("the loader is closing") != std::string::npos);
     waiting.engine->submit(std::span(own.requests).first(1));  // from then on at once
     CHECK(waited.times(0) == 2);
   }
