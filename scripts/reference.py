@@ -44,7 +44,7 @@ def command_page(command: pathlib.Path) -> str:
     parts = [
         MADE.format(source="bindings/cli/"),
         "# The command `penstock`\n",
-        "This is what `penstock COMMAND --help` prints, for every command.\n",
+        "The output of `penstock COMMAND --help` for every command.\n",
         f"```text\n{top}\n```\n",
     ]
     for name in commands_in(top):
@@ -271,7 +271,7 @@ def entry(name: str, node: ast.stmt) -> str:
         parts.append(f"```text\n{signature(f'ps.{name}', made)}\n```\n")
     parts.append(prose(ast.get_docstring(node)))
     if name == "Loader":
-        parts.append("What each option means, and when to change it: [options of a loader](options.md).\n")
+        parts.append("[Options of a loader](options.md) explains each option and when to change it.\n")
     elif made is not None and ast.get_docstring(made):
         parts.append(prose(ast.get_docstring(made)))
     rows = []
@@ -311,8 +311,8 @@ def python_page(build: pathlib.Path) -> str:
     parts = [
         MADE.format(source="the docstrings in bindings/python/"),
         "# The Python package `penstock`\n",
-        "`import penstock as ps`. Options are given by keyword. How the parts work together is told in the\n"
-        "[guides](../README.md), what each step of a chain computes in [transforms](../transforms.md).\n",
+        "`import penstock as ps`. Options are given by keyword. The [guides](../README.md) explain how the\n"
+        "parts work together, and [transforms](../transforms.md) what each step of a chain computes.\n",
     ]
     for heading, wanted in GROUPS:
         parts.append(f"## {heading}\n")
