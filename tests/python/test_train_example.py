@@ -134,7 +134,7 @@ def test_clouds_keep_their_size_and_are_sampled_by_other_methods_where_that_is_a
     out = train(
         trees.parent / "files", *SMALL, "--epochs", 1, "--sampling", "fps", "--scale", 0.05, script="train_points.py"
     )
-    assert "samples right after epoch 0" in out
+    assert "samples correct after epoch 0" in out
 
 
 def test_pointnet_prints_what_its_layers_cost_beside_loading(trees):
@@ -147,9 +147,7 @@ def test_pointnet_prints_what_its_layers_cost_beside_loading(trees):
     assert costs["head.0"][:3] == ["Linear", f"{128 * 64:,}", f"{128 * 64:,}"]
     assert costs["input.points.0"][0] == "Conv1d" and costs["all"][-1] == "100.0%"
     number = r"\d+\.\d\d ms"
-    assert re.fullmatch(
-        f"a step: loading {number}, training {number}, beside {number} that the layers take forwards", table[-1]
-    )
+    assert re.fullmatch(f"a step: loading {number}, training {number}, forward pass of the layers {number}", table[-1])
 
 
 def test_the_costs_of_layers_are_those_of_modules_worked_out_by_hand(monkeypatch):

@@ -25,12 +25,17 @@ FILES = "las|laz|ply|pcd|off|npy"
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     source = f"any format, or a folder of class folders; a field of {FILES.replace('|', ', ')}, and cls"
     parser = training.parser(__doc__ or "", source, epochs=20, batch_size=32, learning_rate=0.001)
-    parser.add_argument("--points", type=int, default=1024, help="of each cloud, in each epoch")
+    parser.add_argument("--points", type=int, default=1024, help="points of each cloud in each epoch")
     parser.add_argument(
-        "--sampling", default="random", metavar="METHOD[:SIZE]", help="how they are chosen: random, fps, voxel:0.1, ..."
+        "--sampling",
+        default="random",
+        metavar="METHOD[:SIZE]",
+        help="how the points are chosen: random, fps, voxel:0.1, ...",
     )
-    parser.add_argument("--scale", type=float, help="factor of all coordinates, instead of making each cloud as large")
-    parser.add_argument("--width", type=int, default=16, help="channels of the first layer; the paper's: 64")
+    parser.add_argument(
+        "--scale", type=float, help="factor for all coordinates, instead of scaling each cloud to the unit sphere"
+    )
+    parser.add_argument("--width", type=int, default=16, help="channels of the first layer; 64 in the paper")
     parser.add_argument("--feature-transform", action="store_true", help="a T-Net for the features too")
     return parser.parse_args(arguments)
 

@@ -42,9 +42,9 @@ def parser(about: str, dataset: str, *, epochs: int, batch_size: int, learning_r
     parser.add_argument("--learning-rate", type=float, default=learning_rate)
     parser.add_argument("--held-out", type=float, default=0.1, help="share of the samples that only measure accuracy")
     parser.add_argument("--test", help="a dataset that measures accuracy, instead of --held-out")
-    parser.add_argument("--mock-loader", action="store_true", help="the same batch again: the trainer's limit")
-    parser.add_argument("--mock-trainer", action="store_true", help="load only: the loader's limit")
-    parser.add_argument("--profile", metavar="FILE", help="write a trace of torch.profiler there")
+    parser.add_argument("--mock-loader", action="store_true", help="repeat one batch, to measure the trainer's limit")
+    parser.add_argument("--mock-trainer", action="store_true", help="load only, to measure the loader's limit")
+    parser.add_argument("--profile", metavar="FILE", help="write a trace of torch.profiler to FILE")
     parser.add_argument("--layers", action="store_true", help="parameters, MACs and latency of each layer, at the end")
     return parser
 
@@ -236,7 +236,7 @@ def run(options: argparse.Namespace, data: Data, trainer: Trainer, stop: Stop) -
         progress.end_epoch(data.train.stats()["bytes_read"])
         if data.test is not None and not (options.mock_loader or options.mock_trainer):
             share, count = trainer.accuracy(data.test)
-            print(f"held out: {share:.3f} of {count} samples right after epoch {epoch}", flush=True)
+            print(f"held out: {share:.3f} of {count} samples correct after epoch {epoch}", flush=True)
     progress.end(data.train.stats()["bytes_read"])
     return progress
 
@@ -255,7 +255,7 @@ def print_layers(data: Data, trainer: Trainer, progress: Progress) -> None:
     forward = 1e3 * sum(layer.seconds for layer in measured)
     print(
         f"a step: loading {1e3 * progress.sums.loading / count:.2f} ms, training {1e3 * progress.sums.training / count:.2f} ms, "
-        f"beside {forward:.2f} ms that the layers take forwards"
+        f"forward pass of the layers {forward:.2f} ms"
     )
 
 
