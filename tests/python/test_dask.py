@@ -85,7 +85,7 @@ def test_a_failure_names_part_machine_and_sample_and_can_be_mended(client, icons
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", parts=4, **SMALL)
     assert caught.value.kind == "corrupt" and caught.value.key == key and caught.value.field == "png"
     assert not (tmp_path / "set").exists()
-    with pytest.raises(ps.Error, match="resume=True continues it"):
+    with pytest.raises(ps.Error, match="resume=True to continue it"):
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", **SMALL)
     with pytest.raises(ps.Error, match="other options"):
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", resume=True, on_error="skip", **SMALL)
@@ -93,7 +93,7 @@ def test_a_failure_names_part_machine_and_sample_and_can_be_mended(client, icons
                         report=tmp_path / "report.jsonl", **SMALL)
     assert told["samples"] == 499 and told["skipped"] == 1
     assert key in (tmp_path / "report.jsonl").read_text()
-    with pytest.raises(ps.Error, match="exists already"):
+    with pytest.raises(ps.Error, match="already exists"):
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", **SMALL)
 
 

@@ -260,10 +260,10 @@ def test_other_draws_are_refused_by_name(dataset):
         ({"sampler": ps.sampler.repeated("klass")}, 'repeats="klass": there is no field "klass"'),
         (
             {"sampler": ps.sampler.weighted("w.npy")},
-            'a file of numbers is pathlib.Path("w.npy") or numpy.load("w.npy")',
+            'for a file of numbers pass pathlib.Path("w.npy") or numpy.load("w.npy")',
         ),
-        ({"sampler": ps.sampler.repeated(__file__)}, f'a file of numbers is pathlib.Path("{__file__}")'),
-        ({"batching": ps.batching.by_length("w.npy")}, 'lengths="w.npy" is a text, which names a field'),
+        ({"sampler": ps.sampler.repeated(__file__)}, f'for a file of numbers pass pathlib.Path("{__file__}")'),
+        ({"batching": ps.batching.by_length("w.npy")}, 'lengths="w.npy" names a field that does not exist'),
         ({"sampler": ps.sampler.weighted({"9": -1})}, 'weights by "cls": "9" has -1; expected a number of 0 or more'),
         ({"sampler": ps.sampler.weighted({"cat": 1})}, 'no number is given for "9"'),
         ({"sampler": ps.sampler.weighted([1] * SIZE), "shuffle": False}, "requires shuffle"),
@@ -288,14 +288,17 @@ def test_what_cannot_be_is_one_clear_error(dataset, options, told):
 @pytest.mark.parametrize(
     "make, told",
     [
-        (lambda: ps.sampler.weighted([1] * SIZE, num_samples=-5), "num_samples is 1 or more, or None, not -5"),
-        (lambda: ps.sampler.repeated(np.ones(SIZE), num_samples=2.5), "num_samples is 1 or more, or None, not 2.5"),
-        (lambda: ps.sampler.balanced("cls", num_samples=0), "num_samples is 1 or more"),
-        (lambda: ps.sampler.balanced(3), "field is the name of a field"),
-        (lambda: ps.batching.by_length([1] * SIZE, budget="4k"), "budget is a number above 0"),
-        (lambda: ps.batching.by_length([1] * SIZE, pool=0), "pool is a number of samples"),
-        (lambda: ps.shuffle.window(0), "takes a number of samples, 1 or more, not 0"),
-        (lambda: ps.shuffle.blocks(True), "takes a number of samples, 1 or more, not True"),
+        (lambda: ps.sampler.weighted([1] * SIZE, num_samples=-5), "num_samples must be 1 or more, or None, not -5"),
+        (
+            lambda: ps.sampler.repeated(np.ones(SIZE), num_samples=2.5),
+            "num_samples must be 1 or more, or None, not 2.5",
+        ),
+        (lambda: ps.sampler.balanced("cls", num_samples=0), "num_samples must be 1 or more"),
+        (lambda: ps.sampler.balanced(3), "field must be the name of a field"),
+        (lambda: ps.batching.by_length([1] * SIZE, budget="4k"), "budget must be a number above 0"),
+        (lambda: ps.batching.by_length([1] * SIZE, pool=0), "pool must be a number of samples"),
+        (lambda: ps.shuffle.window(0), "requires a number of samples, 1 or more, not 0"),
+        (lambda: ps.shuffle.blocks(True), "requires a number of samples, 1 or more, not True"),
     ],
 )
 def test_an_order_that_cannot_be_is_told_where_it_is_made(make, told):
@@ -315,9 +318,9 @@ def test_samplers_of_torch_are_taken_or_explained(dataset):
         "008",
     }
     for given, told in (
-        (data.RandomSampler(range(SIZE)), "a RandomSampler is shuffle=True here"),
-        (data.SequentialSampler(range(SIZE)), "a SequentialSampler is shuffle=False here"),
-        (data.DistributedSampler(range(SIZE), 2, 0), 'rank="env" takes both'),
+        (data.RandomSampler(range(SIZE)), "sampler cannot be a RandomSampler; pass shuffle=True"),
+        (data.SequentialSampler(range(SIZE)), "sampler cannot be a SequentialSampler; pass shuffle=False"),
+        (data.DistributedSampler(range(SIZE), 2, 0), 'pass rank="env", which reads'),
         ([1, 2], "not a value of type list"),
     ):
         with pytest.raises(TypeError, match=told):
@@ -326,12 +329,12 @@ def test_samplers_of_torch_are_taken_or_explained(dataset):
 
 def test_wrong_types_are_told(dataset, tmp_path):
     for weights in (object(), 3, [[1.0]], ["a"]):
-        with pytest.raises(TypeError, match="weights takes"):
+        with pytest.raises(TypeError, match="weights must be a field"):
             loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.weighted(weights))
     with pytest.raises(TypeError, match="one number for each sample, not an array of 2 dimensions"):
         loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.weighted(np.ones((SIZE, 1))))
     (tmp_path / "numbers").write_text("1\ntwo\n")
-    with pytest.raises(ValueError, match="numbers, line 2: 'two' is no number"):
+    with pytest.raises(ValueError, match="numbers, line 2: 'two' is not a number"):
         loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.weighted(tmp_path / "numbers"))
 
 
@@ -342,7 +345,7 @@ def test_a_mixture_has_weights_of_its_own(dataset):
         {"sampler": ps.sampler.weighted({"a": 1, "b": 1})},
         {"sampler": ps.sampler.repeated([1] * 2 * SIZE)},
     ):
-        with pytest.raises(ps.Error, match="sampler is .* a mixture has weights of its own"):
+        with pytest.raises(ps.Error, match="sampler cannot be combined with a mixture"):
             loader_of(mixture, batch_size=4, shuffle=True, **option)
 
 
@@ -387,9 +390,9 @@ def test_classes_are_told_as_they_are_written(tmp_path):
 
 def test_true_is_no_number(dataset):
     for option in ("seed", "batch_size", "prefetch", "python_workers"):
-        with pytest.raises(TypeError, match=f"{option} is a whole number of 0 or more.*, not True"):
+        with pytest.raises(TypeError, match=f"{option} must be a whole number of 0 or more.*, not True"):
             loader_of(dataset, **{option: True})
-    with pytest.raises(TypeError, match="num_samples is 1 or more"):
+    with pytest.raises(TypeError, match="num_samples must be 1 or more"):
         loader_of(dataset, sampler=ps.sampler.balanced("cls", num_samples=True))
     with pytest.raises(TypeError, match="seed is a seed, a whole number of 0 or more such as seed=1, not True"):
         dataset.split({"a": 1, "b": 1}, seed=True)

@@ -271,7 +271,7 @@ def test_what_cannot_be_is_told_in_words(texts, options, cause):
 
 
 def test_lengths_that_are_none_are_told(texts, tmp_path):
-    with pytest.raises(TypeError, match="lengths takes a field"):
+    with pytest.raises(TypeError, match="lengths must be a field"):
         ps.Loader(texts, batching=ps.batching.by_length(3))
     with pytest.raises(TypeError, match="not a dict"):
         ps.Loader(texts, batching=ps.batching.by_length({"a": 1}))

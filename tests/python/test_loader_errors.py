@@ -51,7 +51,7 @@ def test_a_sum_over_ranks_is_asked_for_bad_samples_at_fixed_batches(arrays):
 
     with pytest.raises(KeyError, match="no such group"):
         list(batch["__key__"] for batch in ps.Loader(arrays, **options, rank=0, all_reduce=fails))
-    with pytest.raises(ps.Error, match="is a function of a number"):
+    with pytest.raises(ps.Error, match="must be a function of one number"):
         ps.Loader(arrays, all_reduce=3)
     own = ps.Loader(arrays, **options, rank=0, all_reduce=lambda number: len(own))
     with pytest.raises(ps.Error, match="all_reduce cannot use a loader"):

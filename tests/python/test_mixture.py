@@ -262,8 +262,8 @@ def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
     for options, said in (
         ({"stop": 0}, "would have no samples"),
         ({"stop": "never"}, '"all_exhausted" or a number of samples, not "never"'),
-        ({"sampling": "any"}, 'sampling is "shares" or "random", not "any"'),
-        ({"on_change": "any"}, 'on_change is "raise" or "carry", not "any"'),
+        ({"sampling": "any"}, 'sampling must be "shares" or "random", not "any"'),
+        ({"on_change": "any"}, 'on_change must be "raise" or "carry", not "any"'),
         ({"temperature": 0}, "temperature of a mixture must be a number above 0"),
         ({"temperature": 2, "weights": {"a": 1, "b": 1}}, "weights or a temperature, not both"),
     ):
@@ -283,9 +283,9 @@ def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
     other = ps.mixture({"a": a, "other": ps.open(tmp_path / "other")})
     with pytest.raises(ps.Error, match=r'source "other" .* has no field for output .cls.: it has txt'):
         loader_of(other, batch_size=2)
-    with pytest.raises(ps.Error, match="__source__ is a batch's own"):
+    with pytest.raises(ps.Error, match="__source__ is reserved"):
         ps.Loader(mixture, batch_size=2, transforms={"__source__": ps.label()})
-    with pytest.raises(TypeError, match="wights: is weights meant"):
+    with pytest.raises(TypeError, match="wights: did you mean weights"):
         ps.mixture({"a": a}, wights={})
 
 
@@ -302,13 +302,18 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
         )
     told(TypeError, 'source "b" of the mixture is a Dataset or the path of one, not 3', {"a": a, "b": 3})
     told(TypeError, 'source "m" of the mixture is a Dataset', {"a": a, "m": ps.mixture(both)})
-    told(TypeError, r"weights is a dict of a number for each source, \{source: weight\}, not \[0.3", both, [0.3, 0.7])
+    told(
+        TypeError,
+        r"weights must be a dict of a number for each source, \{source: weight\}, not \[0.3",
+        both,
+        [0.3, 0.7],
+    )
     for stop in (True, None, -1, 1.5):
-        told(TypeError, 'stop is "first_exhausted", "all_exhausted" or a number of samples, not', both, stop=stop)
-    told(TypeError, 'sampling is "shares" or "random", not None', both, sampling=None)
-    told(TypeError, 'on_change is "raise" or "carry", not True', both, on_change=True)
+        told(TypeError, 'stop must be "first_exhausted", "all_exhausted" or a number of samples, not', both, stop=stop)
+    told(TypeError, 'sampling must be "shares" or "random", not None', both, sampling=None)
+    told(TypeError, 'on_change must be "raise" or "carry", not True', both, on_change=True)
     told(TypeError, "has no keyword sources: use on_change", both, sources="carry")
-    told(TypeError, "temperature is a number or None, not True", both, temperature=True)
+    told(TypeError, "temperature must be a number or None, not True", both, temperature=True)
     for schedule in (5, "text", {10: equal}, [10], [(10, [1, 2])], [(-10, equal)], [(2.5, equal)]):
         told(TypeError, r"schedule takes a list, \[\(position, ", both, stop=100, schedule=schedule)
     told(ps.Error, "schedule: weights says what the training begins with", both, stop=9, schedule=[(0, equal)])

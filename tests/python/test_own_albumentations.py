@@ -79,4 +79,4 @@ def test_an_error_for_channels_that_come_first_names_layout(images, whole):
         options = {}
     with pytest.raises(Exception) as raised, ps.Loader(images, transforms=fields, **options, **OPTIONS) as loader:
         next(iter(loader))
-    assert 'images came as (C, H, W): with layout="HWC" the function gets' in raised.value.__notes__[0]
+    assert 'the images were (C, H, W); with layout="HWC" the function gets' in raised.value.__notes__[0]

@@ -118,10 +118,10 @@ def test_functions_behind_pad_leave_its_counts_as_they_are_unless_they_change_th
         batch["tokens.txt"] = batch["tokens.txt"] - 1
         check(batch, 4 * number, length=8)
     cut = ps.transform(lambda row: row[:3])
-    with pytest.raises(ps.Error, match=r'"tokens.txt" that pad\(\) has made 8.*gave int64 \(3,\)') as raised:
+    with pytest.raises(ps.Error, match=r'"tokens.txt", which pad\(\) made 8.*gave int64 \(3,\)') as raised:
         batches(folder, {"tokens.txt": TOKENS | ps.pad(8) | cut, "n": COUNT})
     assert (raised.value.field, raised.value.key) == ("n", "00")
-    with pytest.raises(ps.Error, match=r'"tokens.txt" that pad\(\) has made 8.*gave int64 \(3,\)'):
+    with pytest.raises(ps.Error, match=r'"tokens.txt", which pad\(\) made 8.*gave int64 \(3,\)'):
         batches(folder, {"tokens.txt": TOKENS | ps.transform(halved) | ps.pad(8) | cut, "mask": MASK})
 
 
@@ -147,10 +147,13 @@ def test_at_counts_too(folder):
 @pytest.mark.parametrize(
     ("fields", "cause"),
     [
-        ({"tokens.txt": TOKENS | ps.transform(halved), "n": COUNT}, r"whose rows transform\(halved\) makes alike"),
+        (
+            {"tokens.txt": TOKENS | ps.transform(halved), "n": COUNT},
+            r"whose rows all have the same length after transform\(halved\)",
+        ),
         (
             {"tokens.txt": TOKENS | ps.transform(halved, shape=(None,)), "n": MASK},
-            r"no pad\(\) stands behind transform\(halved\)",
+            r"no pad\(\) comes after transform\(halved\)",
         ),
         (
             {"tokens.txt": TOKENS | ps.transform(halved) | ps.pad() | ps.transform(halved)},
@@ -162,7 +165,7 @@ def test_at_counts_too(folder):
         ),
         (
             {"tokens.txt": TOKENS | ps.transform(halved) | ps.pad(), "n": COUNT | ps.transform(halved)},
-            "no function of its own",
+            "cannot have a function itself",
         ),
     ],
 )

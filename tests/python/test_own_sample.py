@@ -175,17 +175,17 @@ def test_what_does_not_fit_is_told_when_the_loader_is_made(scenes, arrays):
     same = ps.sample_transform(lambda **given: given, ["image"])
     with pytest.raises(TypeError, match="sequence of names"):
         ps.sample_transform(len, "image")
-    with pytest.raises(TypeError, match="none of its outputs"):
+    with pytest.raises(TypeError, match="not one of its outputs"):
         ps.sample_transform(len, ["image"], shapes={"mask": (1,)})
-    with pytest.raises(TypeError, match="takes a function"):
+    with pytest.raises(TypeError, match="requires a function"):
         ps.sample_transform(None, ["image"])
-    with pytest.raises(TypeError, match="sample_transform is ps.sample"):
+    with pytest.raises(TypeError, match="sample_transform must be ps.sample"):
         ps.Loader(scenes, transforms=fields(), sample_transform=len)
-    with pytest.raises(ps.Error, match='"image": sample_transform asks for it, and transforms has cls'):
+    with pytest.raises(ps.Error, match='"image": sample_transform requires it, but transforms has cls'):
         ps.Loader(scenes, transforms={"cls": ps.label()}, sample_transform=same)
-    with pytest.raises(ps.Error, match="sample_transform asks for it, and the batch has"):
+    with pytest.raises(ps.Error, match="sample_transform requires it, but the batch has"):
         list(ps.Loader(arrays, sample_transform=same))
-    with pytest.raises(ps.Error, match="name a step, as image.decode"):
+    with pytest.raises(ps.Error, match="add a step such as image.decode"):
         layout = ps.sample_transform(lambda **given: given, ["image"], layout="HWC")
         ps.Loader(scenes, transforms={"image": ps.field("jpg.png")}, sample_transform=layout)
 

@@ -64,7 +64,7 @@ def test_memory_that_cannot_be_had_is_told():
         "except RuntimeError as error: print(error.kind, error, __import__('os').listdir('/proc/self/fd') == before)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stderr == "" and "no 1048576 bytes of memory to share" in done.stdout
+    assert done.stderr == "" and "cannot reserve 1048576 bytes of memory to share" in done.stdout
     assert done.stdout.startswith("resource ") and done.stdout.endswith("True\n")
     with pytest.raises(ps.Error, match="memory to share"):
         SharedMemory(1 << 60)
@@ -140,7 +140,7 @@ def test_a_pool_does_tasks_and_leaves_no_process_and_no_descriptor():
     some.close()
     some.close()
     assert not any(map(alive, pids))
-    with pytest.raises(ps.Error, match="are ending"):
+    with pytest.raises(ps.Error, match="are closing"):
         some.run(Bytes(b"echo"))
     del some
     assert len(os.listdir("/proc/self/fd")) == before
@@ -205,7 +205,9 @@ def test_a_process_that_cannot_be_replaced_is_an_error_until_it_can(monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "Popen", refused)
         for _ in range(2):
-            with pytest.raises(ps.Error, match="no process for Python's functions: .*no more processes") as caught:
+            with pytest.raises(
+                ps.Error, match="cannot start a process for Python functions: .*no more processes"
+            ) as caught:
                 some.run(Bytes(b"echo"))
             assert caught.value.kind == "resource"
     work = Bytes(b"echo again")
@@ -249,7 +251,7 @@ def test_processes_that_cannot_begin_are_an_error():
     assert "processes_handlers.py" in str(caught.value.__cause__)
     some.close()
     some = pool(setup=b"die")
-    with pytest.raises(ps.Error, match="ended as they started: exit status 7"):
+    with pytest.raises(ps.Error, match="ended during their start: exit status 7"):
         some.run(Bytes(b"echo"))
     some.close()
 
@@ -282,7 +284,7 @@ def test_stop_ends_a_run_of_another_thread():
     assert begun.wait(60)
     some.stop()
     thread.join(2)
-    assert not thread.is_alive() and "are ending" in str(caught[0])
+    assert not thread.is_alive() and "are closing" in str(caught[0])
     some.close()
 
 

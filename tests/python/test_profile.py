@@ -214,7 +214,7 @@ def test_what_the_wrapped_class_has_not_a_profile_has_not():
     with pytest.raises(TypeError):
         next(ps.profile([1]))
     assert bool(loader) and not ps.profile([])
-    with pytest.raises(TypeError, match="what a `for` runs over, not int"):
+    with pytest.raises(TypeError, match="must be an iterable, not int"):
         ps.profile(3)
 
 
@@ -343,7 +343,7 @@ def test_an_error_passes_unchanged_and_the_loop_may_go_on(clock):
         next(loop)
     assert raised.value is error and next(loop) == 2
     stats = loader.stats()
-    assert stats["errors"] == 1 and stats["batches"] == 2 and "1 error came out of next()" in str(stats)
+    assert stats["errors"] == 1 and stats["batches"] == 2 and "1 error raised by next()" in str(stats)
     assert stats["wall_s"] == pytest.approx(14e-3) == stats["data_wait_s"] + stats["step_s"]
 
 
@@ -382,8 +382,8 @@ def test_a_loop_that_waits_is_bound_by_its_loader(clock):
     said = loader.verdict()
     assert said.binds == "loader" and said.data_wait == pytest.approx(9 * 30 / (9 * 30 + 10 * 10))
     assert str(said).startswith(
-        "the loop waited 73 % of its time for batches: 30.0 ms for each (median 29.9 ms, longest 30.0 ms), beside steps of "
-        "10.0 ms; fed, it would be 3.7 times as fast; "
+        "the loop waited 73 % of its time for batches: 30.0 ms for each (median 29.9 ms, longest 30.0 ms), and a step "
+        "takes 10.0 ms; without waits it would be 3.7 times as fast; "
     )
 
 
@@ -392,7 +392,10 @@ def test_a_loop_that_hardly_waits_is_bound_by_its_model(clock):
     run(loader, clock, 50)
     said = loader.verdict()
     assert said.binds == "model" and said.data_wait == pytest.approx(19 / (19 + 1000))
-    assert "the loop waited 2 % of its time" in said.text and "takes 50.0 ms; the first came after 81.0 ms" in said.text
+    assert (
+        "the loop waited 2 % of its time" in said.text
+        and "takes 50.0 ms; the first batch came after 81.0 ms" in said.text
+    )
 
 
 def test_few_batches_tell_nothing(clock):
@@ -418,7 +421,7 @@ def test_epochs_that_begin_anew_each_time_are_start_up(clock):
     run(loader, clock, 10, epochs=3)
     said = loader.verdict()
     assert said.binds == "start-up" and said.data_wait < 0.05
-    assert "epochs take long to begin and to end: 200.1 ms each, 50 % of the time" in said.text
+    assert "epochs take long to start and to end: 200.1 ms each, 50 % of the time" in said.text
 
 
 NOTHING = scheduling.Shares()
@@ -443,7 +446,7 @@ def test_what_helps_a_data_loader_follows_from_what_its_processes_did(monkeypatc
         return scheduling.Shares(observed=1000, core=core, waiting=waiting, processes=4)
 
     monkeypatch.setattr(verdict, "usable_cores", lambda: 8)
-    assert "num_workers=8 is a beginning on 8 cores" in judged(num_workers=0, here=shares(900, 0))
+    assert "try num_workers=8 on 8 cores" in judged(num_workers=0, here=shares(900, 0))
     assert "which waits for storage or a lock meanwhile (10 % " in judged(num_workers=0, here=shares(100, 50))
     assert "which computes meanwhile (30 % of the time on a core, 60 % waiting for one)" in judged(
         num_workers=0, here=shares(300, 600)
@@ -452,19 +455,22 @@ def test_what_helps_a_data_loader_follows_from_what_its_processes_did(monkeypatc
         shares(950, 0), num_workers=4
     )
     assert (
-        "16 worker processes on 8 cores, 50 % of the time on a core, 45 % waiting for one: the cores are the limit"
+        "16 worker processes on 8 cores, 50 % of the time on a core, 45 % waiting for one: the cores are the bottleneck"
         in judged(shares(500, 450), num_workers=16)
     )
     assert "5 % of the time on a core: they wait for storage" in judged(shares(50, 0), num_workers=4)
-    assert "50 % of the time on a core: part of it computing" in judged(shares(500, 0), num_workers=4)
-    assert "how busy they are could not be seen" in judged(num_workers=4)
+    assert "50 % of the time on a core: they partly compute" in judged(shares(500, 0), num_workers=4)
+    assert "their load could not be measured" in judged(num_workers=4)
     assert "this process itself computes meanwhile (90 % " in judged(shares(50, 0), shares(900, 0), num_workers=4)
-    assert "loading ahead" in judged(here=shares(900, 0)) and "is elsewhere" in judged(here=shares(10, 0))
+    assert "load ahead" in judged(here=shares(900, 0)) and "outside this thread" in judged(here=shares(10, 0))
 
 
 def test_what_was_not_seen_is_not_called_waiting():
     text = judged(num_workers=0)
-    assert "it loads in this process (num_workers=0), and nothing during a step: " in text and "meanwhile" not in text
+    assert (
+        "the loader loads in this process (num_workers=0), and loads nothing during a step: " in text
+        and "meanwhile" not in text
+    )
 
 
 def test_waits_on_both_sides_of_a_power_of_two_stand_for_each_other():
@@ -579,7 +585,7 @@ def test_short_waits_behind_long_ones_do_not_stand_for_all():
     for _ in loader:
         pass
     assert loader.stats()["thread"]["on_core"] < 0.5
-    assert "the loop's own thread rests" in loader.verdict().text
+    assert "the thread of the loop is idle" in loader.verdict().text
 
 
 def test_penstock_behind_a_data_loader_is_known_as_its_own(torch_data, arrays, monkeypatch):

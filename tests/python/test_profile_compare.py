@@ -45,7 +45,7 @@ def test_pictures_in_class_folders_are_compared(torch_data, images, clock):
     assert said.step_with_penstock_s == max(5e-3, 6 / said.penstock_samples_per_s)
     assert said.times == said.penstock_samples_per_s / said.loader_samples_per_s
     assert f"60 files of {images}" in said.assumed and "batches of 6 in shuffled order" in said.assumed
-    assert "images decoded, cropped at random to 48 x 32 (as the batches had), normalized" in said.assumed
+    assert "images decoded, cropped at random to 48 x 32 (as in the batches), normalized" in said.assumed
     both = loader.verdict(compare=True)
     assert both.binds == "model" and "times as many samples a second" in str(both) and "\nassumed: " in str(both)
 
@@ -99,7 +99,7 @@ def test_tar_shards_of_webdataset_are_compared(tmp_path, images):
     assert "cropped at random to 40 x 40" in said.assumed[1]
     assert sorted(tmp_path.iterdir()) == before, "an index was left beside the data"
     (tmp_path / "shard-1.tar").unlink()
-    with pytest.raises(ps.Error, match="shard-1.tar is no file of this machine"):
+    with pytest.raises(ps.Error, match="shard-1.tar is not a file on this machine"):
         not_run(dataset).compare()
 
 
@@ -147,13 +147,13 @@ def test_a_loader_whose_files_cannot_be_seen_is_refused(torch_data, images, tmp_
     ) as raised:
         compared(ps.profile(np.zeros((2, 3, 8, 8)) for _ in range(8)))
     assert raised.value.kind == "unsupported"
-    with pytest.raises(ps.Error, match="neither it nor its batches tell how many samples a batch has"):
+    with pytest.raises(ps.Error, match="the number of samples in a batch is unknown"):
         compared(ps.profile(iter(range(8))))
-    with pytest.raises(ps.Error, match="it is penstock's own already"):
+    with pytest.raises(ps.Error, match="it is a penstock loader already"):
         compared(ps.profile(ps.Loader(images, batch_size=10, transforms={"cls": ps.label()})))
     gone = Pictures(images)
     gone.samples[3] = (str(images / "class_00" / "absent.jpg"), 0)
-    with pytest.raises(ps.Error, match="1 of its 60 files are no samples of .*, as .*absent.jpg"):
+    with pytest.raises(ps.Error, match="1 of its 60 files are not samples of .*, such as .*absent.jpg"):
         compared(ps.profile(torch_data.DataLoader(gone, batch_size=4)))
 
 

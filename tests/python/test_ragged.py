@@ -450,7 +450,7 @@ def test_a_warning_tells_of_labels_that_stay_while_their_boxes_go(folder):
     boxes = ps.follow("png") | ps.boxes(min_size=1)
     labels = ps.array.decode("int64", ragged=True)
     with pytest.warns(
-        UserWarning, match=r'"boxes.json" drops boxes, and "labels.json" keeps all its items.*ps.follow\("boxes.json"\)'
+        UserWarning, match=r'"boxes.json" drops boxes, but "labels.json" keeps all its items.*ps.follow\("boxes.json"\)'
     ) as told:
         ps.Loader(folder, transforms={**image, "labels.json": labels, "boxes.json": boxes})
     assert len(told) == 1 and told[0].filename == __file__

@@ -64,7 +64,7 @@ def test_a_failure_names_part_machine_and_sample_and_can_be_mended(icons, tmp_pa
         ps.ray.pack(tmp_path / "source", tmp_path / "set", format="tar", parts=4, **SMALL)
     assert caught.value.kind == "corrupt" and caught.value.key == key and caught.value.field == "png"
     assert not (tmp_path / "set").exists()
-    with pytest.raises(ps.Error, match="resume=True continues it") as caught:
+    with pytest.raises(ps.Error, match="resume=True to continue it") as caught:
         ps.ray.pack(tmp_path / "source", tmp_path / "set", format="tar", **SMALL)
     assert caught.value.kind == "invalid_argument"
     told = ps.ray.pack(
@@ -78,7 +78,7 @@ def test_a_failure_names_part_machine_and_sample_and_can_be_mended(icons, tmp_pa
     )
     assert told["samples"] == 499 and told["skipped"] == 1
     assert key in (tmp_path / "report.jsonl").read_text()
-    with pytest.raises(ps.Error, match="exists already"):
+    with pytest.raises(ps.Error, match="already exists"):
         ps.ray.pack(tmp_path / "source", tmp_path / "set", format="tar", **SMALL)
 
 

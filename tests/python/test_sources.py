@@ -88,7 +88,7 @@ def test_what_a_generator_raises_ends_packing_and_leaves_nothing(tmp_path):
 def test_wrong_use_is_told(tmp_path):
     with pytest.raises(ps.Error, match="tuples"):
         pack([(1, 2)], tmp_path)
-    with pytest.raises(ps.Error, match="resumed"):
+    with pytest.raises(ps.Error, match="resume, rank, world and report require"):
         pack([{"txt": "x"}], tmp_path, resume=True)
     with pytest.raises(ps.Error, match="on_error"):
         pack([{"txt": "x"}], tmp_path, on_error="ignore")
@@ -186,7 +186,7 @@ def test_columns_of_a_csv_file_can_be_named(tmp_path):
     dataset, _ = pack(source, tmp_path)
     assert dict(dataset[0]) == {"png": encoded("PNG"), "cls": b"7", "txt": b"a thing, red"}
     assert len(source) == 1 and dataset.classes == []
-    with pytest.raises(ps.Error, match="no column 'path'; there are file, digit, caption"):
+    with pytest.raises(ps.Error, match="unknown column 'path'; the columns are file, digit, caption"):
         ps.sources.csv(tmp_path / "list.tsv")
 
 

@@ -161,7 +161,7 @@ def test_bytes_inside_structs_and_lists_are_fields_as_they_are(packed):
     assert json.loads(samples[0]["words.json"]) == ["a", "ö"]
     for name in ("images", "scan", "blobs"):
         assert f"column {name!r} is several fields: one for each value of bytes in it, and JSON for the rest" in said
-    assert "column 'named' is left out: bytes inside a map have no field" in said and "'words'" not in said and "'image'" not in said
+    assert "column 'named' is left out: bytes inside a map cannot be a field" in said and "'words'" not in said and "'image'" not in said
 
 
 def test_structs_that_look_like_files_but_are_none_are_json(packed):
@@ -219,10 +219,10 @@ def test_columns_that_no_field_can_be_called_or_hold_are_named(packed):
     samples, said = packed(table)
     assert all(set(sample) == {"x.npy", "rest.npy"} for sample in samples)
     for name, why in {
-        "a/b": "a field has no slash in its name and no underscore before it; fields={...} renames it",
-        "_y": "a field has no slash",
-        "__index_level_0__": "a field has no slash",
-        "x.npy": "column 'x' is the field x.npy already",
+        "a/b": "the name of a field cannot contain a slash or begin with an underscore; fields={...} renames it",
+        "_y": "the name of a field cannot contain a slash",
+        "__index_level_0__": "the name of a field cannot contain a slash",
+        "x.npy": "column 'x' is already the field x.npy",
         "twice": "2 columns have this name",
         "views": "list_view<element: int32> cannot be a field",
     }.items():

@@ -107,9 +107,9 @@ def test_columns_are_chosen_and_named_and_words_become_classes(table, tmp_path):
     dataset, _ = pack(tmp_path / "table.parquet", tmp_path, fields=fields)
     assert dataset.classes == ["p", "q"] and dataset.keys[:2] == [f"{0:012}", f"{1:012}"]
     assert dict(dataset[9]) == {"jpg": encoded("JPEG", 9), "cls": b"1", "weight.txt": b"1.125"}
-    with pytest.raises(ps.Error, match="no column 'imag'"):
+    with pytest.raises(ps.Error, match="unknown column 'imag'"):
         ps.sources.parquet(tmp_path / "table.parquet", fields={"imag": "jpg"})
-    with pytest.raises(ps.Error, match="no column 'name' for the keys"):
+    with pytest.raises(ps.Error, match="unknown column 'name' for the keys"):
         ps.sources.parquet(tmp_path / "table.parquet", key="name")
 
 
@@ -136,7 +136,7 @@ def test_rows_that_cannot_be_read_are_named_or_skipped(tmp_path):
     for name in ("a", "b"):
         rows = [{"bytes": encoded("PNG"), "path": None}, {"bytes": None, "path": "no/such.png"}]
         pq.write_table(pa.table({"x": pa.array(rows[: 1 + (name == "b")], file)}), tmp_path / "t" / f"{name}.parquet")
-    cause = "row 1, column 'x': ValueError: its bytes are null, and there is no file no/such.png"
+    cause = "row 1, column 'x': ValueError: its bytes are null, and the file no/such.png does not exist"
     with pytest.raises(ps.Error, match=f"t/b.parquet: sample {2:012}: field png: corrupt: {cause}"):
         pack(tmp_path / "t", tmp_path)
     dataset, told = pack(tmp_path / "t", tmp_path, on_error="skip")

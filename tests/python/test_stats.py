@@ -194,7 +194,7 @@ def test_workers_are_a_number_or_auto(tmp_path):
         assert (loader.stats()["workers"], loader.stats()["workers_max"]) == (2, 5)
     with made(workers="auto", max_workers=3) as loader:
         assert loader.stats()["workers_max"] >= 3
-    with pytest.raises(ps.Error, match='workers is a number of 1 or more, or "auto", not "many"'):
+    with pytest.raises(ps.Error, match='workers must be a number of 1 or more, or "auto", not "many"'):
         made(workers="many")
     with pytest.raises((ps.Error, TypeError)):
         made(workers=1.5)

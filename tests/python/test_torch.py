@@ -42,7 +42,7 @@ def test_columns_make_tuples(arrays):
 
 
 def test_columns_that_are_no_outputs_are_named_with_those_there_are(arrays):
-    with pytest.raises(ValueError, match='as_tuple: there is no output "jpg", there are npy, cls$'):
+    with pytest.raises(ValueError, match='as_tuple: unknown output "jpg"; the outputs are npy, cls$'):
         ps.torch.Loader(arrays, transforms=FIELDS, as_tuple=("npy", "jpg"))
     for columns, options in [  # the first batch tells what outputs there are
         (("cls", "jpg"), {}),
@@ -50,7 +50,7 @@ def test_columns_that_are_no_outputs_are_named_with_those_there_are(arrays):
         (("npy", "jpg"), {"transforms": FIELDS, "batch_transform": lambda batch: batch}),
     ]:
         dataset = ps.torch.Loader(arrays, batch_size=8, as_tuple=columns, **options)
-        with pytest.raises(ValueError, match=f'no output "{columns[1]}", there are .*__valid__'):
+        with pytest.raises(ValueError, match=f'unknown output "{columns[1]}"; the outputs are .*__valid__'):
             next(iter(dataset))
     made = ps.torch.Loader(
         arrays,
@@ -210,7 +210,7 @@ def test_columns_that_on_batch_does_not_make_leave_the_position(arrays):
     dataset = ps.torch.Loader(
         arrays, as_tuple=("npy", "cls"), transforms=FIELDS, batch_transform=lambda batch: {"npy": 0}
     )
-    with pytest.raises(ValueError, match='no output "cls"'):
+    with pytest.raises(ValueError, match='unknown output "cls"'):
         next(iter(dataset))
     assert dataset.state_dict()["batch"] == 0
 
@@ -232,7 +232,7 @@ def test_a_state_that_is_refused_leaves_no_loader_at_the_first_batch(arrays, ico
 def test_a_dataloader_that_would_make_batches_of_batches_is_refused(arrays):
     loader = ps.torch.Loader(arrays, batch_size=8, transforms=FIELDS)
     for options in ({}, {"batch_size": 4}, {"num_workers": 1}):
-        with pytest.raises(TypeError, match="give DataLoader batch_size=None"):
+        with pytest.raises(TypeError, match="pass batch_size=None to DataLoader"):
             next(iter(DataLoader(loader, **options)))
     assert len(list(DataLoader(loader, batch_size=None))) == len(list(loader)) == 5
 

@@ -174,7 +174,7 @@ def test_a_full_disk_is_told_and_the_loader_goes_on(make):
 def test_events_that_do_not_fit_are_told_with_a_warning(make, tmp_path):
     loader = make()
     with (
-        pytest.warns(UserWarning, match="trace.json was full: .* left out"),
+        pytest.warns(UserWarning, match="trace.json is full and lacks"),
         loader.trace(tmp_path / "trace.json", max_events=2048) as trace,
     ):
         for _ in range(60):
@@ -301,7 +301,7 @@ def test_what_is_no_trace_is_not_merged(make, tmp_path):
     for first, second in (("text", "t.json"), ("empty", "t.json"), ("t.json", "text"), ("absent", "t.json")):
         with pytest.raises(ps.Error, match=first if first != "t.json" else second):
             ps.merge_traces(tmp_path / first, tmp_path / second, tmp_path / "out.json")
-    with pytest.raises(ps.Error, match="no trace of a penstock loader"):
+    with pytest.raises(ps.Error, match="not a trace of a penstock loader"):
         ps.merge_traces(tmp_path / "t.json", tmp_path / "torch.json", tmp_path / "out.json")
     with pytest.raises(ps.Error, match="cannot write"):
         ps.merge_traces(tmp_path / "torch.json", tmp_path / "t.json", tmp_path / "nowhere" / "out.json")
@@ -400,7 +400,9 @@ def test_steps_of_several_batches_are_whole_from_the_first_mark_on(make):
 
 
 def test_a_schedule_of_another_s_is_refused(make):
-    with pytest.raises(TypeError, match=r"schedule is a penstock.Schedule, of ps.schedule\(\), or None, not function"):
+    with pytest.raises(
+        TypeError, match=r"schedule must be a penstock.Schedule, from ps.schedule\(\), or None, not function"
+    ):
         make().steps(lambda step: "active")
 
 

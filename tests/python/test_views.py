@@ -114,8 +114,8 @@ def test_select_is_a_view_of_numbered_samples(packed):
         dataset.select([])
     for wrong, told in (
         ([True, False], "not a mask"),
-        ({1, 2}, "numbers of samples"),
-        ([0.5], "0 or more, not 0.5"),
+        ({1, 2}, "sample numbers"),
+        ([0.5], r"0 or more\), not 0.5"),
         ([-1], "not -1"),
     ):
         with pytest.raises(TypeError, match=told):
@@ -124,7 +124,7 @@ def test_select_is_a_view_of_numbered_samples(packed):
 
 def test_staging_refuses_a_view_and_says_what_to_do(packed, tmp_path):
     view = ps.open(packed["tar"]).take(10)
-    advice = "stage what it was made of and choose again from the copy, or pack the view"
+    advice = "stage the dataset of the view and select from the copy, or pack the view"
     with pytest.raises(ps.Error, match=rf"is a view \(take 10; 10 of 500 samples\).*{advice}"):
         ps.stage(view, tmp_path / "staged", progress=False)
 
@@ -135,7 +135,7 @@ def test_a_view_is_tuned(packed):
     assert told["dataset"]["samples"] == 150
     assert told["python_line"].startswith("loader = ps.Loader(view, ")
     assert told["cpp_line"].startswith("penstock::Loader loader(view, ")
-    with pytest.raises(ps.Error, match="takes a mixture as the path of its file"):
+    with pytest.raises(ps.Error, match="requires the path of a mixture file"):
         ps.tune(ps.mixture({"tar": packed["tar"]}))
 
 

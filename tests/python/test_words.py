@@ -56,8 +56,8 @@ def labels_fixture(tmp_path):
 
 
 def test_a_keyword_of_a_step_without_any_is_told():
-    assert refusal(ps.points.center, about="z") == "penstock.points.center() has no keyword about, it takes none"
-    assert refusal(ps.raw, dtype="uint8") == "penstock.raw() has no keyword dtype, it takes none"
+    assert refusal(ps.points.center, about="z") == "penstock.points.center() has no keyword about; it has no keywords"
+    assert refusal(ps.raw, dtype="uint8") == "penstock.raw() has no keyword dtype; it has no keywords"
 
 
 @pytest.mark.parametrize("keyword", ELSEWHERE)
@@ -68,12 +68,12 @@ def test_a_keyword_of_another_loader_is_told_with_the_option_here(labels, keywor
 
 
 def test_a_step_and_its_arguments_are_told_with_the_closest():
-    assert refusal(ps.image.resize, siz=3) == "penstock.image.resize() has no keyword siz: is size meant?"
-    assert refusal(ps.image.normalize, sdt=(1,)) == "penstock.image.normalize() has no keyword sdt: is std meant?"
-    assert refusal(ps.label, clases=3) == "penstock.label() has no keyword clases: is num_classes meant?"
+    assert refusal(ps.image.resize, siz=3) == "penstock.image.resize() has no keyword siz: did you mean size?"
+    assert refusal(ps.image.normalize, sdt=(1,)) == "penstock.image.normalize() has no keyword sdt: did you mean std?"
+    assert refusal(ps.label, clases=3) == "penstock.label() has no keyword clases: did you mean num_classes?"
     for steps in (ps.image, ps.array, ps.points):
         for step in (name for name in vars(steps) if name[0] != "_"):
-            with pytest.raises(AttributeError, match=f"has no step '{step}x': is {step} meant"):
+            with pytest.raises(AttributeError, match=f"has no step '{step}x': did you mean {step}"):
                 getattr(steps, f"{step}x")
             assert inspect.signature(getattr(steps, step)).return_annotation is inspect.Signature.empty
     for step, here in (("random_flip", "random_horizontal_flip"), ("vertical_flip", "random_vertical_flip")):
@@ -126,8 +126,8 @@ def test_a_pickle_with_an_old_name_of_a_mix_is_read():
 def test_the_methods_of_a_loader_refuse_in_one_sentence(labels):
     loader = ps.Loader(labels, transforms={"cls": ps.label()})
     assert refusal(loader.at, 0) == "penstock.Loader.at() needs batch"
-    assert refusal(loader.at, 0, "1") == "penstock.Loader.at(): batch is a whole number of 0 or more, not '1'"
-    assert refusal(loader.set_epoch, epok=1) == "penstock.Loader.set_epoch() has no keyword epok: is epoch meant?"
+    assert refusal(loader.at, 0, "1") == "penstock.Loader.at(): batch must be a whole number of 0 or more, not '1'"
+    assert refusal(loader.set_epoch, epok=1) == "penstock.Loader.set_epoch() has no keyword epok: did you mean epoch?"
     assert refusal(ps.Dataset, labels) == "penstock.open(path) opens a dataset"
     assert list(inspect.signature(ps.Loader.at).parameters) == ["self", "epoch", "batch"]
 
@@ -163,24 +163,29 @@ def test_every_keyword_of_a_data_loader_is_known_or_told():
 
 
 def test_another_unknown_keyword_is_told_with_the_closest(labels):
-    assert refusal(ps.Loader, labels, batchsize=3) == "penstock.Loader() has no keyword batchsize: is batch_size meant?"
-    assert refusal(ps.Loader, labels, xyz=3).endswith("; help(penstock.Loader) lists those it has")
-    assert refusal(ps.open, labels, progess=3) == "penstock.open() has no keyword progess: is progress meant?"
-    assert "penstock.mixup() has no keyword clases: is num_classes meant?" == refusal(ps.mixup, clases=3)
-    assert refusal(ps.pack, labels, labels / "x", workers=-1).endswith("workers is a whole number of 0 or more, not -1")
+    assert (
+        refusal(ps.Loader, labels, batchsize=3)
+        == "penstock.Loader() has no keyword batchsize: did you mean batch_size?"
+    )
+    assert refusal(ps.Loader, labels, xyz=3).endswith("; help(penstock.Loader) lists its keywords")
+    assert refusal(ps.open, labels, progess=3) == "penstock.open() has no keyword progess: did you mean progress?"
+    assert "penstock.mixup() has no keyword clases: did you mean num_classes?" == refusal(ps.mixup, clases=3)
+    assert refusal(ps.pack, labels, labels / "x", workers=-1).endswith(
+        "workers must be a whole number of 0 or more, not -1"
+    )
     for call in (ps.pack, ps.stage, ps.tune):
         assert "has no keyword num_workers: use workers (" in refusal(call, labels, num_workers=3)
     assert refusal(ps.tune, labels, consumer="sleep:1").endswith("has no keyword consumer: use train_step")
     assert "has no keyword spool: use temp_dir" in refusal(ps.pack, labels, labels / "x", spool="x")
-    assert "is format meant?" in refusal(ps.pack, labels, labels / "x", formt="tar")
-    assert "is labels meant?" in refusal(ps.Writer, labels / "x", format="tar", label="tar")
+    assert "did you mean format?" in refusal(ps.pack, labels, labels / "x", formt="tar")
+    assert "did you mean labels?" in refusal(ps.Writer, labels / "x", format="tar", label="tar")
 
 
 def test_the_dataset_for_torch_tells_where_it_is_made(labels):
     pytest.importorskip("torch")
     name = "penstock.torch.Loader() has no keyword "
     assert refusal(ps.torch.Loader, labels, num_workers=3).startswith(f"{name}num_workers: use workers (")
-    assert refusal(ps.torch.Loader, labels, as_tupl=("a",)) == f"{name}as_tupl: is as_tuple meant?"
+    assert refusal(ps.torch.Loader, labels, as_tupl=("a",)) == f"{name}as_tupl: did you mean as_tuple?"
 
 
 WRONG_TYPES = {
@@ -202,17 +207,17 @@ WRONG_TYPES = {
 @pytest.mark.parametrize("keyword", WRONG_TYPES)
 def test_a_wrong_type_is_told_with_keyword_expected_type_and_value(labels, keyword):
     value, wanted = WRONG_TYPES[keyword]
-    assert refusal(ps.Loader, labels, **{keyword: value}) == f"penstock.Loader(): {keyword} is {wanted}"
+    assert refusal(ps.Loader, labels, **{keyword: value}) == f"penstock.Loader(): {keyword} must be {wanted}"
 
 
 def test_other_misuse_is_told_too(labels):
     assert refusal(ps.Loader) == "penstock.Loader() needs dataset"
-    assert refusal(ps.Loader, labels, 32).endswith("was given 2: the others go by keyword")
+    assert refusal(ps.Loader, labels, 32).endswith("not 2; pass the others by keyword")
     assert refusal(ps.Loader, labels, dataset=labels).startswith("penstock.Loader() was given dataset twice")
     assert refusal(ps.Loader, labels, batch_size=1 << 40).endswith("batch_size cannot be as large as 1099511627776")
-    assert refusal(ps.field, 3) == "penstock.field(): alternatives is a str, not 3"
-    assert "penstock.pack(): workers is" in refusal(ps.pack, labels, labels / "x", format="tar", workers="a")
-    assert "penstock.stage(): workers is" in refusal(ps.stage, labels, labels / "x", workers="a")
+    assert refusal(ps.field, 3) == "penstock.field(): alternatives must be a str, not 3"
+    assert "penstock.pack(): workers must be" in refusal(ps.pack, labels, labels / "x", format="tar", workers="a")
+    assert "penstock.stage(): workers must be" in refusal(ps.stage, labels, labels / "x", workers="a")
 
 
 def test_a_type_error_of_the_programs_own_stays_as_it_is(labels):
@@ -244,7 +249,7 @@ def warnings_of_ranks(labels, environment, options):
 def test_a_process_among_several_is_told_once_that_all_of_them_read_everything(labels):
     several = {"RANK": "1", "WORLD_SIZE": "4"}
     told = warnings_of_ranks(labels, several, "{}")
-    assert len(told) == 1 and "process 1 of 4" in told[0] and 'rank="env" gives each its share' in told[0]
+    assert len(told) == 1 and "process 1 of 4" in told[0] and 'rank="env" to give each process its share' in told[0]
     for options in ("{'rank': 'env'}", "{'rank': 0, 'world_size': 1}"):
         assert warnings_of_ranks(labels, several, options) == []
     for alone in ({}, {"RANK": "0", "WORLD_SIZE": "1"}, {"RANK": "1"}, {"RANK": "a", "WORLD_SIZE": "b"}):
@@ -315,7 +320,7 @@ def test_advice_is_given_in_the_words_of_python_too(tmp_path):
     with pytest.raises(ps.Error, match=r"--resume \(ps.pack with rank=R, world=2, resume=True\)"):
         ps.finish_pack(packed)
     ps.pack(source, there, format="tar", progress=False)
-    with pytest.raises(ps.Error, match=r"was not staged \(overwrite replaces it\)"):
+    with pytest.raises(ps.Error, match=r"was not staged; pass --overwrite \(overwrite=True\) to replace it"):
         ps.stage(source, there, progress=False)
 
 
@@ -379,7 +384,7 @@ def test_dtypes_of_numpy_and_torch_are_taken_by_steps(labels):
         assert repr(ps.array.decode(dtype)) == repr(ps.array.decode(dtype=dtype)) == "array.decode(float32)"
     assert repr(ps.array.cast(bool)) == repr(ps.array.cast(numpy.bool_)) == "cast(bool)"
     for dtype, sizes in ((float, '"float32" or "float64"'), (int, '"int32" or "int64"')):
-        said = f"penstock.array.cast(): dtype {dtype.__name__} has no size of its own: write {sizes}"
+        said = f"penstock.array.cast(): dtype {dtype.__name__} does not name its size; pass {sizes}"
         assert refusal(ps.array.cast, dtype) == refusal(ps.array.cast, dtype=dtype) == said
     ml_dtypes = pytest.importorskip("ml_dtypes")
     assert repr(ps.array.cast(ml_dtypes.bfloat16)) == "cast(bfloat16)"
@@ -414,7 +419,7 @@ def test_what_is_no_argument_of_a_step_is_told_with_step_and_parameter():
     assert (
         refusal(ps.image.resize, 3, "area", object) == "penstock.image.resize(): argument 3 cannot be <class 'object'>"
     )
-    assert refusal(ps.image.decode, print).endswith(": ps.transform(function) makes a step of a function")
+    assert refusal(ps.image.decode, print).endswith("; ps.transform(function) turns a function into a step")
 
 
 def same(row):
@@ -422,23 +427,23 @@ def same(row):
 
 
 NO_STEPS = {
-    "function": (same, "ps.transform(function) makes a step of a function"),
-    "uncalled": (ps.image.resize, "a step is a call, ps.image.resize(...)"),
-    "uncalled label": (ps.label, "a step is a call, ps.label(...)"),
-    "uncalled transform": (ps.transform, "a step is a call, ps.transform(...)"),
+    "function": (same, "ps.transform(function) turns a function into a step"),
+    "uncalled": (ps.image.resize, "a step must be a call, ps.image.resize(...)"),
+    "uncalled label": (ps.label, "a step must be a call, ps.label(...)"),
+    "uncalled transform": (ps.transform, "a step must be a call, ps.transform(...)"),
     "list": (
         [ps.image.decode(), ps.image.resize(3)],
-        "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)",
+        "join steps with |, as in ps.image.decode() | ps.image.resize(256)",
     ),
-    "tuple": ((ps.image.decode(),), "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"),
-    "text": ("image.resize(3)", "a step is a call, as ps.image.resize(256), not its text"),
+    "tuple": ((ps.image.decode(),), "join steps with |, as in ps.image.decode() | ps.image.resize(256)"),
+    "text": ("image.resize(3)", "a step must be a call such as ps.image.resize(256), not its text"),
     "mix": (ps.mixup(num_classes=3), "ps.mixup() and ps.cutmix() are for Loader(mix=...)"),
     "sample": (
         ps.sample_transform(lambda jpg: jpg, ["jpg"]),
         "ps.sample_transform() is for Loader(sample_transform=...)",
     ),
-    "module": (ps.image, "a step is a call, as ps.image.resize(256)"),
-    "number": (3, "a step is a call, as ps.image.resize(256)"),
+    "module": (ps.image, "a step must be a call such as ps.image.resize(256)"),
+    "number": (3, "a step must be a call such as ps.image.resize(256)"),
 }
 
 
@@ -451,11 +456,11 @@ def test_what_is_no_step_is_told_with_what_to_write(labels, kind):
             assert text.endswith(f": {told}") and " | " in text
     with pytest.raises(ps.Error) as raised:
         ps.Loader(labels, transforms={"cls": value})
-    assert str(raised.value).endswith(f'transforms["cls"] is no chain such as image.decode() or label(): {told}')
+    assert str(raised.value).endswith(f'transforms["cls"] is not a chain such as image.decode() or label(): {told}')
 
 
 def test_nothing_is_no_step_of_a_chain(labels):
-    assert refusal(lambda: ps.image.decode() | None).startswith("image.decode() | None: a step is a call")
+    assert refusal(lambda: ps.image.decode() | None).startswith("image.decode() | None: a step must be a call")
     assert len(ps.Loader(labels, transforms={"cls": None})) == 1
 
 
@@ -493,20 +498,20 @@ def test_a_subset_is_an_array_of_any_library(labels):
         slice(2),
         [0.5],
     ):
-        assert "indices is a list or an array of whole numbers" in refusal(ps.sampler.subset, subset)
+        assert "indices must be a list or an array of sample numbers" in refusal(ps.sampler.subset, subset)
 
 
 def test_a_mask_is_no_subset_and_is_told_how_it_becomes_one(labels):
     numpy, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
     mask = numpy.arange(10) < 3
     for subset in (mask, torch.tensor(mask), mask.tolist(), tuple(mask.tolist()), [0, True]):
-        assert refusal(ps.sampler.subset, subset).endswith("not a mask: numpy.flatnonzero(mask) gives its numbers")
+        assert refusal(ps.sampler.subset, subset).endswith("not a mask; numpy.flatnonzero(mask) returns the numbers")
     assert numbers_of(labels, numpy.flatnonzero(mask)) == ["0", "1", "2"]
 
 
 def test_an_array_in_place_of_a_number_is_refused_in_words(labels):
     numpy = pytest.importorskip("numpy")
-    assert "seed is a whole number of 0 or more, not array([1, 2])" in refusal(
+    assert "seed must be a whole number of 0 or more, not array([1, 2])" in refusal(
         ps.Loader, labels, seed=numpy.array([1, 2])
     )
 

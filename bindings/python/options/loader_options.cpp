@@ -32,7 +32,7 @@ void require_names(const nb::dict& fields) {
   for (const auto& [key, value] : fields) {
     const std::string output = nb::str(key).c_str();
     if (output == "__key__" || output == "__valid__" || output == "__source__")
-      throw Error::invalid_argument("transforms: " + output + " is a batch's own and cannot be an output's name");
+      throw Error::invalid_argument("transforms: " + output + " is reserved and cannot be the name of an output");
   }
 }
 
@@ -43,7 +43,8 @@ std::vector<FieldChain> chains_of(const nb::dict& fields) {
     const std::string output = nb::str(key).c_str();
     Chain chain;
     if (!value.is_none() && !nb::try_cast(value, chain))
-      throw Error::invalid_argument("transforms[\"" + output + "\"] is no chain such as image.decode() or label(): " +
+      throw Error::invalid_argument("transforms[\"" + output +
+                                    "\"] is not a chain such as image.decode() or label(): " +
                                     nb::cast<std::string>(steps_module().attr("no_step")(value)));
     chains.emplace_back(output, std::move(chain));
   }
@@ -71,8 +72,8 @@ void require_no_file(const Dataset& dataset, const char* option, const std::stri
   if (!file || dataset.field(column)) return;
   const std::string quoted = double_quoted(column);
   throw Error::invalid_argument(std::string(option) + "=" + quoted +
-                                    " is a text, which names a field, and there is no " +
-                                    "such one: a file of numbers is pathlib.Path(" + quoted + ")" +
+                                    " names a field that does not exist; for a file of " +
+                                    "numbers pass pathlib.Path(" + quoted + ")" +
                                     (path.extension() == ".npy" ? " or numpy.load(" + quoted + ")" : ""),
                                 {.dataset = dataset.path().string()});
 }
@@ -98,11 +99,11 @@ Draws drawn(Draws::Kind kind, const Dataset& dataset, nb::handle given, std::uin
 }  // namespace
 
 void refuse_word(const std::string& option, const std::string& given, const std::string& known) {
-  throw Error::invalid_argument(option + " is " + known + ", not \"" + given + "\"");
+  throw Error::invalid_argument(option + " must be " + known + ", not \"" + given + "\"");
 }
 
 Last last_of(Last last, bool drop_last) {
-  if (drop_last && last == Last::pad) refuse_word("drop_last=True with last_batch", "pad", "\"drop\"");
+  if (drop_last && last == Last::pad) refuse_word("last_batch with drop_last=True", "pad", "\"drop\"");
   return drop_last ? Last::drop : last;
 }
 
@@ -162,7 +163,7 @@ OwnFunctions own_functions(const nb::object& fields, const nb::object& on_sample
 std::function<std::uint64_t(std::uint64_t)> sum_of(const nb::object& function) {
   if (function.is_none()) return {};
   if (PyCallable_Check(function.ptr()) == 0)
-    throw Error::invalid_argument("all_reduce is a function of a number, or None");
+    throw Error::invalid_argument("all_reduce must be a function of one number, or None");
   const std::shared_ptr<PyObject> kept(nb::object(function).release().ptr(), [](PyObject* held) {
     if (Py_IsInitialized() == 0) return;
     const nb::gil_scoped_acquire interpreter;
@@ -189,7 +190,7 @@ bool in_sum_over_ranks() {
 std::chrono::milliseconds timeout_of(std::optional<double> seconds) {
   if (!seconds) return std::chrono::milliseconds{0};
   if (!(*seconds >= 0 && *seconds <= kLongestTimeout))
-    throw Error::invalid_argument("timeout is a number of seconds, or None to wait for ever");
+    throw Error::invalid_argument("timeout must be between 0 and 1e9 seconds, or None to wait without a limit");
   return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(*seconds * 1e3))};
 }
 
@@ -203,7 +204,8 @@ std::string set_rank(LoaderOptions& options, const std::variant<std::uint32_t, s
   const std::string& given = std::get<std::string>(rank);
   if (given != "env") refuse_word("rank", given, "a number or \"env\"");
   if (world)
-    throw Error::invalid_argument("rank=\"env\" takes world_size from the environment too: leave world_size out");
+    throw Error::invalid_argument(
+        "rank=\"env\" cannot be combined with world_size, which it reads from the environment");
   const RankAndWorld found = rank_from_environment();
   options.rank = found.rank;
   options.world_size = found.world;
@@ -232,13 +234,13 @@ void require_classes(const Dataset& dataset, const std::optional<std::vector<std
   const auto fail = [&](const std::string& cause) {
     throw Error::invalid_argument("expect_classes: " + cause, {.dataset = dataset.path().string()});
   };
-  if (known.empty()) fail("the dataset has no names of classes");
+  if (known.empty()) fail("the dataset has no class names");
   for (std::size_t i = 0; i < std::min(known.size(), wanted->size()); ++i) {
     if (known[i] != (*wanted)[i])
-      fail("number " + std::to_string(i) + " is " + known[i] + " in the dataset, not " + (*wanted)[i]);
+      fail("class " + std::to_string(i) + " is " + known[i] + " in the dataset, not " + (*wanted)[i]);
   }
   if (known.size() != wanted->size())
-    fail("the dataset has " + std::to_string(known.size()) + ", not " + std::to_string(wanted->size()));
+    fail("the dataset has " + std::to_string(known.size()) + " classes, not " + std::to_string(wanted->size()));
 }
 
 namespace {
@@ -266,7 +268,7 @@ void set_sampler(LoaderOptions& options, const Dataset& dataset, nb::handle samp
     options.subset = nb::cast<std::vector<std::uint64_t>>(sampler.attr("by"));
   } else if (options.mixture != nullptr) {
     throw Error::invalid_argument(
-        "sampler is of the samples of one dataset; a mixture has weights of its own, for each source: "
+        "this sampler cannot be combined with a mixture; pass a weight for each source of the mixture instead: "
         "ps.mixture(datasets, weights={source: weight, ...})");
   } else {
     options.sampler = draws_of(dataset, kind, sampler);

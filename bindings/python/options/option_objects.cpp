@@ -22,16 +22,17 @@ struct Class {
 
 constexpr Class kClasses[] = {
     {"CacheOptions", "cache", true,
-     "Which samples stay in memory for later epochs: Loader(cache=ps.CacheOptions(\"decoded\", limit=\"8GiB\"))."},
+     "Selects the samples that stay in memory for later epochs: Loader(cache=ps.CacheOptions(\"decoded\", "
+     "limit=\"8GiB\"))."},
     {"DiskCacheOptions", "disk_cache", true,
-     "Where bytes of datasets in object stores are kept: Loader(disk_cache=ps.DiskCacheOptions(\"/scratch/c\", "
+     "Caches bytes of datasets in object stores on a disk: Loader(disk_cache=ps.DiskCacheOptions(\"/scratch/c\", "
      "limit=\"1TiB\"))."},
     {"ReadOptions", "read_options", false,
-     "How a loader reads bytes: Loader(read_options=ps.ReadOptions(engine=\"pread\"))."},
+     "Sets how a loader reads bytes: Loader(read_options=ps.ReadOptions(engine=\"pread\"))."},
     {"MemoryOptions", "memory_options", false,
-     "How much memory a loader takes: Loader(memory_options=ps.MemoryOptions(reserved_batches=8))."},
+     "Sets how much memory a loader uses: Loader(memory_options=ps.MemoryOptions(reserved_batches=8))."},
     {"DeviceOptions", "device_options", false,
-     "What a loader's device does: Loader(device=\"cuda:0\", device_options=ps.DeviceOptions(gpu_jpeg=0.5))."},
+     "Sets the work of a loader's device: Loader(device=\"cuda:0\", device_options=ps.DeviceOptions(gpu_jpeg=0.5))."},
 };
 
 template <int N>
@@ -106,7 +107,7 @@ void bind_class(nb::module_& module) {
             new (self) Object<N>{{kOf.keyword, checked(kOf, nb::type<Object<N>>(), places, keywords)}};
           },
           nb::sig(kept(signature_of(kOf))),
-          kept(options_for_python(kOf.keyword) + "\nRaises TypeError or Error, naming the option."))
+          kept(options_for_python(kOf.keyword) + "\nRaises TypeError or Error, which names the option."))
       .def(
           "__repr__", [](const Object<N>& self) { return text(shown_object(kOf, self)); },
           nb::sig("def __repr__(self) -> str"))

@@ -49,7 +49,7 @@ struct OptionSetter {
       if (given.ptr() == Py_False) return;
       value = given.ptr() == Py_True ? text.bare : nanobind::cast<std::string>(nanobind::str(given));
       if (value.empty())
-        throw Error::invalid_argument(std::string(option.keyword()) + " is empty; True stands for " +
+        throw Error::invalid_argument(std::string(option.keyword()) + " cannot be empty; True stands for " +
                                       double_quoted(text.bare));
     }
     text.set(options, value);

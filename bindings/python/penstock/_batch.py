@@ -30,7 +30,7 @@ class Batch(dict[str, Any]):
     def __missing__(self, output: object) -> NoReturn:
         if isinstance(output, (int, slice)):
             raise KeyError(
-                f"a batch is a dict of outputs, {', '.join(self)}, and each of them has rows: batch[output][0]"
+                f"a batch is a dict of outputs ({', '.join(self)}), and each output has rows: batch[output][0]"
             )
         raise KeyError(f"the batch has no output {output!r}, it has {', '.join(self)}")
 

@@ -18,7 +18,7 @@ def _float64(numbers: Any, name: str) -> Any:
     if hasattr(numbers, "astype"):
         numbers = numbers.astype("float64")
         if numbers.ndim != 1:
-            raise TypeError(f"{name} takes one number for each sample, not an array of {numbers.ndim} dimensions")
+            raise TypeError(f"{name} must have one number for each sample, not an array of {numbers.ndim} dimensions")
         return numbers if numbers.flags.c_contiguous else numbers.copy()
     try:
         return array("d", numbers)
@@ -27,7 +27,7 @@ def _float64(numbers: Any, name: str) -> Any:
             "one length for each sample" if name == "lengths" else "a number for each sample, numbers for each class"
         )
         raise TypeError(
-            f"{name} takes a field, {forms} or a file of numbers, not a value of type {type(numbers).__name__}"
+            f"{name} must be a field, {forms} or a file of numbers, not a value of type {type(numbers).__name__}"
         ) from None
 
 
@@ -42,14 +42,14 @@ def _of_file(path: str, name: str) -> Any:
             try:
                 numbers.append(float(line))
             except ValueError:
-                raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is no number") from None
+                raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is not a number") from None
         return numbers
 
 
 def _by_value(numbers: Mapping[Any, Any], name: str) -> tuple[str, dict[str, float]]:
     nested = [field for field, inner in numbers.items() if isinstance(inner, Mapping)]
     if nested and len(numbers) > 1:
-        raise TypeError(f"{name} takes numbers for the values of one field, and these are of {len(numbers)}")
+        raise TypeError(f"{name} must have numbers for the values of one field, not of {len(numbers)} fields")
     field, values = (str(nested[0]), numbers[nested[0]]) if nested else ("cls", numbers)
     return field, {str(value): float(number) for value, number in values.items()}
 
@@ -69,14 +69,17 @@ def sample_numbers(indices: Any, function: str) -> list[int]:
     """The numbers in a list, a range, an array or a tensor. Raises TypeError for anything else. The text names
     `function`, the public penstock function. A boolean mask is refused too, because its True would select sample 1."""
     numbers = indices.tolist() if hasattr(indices, "tolist") else indices
-    wanted = f"penstock.{function}(): indices is a list or an array of whole numbers, numbers of samples of 0 or more, not "
+    wanted = (
+        f"penstock.{function}(): indices must be a list or an array of sample numbers (whole numbers of 0 or more), not "
+    )
     if not isinstance(numbers, (list, tuple, range)):
         raise TypeError(wanted + repr(indices)[:40])
     found = []
     for number in numbers:
         if isinstance(number, bool):
             raise TypeError(
-                f"penstock.{function}(): indices is numbers of samples, not a mask: numpy.flatnonzero(mask) gives its numbers"
+                f"penstock.{function}(): indices must be sample numbers, not a mask; numpy.flatnonzero(mask) returns "
+                "the numbers"
             )
         whole = operator.index(number) if hasattr(number, "__index__") else -1
         if whole < 0:

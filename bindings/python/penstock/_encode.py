@@ -42,13 +42,13 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
     if isinstance(value, memoryview):
         return value if value.c_contiguous else bytes(value)
     if value is None:
-        raise TypeError("None is no value: leave the field out")
+        raise TypeError("a field cannot be None; leave it out of the sample")
     extension = field.rpartition(".")[2].lower()
     encoding = encoding_of(extension)
     if encoding.kind == "image":
         return _image(value, extension, quality)
     if _is_pillow(value):
-        raise TypeError(f"which encoding is this image to have? Name the field jpg or png, or {field}.png")
+        raise TypeError(f"the name of the field does not name an encoding for the image; use jpg, png or {field}.png")
     if encoding.label:
         return _class_number(value, classes)
     if isinstance(value, str):
@@ -66,7 +66,7 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
         return _npy(numpy.asarray(value))
     if isinstance(value, (dict, list, tuple)):
         return _json(value)
-    raise TypeError(f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot be a field")
+    raise TypeError(f"a value of type {type(value).__module__}.{type(value).__qualname__} cannot be stored in a field")
 
 
 def _is_pillow(value: Any) -> bool:
@@ -82,20 +82,24 @@ def _class_number(value: Any, classes: Sequence[str] | Mapping[str, int]) -> byt
         number = classes[value] if isinstance(classes, Mapping) else classes.index(value)
         return str(number).encode()
     if isinstance(value, str) and not (value.isascii() and value.isdigit()):
-        known = f"is not among the {len(classes)} classes" if classes else "needs classes=[...] to have a number"
+        known = (
+            f"is not one of the {len(classes)} classes"
+            if classes
+            else "requires classes=[...], which gives it a number"
+        )
         raise ValueError(f"class {value!r} {known}")
     try:
         number = int(value) if isinstance(value, str) else operator.index(value)
     except TypeError:
-        raise TypeError(f"a class is an integer or a name, not {type(value).__qualname__}") from None
+        raise TypeError(f"a class must be an integer or a name, not {type(value).__qualname__}") from None
     if classes and not 0 <= number < len(classes):
-        raise ValueError(f"class {number} is outside the {len(classes)} classes")
+        raise ValueError(f"class {number} is not one of the {len(classes)} classes")
     return str(number).encode()
 
 
 def _image(value: Any, extension: str, quality: int) -> bytes:
     if not _is_pillow(value) and not _is_array(value):
-        raise TypeError(f"an image is bytes, a Pillow image or an array, not {type(value).__qualname__}")
+        raise TypeError(f"an image must be bytes, a Pillow image or an array, not {type(value).__qualname__}")
     try:
         from PIL import Image
     except ImportError:
@@ -104,7 +108,7 @@ def _image(value: Any, extension: str, quality: int) -> bytes:
         value = Image.fromarray(_pixels(value))
     format = Image.registered_extensions().get("." + extension)
     if format not in Image.SAVE:
-        raise ValueError(f"Pillow writes no {extension} files: give the field's bytes")
+        raise ValueError(f"Pillow cannot write {extension} files; pass the bytes of the encoded image")
     if format == "JPEG" and value.mode not in ("L", "RGB", "CMYK"):
         value = value.convert("L" if value.mode == "1" else "RGB")  # JPEG has no palette and no alpha
     out = io.BytesIO()
@@ -117,7 +121,7 @@ def _pixels(value: Any) -> Any:
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[:, :, 0]
     if not (array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (3, 4))):
-        raise ValueError(f"an image is (H, W), (H, W, 3) or (H, W, 4), not {array.shape}")
+        raise ValueError(f"the shape of an image must be (H, W), (H, W, 3) or (H, W, 4), not {array.shape}")
     return array
 
 
@@ -138,7 +142,7 @@ def _npy(array: Any) -> bytes:
     import numpy
 
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"an array of {array.dtype} cannot be a field: numbers and bool can")
+        raise TypeError(f"an array of {array.dtype} cannot be stored in a field; use numbers or bool")
     out = io.BytesIO()
     numpy.lib.format.write_array(out, numpy.asarray(array, order="C"), allow_pickle=False)
     return out.getvalue()
@@ -164,12 +168,12 @@ def _json(value: Any) -> bytes:
                 return str(part, "utf-8")
             except UnicodeDecodeError:
                 raise ValueError(
-                    "bytes that are no UTF-8 have no form in JSON; name the other columns in fields="
+                    "JSON cannot hold bytes that are not UTF-8; name the other columns in fields="
                 ) from None
         if hasattr(part, "isoformat"):  # a date or a time
             return part.isoformat()
         if isinstance(part, numbers.Number):  # a decimal or a fraction, which a JSON number would round
             return str(part)
-        raise TypeError(f"a {type(part).__qualname__} has no place in JSON")
+        raise TypeError(f"JSON cannot hold a value of type {type(part).__qualname__}")
 
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode()

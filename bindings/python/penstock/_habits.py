@@ -33,14 +33,15 @@ def _known(name: str) -> bool:
 def no_member_of_tensor(tensor: Tensor, name: str) -> NoReturn:
     """Raises AttributeError; the compiled Tensor.__getattr__ calls it."""
     if name == "size":
-        raise AttributeError("a penstock.Tensor has no size: t.shape, len(t) and t.nbytes tell it")
+        raise AttributeError("a penstock.Tensor has no size; use t.shape, len(t) or t.nbytes")
     if name in ("to", "cuda"):
         raise AttributeError(
-            f't.torch().{name}(...) moves a penstock.Tensor; device="cuda:0" of the loader does, ahead of the program'
+            f'a penstock.Tensor has no {name}; use t.torch().{name}(...), or Loader(device="cuda:0"), which copies '
+            "batches in advance"
         )
     if _known(name):
         raise AttributeError(
-            f"a penstock.Tensor has no {name}, it only holds values: take t.torch().{name} or t.numpy().{name}"
+            f"a penstock.Tensor only holds values and has no {name}; use t.torch().{name} or t.numpy().{name}"
         )
     raise AttributeError(f"'penstock.Tensor' object has no attribute {name!r}")
 
@@ -49,8 +50,9 @@ def no_member_of_ragged(ragged: Ragged, name: str) -> NoReturn:
     """Raises AttributeError; the compiled Ragged.__getattr__ calls it."""
     if name in ("shape", "dtype", "ndim", "numpy", "torch", "tolist") or _known(name):
         raise AttributeError(
-            f"a penstock.Ragged has no {name}, its rows differ in length: r.values and r.offsets are tensors, and so is a "
-            "row, r[i]; ps.torch.rows(r) makes a list"
+            f"a penstock.Ragged has no {name}, because its rows differ in length; use the tensors r.values and "
+            "r.offsets, a "
+            "row r[i], or the list ps.torch.rows(r)"
         )
     raise AttributeError(f"'penstock.Ragged' object has no attribute {name!r}")
 

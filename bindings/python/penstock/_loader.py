@@ -30,8 +30,9 @@ def warn_of_ranks(options: Mapping[str, Any]) -> None:
     _told_of_ranks = True
     warn(
         f"penstock: RANK and WORLD_SIZE say that this is process {rank} of {world}, but the loader was given neither rank "
-        'nor world_size, so every process reads all samples: rank="env" gives each its share, and rank=0, world_size=1 '
-        "says that all is meant"
+        'nor world_size, so every process reads all samples. Pass rank="env" to give each process its share, or '
+        "rank=0, "
+        "world_size=1 if every process shall read all samples"
     )
 
 
@@ -51,8 +52,8 @@ def warn_of_items_left(transforms: Mapping[str, Any] | None) -> None:
                 left.append(output)
     if dropping is not None and left:
         warn(
-            f'penstock: "{dropping}" drops boxes, and "{left[0]}" keeps all its items: if they belong to the boxes, '
-            f'ps.follow("{dropping}") | ps.array.decode(...) drops theirs'
+            f'penstock: "{dropping}" drops boxes, but "{left[0]}" keeps all its items; if they belong to the boxes, '
+            f'use ps.follow("{dropping}") | ps.array.decode(...), which drops them too'
         )
 
 
@@ -86,7 +87,7 @@ else:
             """Raises TypeError: use at() for a batch, and loader.dataset[i] for a sample."""
             raise TypeError(
                 f"a {_NAME} is not a list of samples: `for batch in loader` is an epoch, loader.at(epoch, batch) is one "
-                "batch, and loader.dataset[i] is one sample; give a ps.torch.Loader to torch's DataLoader"
+                "batch, and loader.dataset[i] is one sample; pass a ps.torch.Loader to torch's DataLoader"
             )
 
         def _repr_html_(self) -> str:

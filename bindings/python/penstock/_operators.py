@@ -45,7 +45,7 @@ def truth(tensor: Tensor) -> bool:
             number = number[0]
         return bool(number)
     raise ValueError(
-        f"the truth value of a penstock.Tensor of shape {tensor.shape} is ambiguous: take t.numpy().any() or .all(), or "
+        f"the truth value of a penstock.Tensor of shape {tensor.shape} is ambiguous; use t.numpy().any() or .all(), or "
         "len(t)"
     )
 

@@ -73,7 +73,7 @@ def pack(
         if resume or report or rank is not None or world is not None:
             raise made(
                 "invalid_argument",
-                "only what is packed from files can be resumed, be packed by several ranks, or has a report",
+                "resume, rank, world and report require a source of files, not one of Python objects",
                 dataset=_penstock.shown_place(destination),
             )
         return pack_items(items, destination, progress=progress, quality=quality, **options)

@@ -38,8 +38,9 @@ def absolute(
     """Makes paths absolute, so that workers in other folders find them. Addresses and datasets stay as they are."""
     if _is_address(destination):
         raise _refusal(
-            f"{_shown_place(destination)}: parts are packed to a disk that all workers see; penstock stage brings the result "
-            "to a store"
+            f"{_shown_place(destination)}: a cluster cannot pack to an object store; pack to a disk that all workers "
+            "share, "
+            "then copy the dataset with penstock stage"
         )
     if not isinstance(source, Dataset):
         source = os.fspath(source) if _is_address(source) else os.path.abspath(source)
@@ -56,13 +57,14 @@ def prepare(source: str | Dataset, destination: str, resume: bool, overwrite: bo
     """Returns the number of samples in the source, and the number of parts of an interrupted run, if any. Builds the
     index now if there is none."""
     if os.path.lexists(destination) and not overwrite:
-        raise _refusal(f"{destination}: exists already (overwrite replaces it)")
+        raise _refusal(f"{destination} already exists; pass overwrite=True to replace it")
     partial = _partial(destination)
     there = [match for match in map(_PART.fullmatch, _names(partial)) if match]
     left = there or joins(destination)
     if left and not resume and not overwrite:
         raise _refusal(
-            f"{partial}: is left from a run that did not finish: resume=True continues it, overwrite=True begins anew"
+            f"{partial} is left from a run that did not finish; pass resume=True to continue it, or overwrite=True to "
+            "start again"
         )
     if left and not resume:
         shutil.rmtree(partial)

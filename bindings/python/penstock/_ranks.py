@@ -55,7 +55,9 @@ def rank_table(stats: Iterable[Mapping[str, Any]]) -> RankTable:
     given = sorted(stats, key=lambda one: int(one["rank"]))
     ranks = [one["rank"] for one in given]
     if len(set(ranks)) != len(ranks):
-        raise ValueError(f"penstock.rank_table() takes the stats of each rank once, not of ranks {ranks}")
+        raise ValueError(f"penstock.rank_table() requires the stats of each rank once, not of ranks {ranks}")
     if len({one["world"] for one in given}) > 1:
-        raise ValueError("penstock.rank_table() takes the stats of the ranks of one training, whose world is the same")
+        raise ValueError(
+            "penstock.rank_table() requires the stats of one training, in which all ranks have the same world"
+        )
     return RankTable(given)

@@ -16,7 +16,7 @@ def taken(step: str, parameter: str, value: Any) -> Any:
     """Converts a value for the compiled transform: dtypes to names, arrays to lists. Raises TypeError for values that
     are not allowed."""
     if isinstance(value, type) and value in _SIZES:
-        raise TypeError(f"{step}(): {parameter} {value.__name__} has no size of its own: write {_SIZES[value]}")
+        raise TypeError(f"{step}(): {parameter} {value.__name__} does not name its size; pass {_SIZES[value]}")
     name = _dtype_name(value)
     if name is not None:
         return name
@@ -25,7 +25,7 @@ def taken(step: str, parameter: str, value: Any) -> Any:
     if value is None or _is_single(value) or _is_list(value):
         return value
     own = callable(value) and not isinstance(value, type)
-    hint = ": ps.transform(function) makes a step of a function" if own else ""
+    hint = "; ps.transform(function) turns a function into a step" if own else ""
     raise TypeError(f"{step}(): {parameter} cannot be {called(value)}{hint}")
 
 
@@ -68,19 +68,19 @@ def called(value: Any) -> str:
 def no_step(value: Any) -> str:
     """A hint for a value that is not a transform."""
     if isinstance(value, (list, tuple)):
-        return "steps are joined by |, as in ps.image.decode() | ps.image.resize(256)"
+        return "join steps with |, as in ps.image.decode() | ps.image.resize(256)"
     if isinstance(value, str):
-        return "a step is a call, as ps.image.resize(256), not its text"
+        return "a step must be a call such as ps.image.resize(256), not its text"
     if isinstance(value, Mix):
         return "ps.mixup() and ps.cutmix() are for Loader(mix=...)"
     if type(value).__name__ == "SampleFunction":
         return "ps.sample_transform() is for Loader(sample_transform=...)"
     module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
     if callable(value) and module.partition(".")[0] == "penstock" and name:
-        return f"a step is a call, {module.partition('._')[0].replace('penstock', 'ps', 1)}.{name}(...)"
+        return f"a step must be a call, {module.partition('._')[0].replace('penstock', 'ps', 1)}.{name}(...)"
     if callable(value):
-        return "ps.transform(function) makes a step of a function"
-    return "a step is a call, as ps.image.resize(256)"
+        return "ps.transform(function) turns a function into a step"
+    return "a step must be a call such as ps.image.resize(256)"
 
 
 def unjoined(chain: object, other: Any, before: bool) -> Any:

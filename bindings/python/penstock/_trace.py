@@ -55,8 +55,9 @@ class Trace:
 
 def warn_of_dropped(file: str, dropped: int, max_events: int) -> None:
     warn(
-        f"penstock: the trace {file} was full: {dropped:,} later events are left out; a larger max_events than {max_events:,}, or a "
-        "schedule, keeps those that matter"
+        f"penstock: the trace {file} is full and lacks {dropped:,} later events; pass a max_events of more than "
+        f"{max_events:,}, or "
+        "a schedule"
     )
 
 
@@ -88,7 +89,7 @@ def merge_traces(
     for path in traces[1:]:
         trace = _read(path)
         if "penstock" not in trace:
-            raise _error.made("invalid_argument", f"{os.fspath(path)} is no trace of a penstock loader")
+            raise _error.made("invalid_argument", f"{os.fspath(path)} is not a trace of a penstock loader")
         used |= _add(merged, trace, used)
     with _new_text(os.fspath(out)) as file:
         json.dump(merged, file, separators=(",", ":"))
@@ -105,11 +106,11 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     except OSError as failure:
         raise _error.made("io", f"cannot read the trace {name}: {failure.strerror or failure}") from None
     except ValueError as failure:
-        raise _error.made("corrupt", f"{name} is no trace: {failure}") from None
+        raise _error.made("corrupt", f"{name} is not a trace: {failure}") from None
     if isinstance(trace, list):  # the other form of such files
         trace = {"traceEvents": trace}
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
-        raise _error.made("corrupt", f"{name} is no trace: it has no traceEvents")
+        raise _error.made("corrupt", f"{name} is not a trace: it has no traceEvents")
     return trace
 
 

@@ -78,7 +78,10 @@ def tune(
 def _path_of(source: str | os.PathLike[str] | Dataset) -> Iterator[str]:
     """The command's argument: a path, or for a view a file that describes it."""
     if isinstance(source, Mixture):
-        raise made("invalid_argument", "ps.tune() takes a mixture as the path of its file: the command makes it itself")
+        raise made(
+            "invalid_argument",
+            "ps.tune() requires the path of a mixture file, not a Mixture, because a command makes the mixture",
+        )
     if not isinstance(source, Dataset):
         yield os.fspath(source)
     elif not source.is_view:

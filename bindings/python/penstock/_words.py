@@ -33,12 +33,14 @@ def no_keyword(function: str, unknown: str, known: Iterable[str]) -> str:
         if ours in known:
             return sentence + _penstock.hint_for(where, unknown)
     if not known:
-        return f"{sentence}, it takes none"
+        return f"{sentence}; it has no keywords"
     close = difflib.get_close_matches(unknown, known, n=1, cutoff=0.6)
     if close:
-        return f"{sentence}: is {close[0]} meant?"
+        return f"{sentence}: did you mean {close[0]}?"
     return (
-        f"{sentence}, only {_listed(known)}" if len(known) <= 8 else f"{sentence}; help({function}) lists those it has"
+        f"{sentence}; expected {_listed(known)}"
+        if len(known) <= 8
+        else f"{sentence}; help({function}) lists its keywords"
     )
 
 
@@ -187,13 +189,13 @@ def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[st
     if len(places) > len(signature.places):
         few = len(signature.places)
         return (
-            f"{name}() takes {few} argument{'s' if few != 1 else ''} by place, {_listed(signature.places)}, and was given "
-            f"{len(places)}: the others go by keyword"
+            f"{name}() takes {few} positional argument{'s' if few != 1 else ''}, {_listed(signature.places)}, not "
+            f"{len(places)}; pass the others by keyword"
         )
     given = dict(zip(signature.places, places))
     for keyword, value in keywords.items():
         if keyword in given:
-            return f"{name}() was given {keyword} twice, by place and by keyword"
+            return f"{name}() was given {keyword} twice, by position and by keyword"
         given[keyword] = value
     for required in signature.types:
         if required not in given and required not in signature.defaults:
@@ -203,7 +205,7 @@ def misuse(name: str, function: Any, places: Sequence[Any], keywords: Mapping[st
             kind = signature.types[keyword]
             wanted = _VALUES.get(f"{name.rpartition('.')[2]}.{keyword}") or _VALUES.get(keyword)
             wanted = wanted if wanted and _name(kind) != "int" else _wanted(kind)
-            return f"{name}(): {keyword} is {wanted}, not {called(value)}"
+            return f"{name}(): {keyword} must be {wanted}, not {called(value)}"
     for keyword, value in given.items():  # some numbers have 32 bits
         if (_whole(value) or 0) >= 1 << 32:
             return f"{name}(): {keyword} cannot be as large as {called(value)}"
@@ -296,7 +298,7 @@ def worded_steps(compiled: _Type) -> _Type:
         if _penstock.hints("step").get(theirs, ("", ""))[0] in steps:
             raise AttributeError(f"{module.__name__} has no step {step!r}{_penstock.hint_for('step', theirs)}")
         close = difflib.get_close_matches(step, steps, n=1, cutoff=0.6)
-        meant = f"is {close[0]} meant?" if close else f"there are {', '.join(sorted(steps))}"
+        meant = f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(steps))}"
         raise AttributeError(f"{module.__name__} has no step {step!r}: {meant}")
 
     module.__getattr__ = unknown  # type: ignore[method-assign]

@@ -93,12 +93,15 @@ class Writer:
         """
         writer = self._open()
         if not isinstance(key, str):
-            raise made("invalid_argument", f"a key is a str, not {key!r}", dataset=self._destination)
+            raise made("invalid_argument", f"a key must be a str, not {key!r}", dataset=self._destination)
         encoded = {}
         for name, value in fields.items():
             if not isinstance(name, str):
                 raise made(
-                    "invalid_argument", f"a field's name is a str, not {name!r}", dataset=self._destination, key=key
+                    "invalid_argument",
+                    f"the name of a field must be a str, not {name!r}",
+                    dataset=self._destination,
+                    key=key,
                 )
             try:
                 encoded[name] = encode(name, value, quality=self._quality, classes=self._classes)

@@ -41,9 +41,11 @@ def by_length(
     if isinstance(budget, bool) or (
         budget is not None and not (hasattr(budget, "__float__") and math.isfinite(budget) and budget > 0)
     ):
-        raise TypeError(f"penstock.batching.by_length(): budget is a number above 0, or None, not {budget!r}")
+        raise TypeError(f"penstock.batching.by_length(): budget must be a number above 0, or None, not {budget!r}")
     if isinstance(pool, bool) or not hasattr(pool, "__index__") or pool < 1:
-        raise TypeError(f"penstock.batching.by_length(): pool is a number of samples, 1 or more, not {pool!r}")
+        raise TypeError(f"penstock.batching.by_length(): pool must be a number of samples, 1 or more, not {pool!r}")
     if isinstance(lengths, dict):
-        raise TypeError("penstock.batching.by_length(): lengths is a field, or one length for each sample, not a dict")
+        raise TypeError(
+            "penstock.batching.by_length(): lengths must be a field, or one length for each sample, not a dict"
+        )
     return Batching(numbers_of(lengths, "lengths"), None if budget is None else float(budget), int(pool))

@@ -62,7 +62,7 @@ def pack(
     """
     options = part_options(locals())
     if client.asynchronous:
-        raise TypeError("penstock.dask.pack takes a Client that is not asynchronous")
+        raise TypeError("penstock.dask.pack requires a Client that is not asynchronous")
     source, destination = absolute(source, destination)
     total, world = client.submit(prepare, source, destination, resume, overwrite, pure=False).result()
     client.wait_for_workers(1)

@@ -32,7 +32,7 @@ def _count(num_samples: int | None, function: str) -> int | None:
     if num_samples is None:
         return None
     if isinstance(num_samples, bool) or not hasattr(num_samples, "__index__") or num_samples < 1:
-        raise TypeError(f"penstock.sampler.{function}(): num_samples is 1 or more, or None, not {num_samples!r}")
+        raise TypeError(f"penstock.sampler.{function}(): num_samples must be 1 or more, or None, not {num_samples!r}")
     return int(num_samples)
 
 
@@ -70,7 +70,7 @@ def balanced(field: str = "cls", *, num_samples: int | None = None) -> Sampler:
     num_samples: samples of an epoch. None: as many as the dataset has.
     """
     if not isinstance(field, str):
-        raise TypeError(f'penstock.sampler.balanced(): field is the name of a field, such as "cls", not {field!r}')
+        raise TypeError(f'penstock.sampler.balanced(): field must be the name of a field, such as "cls", not {field!r}')
     return Sampler("balanced", field, _count(num_samples, "balanced"))
 
 
@@ -97,12 +97,14 @@ def sampler_of(given: Any) -> Sampler | None:
         return subset(given.indices)
     if of_torch and name == "DistributedSampler":
         raise TypeError(
-            'penstock.Loader(): a DistributedSampler is rank and world_size here: rank="env" takes both from what torchrun, '
-            "MPI or Slurm set, and shuffle=True shuffles"
+            'penstock.Loader(): sampler cannot be a DistributedSampler; pass rank="env", which reads rank and '
+            "world_size from "
+            "torchrun, MPI or Slurm, and shuffle=True"
         )
     if of_torch and name in ("RandomSampler", "SequentialSampler"):
-        raise TypeError(f"penstock.Loader(): a {name} is shuffle={name == 'RandomSampler'} here")
+        raise TypeError(f"penstock.Loader(): sampler cannot be a {name}; pass shuffle={name == 'RandomSampler'}")
     raise TypeError(
-        "penstock.Loader(): sampler is ps.sampler.weighted(), repeated(), balanced() or subset(), torch's WeightedRandomSampler or "
+        "penstock.Loader(): sampler must be ps.sampler.weighted(), repeated(), balanced() or subset(), torch's "
+        "WeightedRandomSampler or "
         f"SubsetRandomSampler, or None, not a value of type {name}"
     )

@@ -19,7 +19,7 @@ class Shuffle:
 
 def _samples(number: int, function: str) -> int:
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise TypeError(f"penstock.shuffle.{function}() takes a number of samples, 1 or more, not {number!r}")
+        raise TypeError(f"penstock.shuffle.{function}() requires a number of samples, 1 or more, not {number!r}")
     return number
 
 

@@ -66,14 +66,14 @@ def nested(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
     the rows."""
     if isinstance(value, Ragged) and value.shapes is not None:
         raise ValueError(
-            "images with sizes of their own are no jagged tensor, which differs along one dimension: rows() "
-            "gives a list of them"
+            "images of different sizes cannot become a jagged tensor, whose rows differ along one dimension only; "
+            "rows() returns a list"
         )
     values, offsets = (tensor(value.values), tensor(value.offsets)) if isinstance(value, Ragged) else value
     made = getattr(getattr(torch, "nested", None), "nested_tensor_from_jagged", None)
     if made is None:
         raise RuntimeError(
-            f"nested tensors of the jagged layout need a newer PyTorch than {torch.__version__}; rows() gives a list"
+            f"nested tensors of the jagged layout need a newer PyTorch than {torch.__version__}; rows() returns a list"
         )
     return made(values, offsets.to(values.device))
 
@@ -180,7 +180,7 @@ def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 def _require_outputs(names: Iterable[str], known: dict[str, Any]) -> None:
     for name in names:
         if name not in known:
-            raise ValueError(f'as_tuple: there is no output "{name}", there are {", ".join(known)}')
+            raise ValueError(f'as_tuple: unknown output "{name}"; the outputs are {", ".join(known)}')
 
 
 class Loader(_IterableDataset):
@@ -213,7 +213,7 @@ class Loader(_IterableDataset):
         super().__init__()
         require_options("penstock.torch.Loader", options, "as_tuple")
         if isinstance(as_tuple, str):
-            raise TypeError(f'as_tuple is a sequence of names: ("{as_tuple}",)')
+            raise TypeError(f'as_tuple must be a sequence of names: ("{as_tuple}",)')
         transforms = options.get("transforms")
         if as_tuple is not None and isinstance(transforms, dict) and options.get("batch_transform") is None:
             # "__key__" and the like need no transform
@@ -267,7 +267,10 @@ class Loader(_IterableDataset):
             return self._options
         rank, world = self._options.get("rank", 0), self._options.get("world_size", 1)
         if rank == "env":
-            raise ValueError('rank="env" and several worker processes: give rank and world_size, or set num_workers=0')
+            raise ValueError(
+                'rank="env" cannot be combined with several worker processes; pass rank and world_size, or '
+                "num_workers=0"
+            )
         return {
             **self._options,
             "rank": rank * worker.num_workers + worker.id,
@@ -287,8 +290,9 @@ class Loader(_IterableDataset):
         fetcher = sys._getframe(1).f_locals.get("self")
         if getattr(fetcher, "auto_collation", False) and getattr(fetcher, "dataset", None) is self:
             raise TypeError(
-                "a penstock.torch.Loader gives whole batches, and this DataLoader would make batches of them: iterate over "
-                "the loader itself, or give DataLoader batch_size=None"
+                "a penstock.torch.Loader returns whole batches, and this DataLoader would batch them again; iterate "
+                "over "
+                "the loader itself, or pass batch_size=None to DataLoader"
             )
         return self.loader._iterate(self._taken)  # type: ignore[attr-defined]  # a batch counts as delivered once it is converted
 
@@ -315,9 +319,10 @@ class Loader(_IterableDataset):
             return
         self._warns = False
         warnings.warn(
-            f"{rows} of the {len(valid)} rows of a batch of {os.fspath(self.loader.dataset.path)} pad it or are marked "
-            'bad, and as_tuple does not tell which: name "__valid__" among them and count the rows that it is True for '
-            '(or give last_batch="drop")',
+            f"{rows} of the {len(valid)} rows of a batch of {os.fspath(self.loader.dataset.path)} are padding or "
+            'invalid samples, and as_tuple does not show which; add "__valid__" to as_tuple and count only the rows '
+            "with "
+            'True, or pass last_batch="drop"',
             stacklevel=4,
         )
 

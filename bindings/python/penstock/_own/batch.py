@@ -55,7 +55,7 @@ class BatchRows:
         for output in work.changed:
             if output not in columns:
                 known = ", ".join(name for name in columns if not name.startswith("__"))
-                raise misuse(output, f"sample_transform asks for it, and the batch has {known}")
+                raise misuse(output, f"sample_transform requires it, but the batch has {known}")
         self.given = {output: Given(columns[output]) for output in work.changed}
         self.work = work
         for output, count in work.counts.items():
@@ -86,7 +86,7 @@ class BatchRows:
         cause = f"{step} gave {dtype} {shape}, and {of} {wanted} for the rows before it"
         given = self.given.get(output)
         if given is not None and given.shaped is not None:
-            cause += "; behind a function images of sizes of their own must have one shape: image.resize() behind it"
+            cause += "; after a function, images of different sizes must have one shape; add image.resize() after it"
         return shape_error(output, self.keys[row], cause)
 
     def nothing(self, output: str) -> Any:
@@ -110,7 +110,9 @@ class BatchRows:
             known = (0, *given.values.shape[1:]), given.values.dtype
         if known is None:
             raise shape_error(
-                output, self.keys[0], f"no row of the batch counts: give {step} shape= and dtype= for its zeros"
+                output,
+                self.keys[0],
+                f"the batch has no valid row; pass shape= and dtype= to {step}, which the zeros of the batch require",
             )
         shape, dtype = known
         return self.filled(output, {}, shape[1:] if self.ragged(output) else shape, dtype)
@@ -153,7 +155,9 @@ class Made:
         import numpy as np
 
         if self._ragged and value.ndim == 0:
-            raise shape_error(self._output, self._batch.keys[row], "a row of a ragged output is an array, not a number")
+            raise shape_error(
+                self._output, self._batch.keys[row], "a row of a ragged output must be an array, not a number"
+            )
         shape = value.shape[1:] if self._ragged else value.shape
         if self._type is None:
             self._type = shape, value.dtype

@@ -61,7 +61,7 @@ def _shape(shape: Sequence[int | None] | None) -> tuple[int | None, ...] | None:
 
 def _layout(function: str, layout: str | None) -> None:
     if layout is not None and layout not in _LAYOUTS:
-        raise TypeError(f'{function}(): layout is "CHW" or "HWC", not {layout!r}')
+        raise TypeError(f'{function}(): layout must be "CHW" or "HWC", not {layout!r}')
 
 
 _Parts = tuple[Union[Step, Chain], ...]
@@ -90,7 +90,7 @@ class Transform:
         if not isinstance(after, Chain):
             refuse_step(self, after, False)
         if ChainState.of(after).begins:
-            raise TypeError(f"{after} cannot follow {self}: field() and follow() come first in a chain")
+            raise TypeError(f"{after} cannot follow {self}: field() and follow() must come first in a chain")
         if isinstance(self.parts[-1], Chain):
             return Transform(self.chain, (*self.parts[:-1], self.parts[-1] | after))
         return self._followed_by((after,))
@@ -140,7 +140,7 @@ def transform(
     function sees them.
     """
     if not callable(function):
-        raise TypeError(f"transform() takes a function, not {function!r}")
+        raise TypeError(f"transform() requires a function, not {function!r}")
     _layout("transform", layout)
     return Transform(None, (Step(function, shape, dtype, layout),))
 
@@ -200,24 +200,24 @@ def sample_transform(
     Loader(python_workers=N).
     """
     if not callable(function):
-        raise TypeError(f"sample_transform() takes a function, not {function!r}")
+        raise TypeError(f"sample_transform() requires a function, not {function!r}")
     if isinstance(outputs, str):
-        raise TypeError(f'sample_transform(): outputs is a sequence of names: ("{outputs}",)')
+        raise TypeError(f'sample_transform(): outputs must be a sequence of names: ("{outputs}",)')
     _layout("sample_transform", layout)
     keywords = dict(outputs) if isinstance(outputs, Mapping) else {name: name for name in outputs}
     if not keywords:
-        raise TypeError("sample_transform() needs the outputs that the function gets")
+        raise TypeError("sample_transform() requires the outputs that the function gets")
     if len(set(keywords.values())) != len(keywords):
         raise TypeError("sample_transform(): two outputs have the same keyword")
     for option, given in (("shapes", shapes), ("dtypes", dtypes), ("after", after)):
         for name in given or {}:
             if name not in keywords:
-                raise TypeError(f'sample_transform(): {option} names "{name}", which is none of its outputs')
+                raise TypeError(f'sample_transform(): {option} names "{name}", which is not one of its outputs')
     for name, chain in (after or {}).items():
         if not isinstance(chain, Chain):
-            raise TypeError(f'sample_transform(): after["{name}"] is a chain of steps, not {chain!r}')
+            raise TypeError(f'sample_transform(): after["{name}"] must be a chain of steps, not {chain!r}')
         if ChainState.of(chain).begins:
-            raise TypeError(f'sample_transform(): after["{name}"]: field() and follow() belong into transforms')
+            raise TypeError(f'sample_transform(): after["{name}"]: field() and follow() belong in transforms=')
     checked = {name: _shape(shape) or () for name, shape in (shapes or {}).items()}
     named = {name: torch_dtype_name(dtype) or dtype for name, dtype in (dtypes or {}).items()}
     return SampleFunction(function, keywords, checked, named, dict(after or {}), layout)

@@ -33,8 +33,8 @@ def _pads(output: str, chain: Chain, last: bool) -> bool:
             raise misuse(output, f"{following} must come before {step}")
     padding = Padding.of(chain)
     if padding is not None and padding.length == 0 and not last:
-        cause = "to the longest row of a batch must come last, behind all functions and sample_transform; pad(length) may stand"
-        raise misuse(output, f"{steps[-1]} {cause} before a function")
+        cause = "to the longest row of a batch must come last, after all functions and sample_transform; only"
+        raise misuse(output, f"{steps[-1]} {cause} pad(length) may come before a function")
     return padding is not None
 
 
@@ -108,13 +108,16 @@ class Resolved:
         follows = ChainState.of(self.chain).followed is not None
         mask = follows and all(step.domain == "image" or step.converts for step in steps)
         if not steps and not follows:
-            raise misuse(output, f'layout="{layout}" needs to know what it is: name a step, as image.decode()')
+            raise misuse(
+                output,
+                f'layout="{layout}" requires a chain that names the kind of data; add a step such as image.decode()',
+            )
         if not self.image and not mask:
             return
         if layout == "HWC" and self.layout == "CHW":
             self.chain = self.chain | image.channels_last()
         elif layout != self.layout:
-            raise misuse(output, f'{self.chain} gives (H, W, C), and layout="CHW" is asked for')
+            raise misuse(output, f'{self.chain} returns (H, W, C), but layout="CHW" was requested')
         self.layout = layout
 
 
@@ -131,8 +134,9 @@ def _check_followers(fields: Mapping[str, Any]) -> None:
                     if step.domain == "image" and not step.leaves_places:
                         raise misuse(
                             output,
-                            f'follows "{followed}", where {step} stands behind a function: what moves pixels must stand '
-                            "before it, or both go through sample_transform",
+                            f'follows "{followed}", but {step} comes after a function there; put steps that move '
+                            "pixels "
+                            "before the function, or pass both outputs through sample_transform",
                         )
 
 
@@ -186,11 +190,9 @@ def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: Sampl
         if sample is not None and output in sample.keywords:
             if column is None and in_sample:
                 continue
-            raise misuse(
-                output, f'counts items of "{leader}" behind a function: sample_transform can count what it gets itself'
-            )
+            raise misuse(output, f'counts items of "{leader}" after a function; count them in sample_transform instead')
         if isinstance(value, Transform):
-            raise misuse(output, f'counts items of "{leader}" behind a function, and can have no function of its own')
+            raise misuse(output, f'counts items of "{leader}" after a function, so it cannot have a function itself')
         counts.append(_count(output, steps[0].marks_items, leader, known[leader], sample if in_sample else None))
     return counts
 
@@ -213,7 +215,7 @@ def _count(output: str, mask: bool, leader: str, of: Resolved, sample: SampleCal
         raise misuse(output, no_items(leader, step))
     if mask and padding is None:
         raise misuse(
-            output, f'valid_mask() tells what pad() filled up, but no pad() stands behind {step} of "{leader}"'
+            output, f'valid_mask() shows which items pad() added, but no pad() comes after {step} of "{leader}"'
         )
     return Count(output, leader, padding if mask else None, False)
 
@@ -221,11 +223,11 @@ def _count(output: str, mask: bool, leader: str, of: Resolved, sample: SampleCal
 def _sample_call(on_sample: SampleFunction, fields: Mapping[str, Any] | None, known: dict[str, Resolved]) -> SampleCall:
     if fields is None and (on_sample.layout is not None or on_sample.after):
         raise misuse(
-            next(iter(on_sample.keywords)), "sample_transform with layout= or after= needs the chains in transforms="
+            next(iter(on_sample.keywords)), "sample_transform with layout= or after= requires the chains in transforms="
         )
     for output in on_sample.keywords:
         if fields is not None and output not in fields:
-            raise misuse(output, f"sample_transform asks for it, and transforms has {', '.join(fields)}")
+            raise misuse(output, f"sample_transform requires it, but transforms has {', '.join(fields)}")
     after = {}
     for output, chain in on_sample.after.items():
         of = known[output]

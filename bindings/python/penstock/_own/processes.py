@@ -47,8 +47,9 @@ class _Plain(pickle.Pickler):
         if isinstance(thing, (types.FunctionType, type)) and _in_the_program(thing):
             raise made(
                 "invalid_argument",
-                f"python_workers: {thing.__qualname__} is no function of a module that other processes can import (it stands "
-                "in the program itself, in a notebook or in another function): pip install cloudpickle, or move it to a module",
+                f"python_workers: {thing.__qualname__} cannot be imported by other processes, because it is defined in "
+                "the "
+                "main program, in a notebook or in another function; pip install cloudpickle, or move it to a module",
             )
         return NotImplemented
 
@@ -72,7 +73,7 @@ def packed(work: RowWork) -> bytes:
     except Exception as error:
         raise made(
             "invalid_argument",
-            "python_workers: a function, or what it uses, cannot be taken to other processes: "
+            "python_workers: a function, or an object that it uses, cannot be pickled for other processes: "
             f"{type(error).__name__}: {error}",
         ) from error
 
@@ -353,7 +354,7 @@ class _Rows(Work):
             if self._deaths[step] >= _DEATHS:
                 error = made(
                     "resource",
-                    f"{_DEATHS} of the processes for Python's functions ended while they had this sample, the last by {how}",
+                    f"{_DEATHS} processes for Python functions ended during this sample, the last one with {how}",
                     key=self._batch.keys[step],
                 )
                 if self._failure is None or step < self._failure[0]:

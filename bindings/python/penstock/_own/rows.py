@@ -71,7 +71,7 @@ def layout_told(error: BaseException, values: Iterable[Any]) -> str:
     trace = error.__traceback__
     while trace is not None:
         if str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] == "albumentations":
-            return '; images came as (C, H, W): with layout="HWC" the function gets and returns (H, W, C)'
+            return '; the images were (C, H, W); with layout="HWC" the function gets and returns (H, W, C)'
         trace = trace.tb_next
     return ""
 
@@ -132,7 +132,7 @@ class Call(NamedTuple):
         else:
             value = self.function(value, generator(place.seed, place.epoch, place.draws, self.number))
         if value is None:
-            raise TypeError(f"{self} returned None: it has to return the row")
+            raise TypeError(f"{self} returned None; it must return the row")
         value = np.asarray(value)
         if self.dtype is not None and value.dtype != self.dtype:
             value = value.astype(self.dtype, casting="same_kind")
@@ -225,7 +225,7 @@ class Steps:
             except Error as error:
                 raise self._misfit(error, dtype, shape, key) from None
             if program.dtype == "bfloat16":
-                raise misuse(self.output, f"{self.chain}: NumPy has no bfloat16, which a chain with functions needs")
+                raise misuse(self.output, f"{self.chain}: a chain with functions cannot return bfloat16, which NumPy lacks")
             self.programs[dtype, shape] = program
         return program
 
@@ -235,19 +235,19 @@ class Steps:
         cause = error.cause if at < 0 else error.cause[at + len(chain) :]
         # the cause describes the array as it is stored, with a name that is not a field
         if " is a " in cause and "not an image" in cause:
-            cause = f"that is not an image, {self._image_wanted(dtype, shape)}"
+            cause = f"that is not an image; {self._image_wanted(dtype, shape)}"
         cause = f'output "{self.output}": {self.behind} gave {dtype} {shape} to {self.chain}: {cause}'
         return made(error.kind, cause, key=key, field=self.output)
 
     def _image_wanted(self, dtype: Any, shape: tuple[int, ...]) -> str:
         wanted = "(C, H, W)" if self.moves else "(H, W, C)"
-        text = f"which is uint8 {wanted} with 1, 3 or 4 channels, or (H, W)"
+        text = f"an image must be uint8 {wanted} with 1, 3 or 4 channels, or (H, W)"
         if dtype != "uint8" and any(step.scales for step in steps_of(self.chain)):
             text += "; normalize() itself divides by 255"
         if len(shape) == 3 and self.moves and shape[0] not in _CHANNELS and shape[2] in _CHANNELS:
-            text += '; layout="HWC" has the function get and return (H, W, C)'
+            text += '; with layout="HWC" the function gets and returns (H, W, C)'
         if len(shape) == 3 and not self.moves and shape[2] not in _CHANNELS and shape[0] in _CHANNELS:
-            text += "; (C, H, W) is what the function gets and returns without layout=\"HWC\" and channels_last()"
+            text += "; without layout=\"HWC\" and channels_last() the function gets and returns (C, H, W)"
         return text
 
     def run(self, value: Any, place: Place, slot: Any) -> Any:
@@ -435,15 +435,16 @@ class Count(NamedTuple):
         raise shape_error(
             self.output,
             place.key,
-            f'counts items of "{self.leader}" that pad() has made {before}, and a function behind it '
-            f"gave {after.dtype} {after.shape}: put pad() behind the function",
+            f'counts items of "{self.leader}", which pad() made {before} items long, but a function after it '
+            f"gave {after.dtype} {after.shape}; put pad() after the function",
         )
 
 
 def no_items(leader: str, step: object) -> str:
     return (
-        f'counts items of "{leader}", whose rows {step} makes alike: shape=(None, ...) lets them differ, pad() behind the '
-        "function makes them alike, and what the function gets can be counted in another output without it"
+        f'counts items of "{leader}", whose rows all have the same length after {step}; pass shape=(None, ...) if they '
+        'differ, '
+        "add pad() after the function, or count the rows before the function in another output"
     )
 
 

@@ -83,7 +83,7 @@ class OwnStep:
             made = self._on_batch(batch, generator(seed, epoch, draws[0], self._on_batch_number))
         self.seconds["batch_transform"] += time.perf_counter() - began
         if made is None:
-            raise TypeError("batch_transform returned None: return the batch, or what the loop should get in its place")
+            raise TypeError("batch_transform returned None; it must return the batch or another object to deliver")
         return made
 
     def _rows(self, work: RowWork, batch: BatchRows) -> None:
@@ -105,14 +105,14 @@ def own_step(
 ) -> tuple[dict[str, Any] | None, OwnStep | None]:
     """Returns the chains that the loader's workers run, and the object that runs all Python functions."""
     if on_batch is not None and not callable(on_batch):
-        raise TypeError(f"batch_transform is a function, not {on_batch!r}")
+        raise TypeError(f"batch_transform must be a function, not {on_batch!r}")
     if on_sample is not None and not isinstance(on_sample, SampleFunction):
-        raise TypeError(f"sample_transform is ps.sample_transform(function, outputs), not {on_sample!r}")
+        raise TypeError(f"sample_transform must be ps.sample_transform(function, outputs), not {on_sample!r}")
     chains, work = parted(fields, on_sample)
     processes = None
     if python_workers > 0:
         if work is None:
-            warn("penstock: python_workers run ps.transform() and ps.sample_transform(), of which this loader has none")
+            warn("penstock: python_workers has no effect without ps.transform() or ps.sample_transform()")
         else:
             from .processes import Processes
 

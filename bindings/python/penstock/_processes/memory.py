@@ -80,7 +80,7 @@ class SharedMemory:
             if descriptor >= 0:
                 os.close(descriptor)
             raise made(
-                "resource", f"no {size} bytes of memory to share with other processes: {error.strerror}"
+                "resource", f"cannot reserve {size} bytes of memory to share with other processes: {error.strerror}"
             ) from None
 
     def _map(self, descriptor: int, size: int) -> None:

@@ -69,7 +69,7 @@ def _how_ended(status: int) -> str:
 
 
 def _no_process(error: OSError) -> Exception:
-    return made("resource", f"no process for Python's functions: {error}")
+    return made("resource", f"cannot start a process for Python functions: {error}")
 
 
 class _Process:
@@ -87,7 +87,9 @@ class _Process:
         self.dropped: list[int] = []
         self.ready = self.dead = False
         if not sys.executable:
-            raise made("unsupported", "this program does not tell which Python runs it (sys.executable): no processes")
+            raise made(
+                "unsupported", "cannot start processes: sys.executable does not name the Python that runs this program"
+            )
         descriptor = -1
         try:
             descriptor = other.inherited()
@@ -222,9 +224,11 @@ class Pool:
 
     def _require_open(self) -> None:
         if self._owner != os.getpid():
-            raise made("invalid_argument", "these processes are of the process that this one was forked from")
+            raise made(
+                "invalid_argument", "these processes belong to the parent process; make a loader in this process"
+            )
         if self._stopped:
-            raise made("resource", "the processes for Python's functions are ending")
+            raise made("resource", "the processes for Python functions are closing")
 
     def _hand_out(self, work: Work) -> bool:
         """Hands out tasks. Returns False when no task is running. A process that is still starting gets none, because
@@ -303,7 +307,7 @@ class Pool:
         if not was_ready:
             self._starts += 1
             if self._starts >= _STARTS:
-                raise made("resource", f"{self._starts} processes for Python's functions ended as they started: {how}")
+                raise made("resource", f"{self._starts} processes for Python functions ended during their start: {how}")
         number, step = process.at()
         failure: BaseException | None = None
         for task, work in process.tasks:

@@ -59,12 +59,12 @@ def compare_with(wrapped: Any, delivered: Delivered, times: Times, request: Requ
     """Raises Error if the files cannot be found, or if there is no loop to compare with."""
     if times.waits.count == 0:
         raise _error.made(
-            "invalid_argument", "ps.profile(): compare() compares with a loop: take two batches or more first"
+            "invalid_argument", "ps.profile(): compare() requires the times of a loop; take two batches or more first"
         )
     about = About.of(wrapped)
     batch_size = about.batch_size or delivered.rows
     if not batch_size:
-        raise refused("neither it nor its batches tell how many samples a batch has")
+        raise refused("the number of samples in a batch is unknown")
     with found(wrapped, request.source) as files:
         chains, assumed = (dict(request.fields), []) if request.fields is not None else _chains(files, delivered)
         loader = Loader(
@@ -83,9 +83,9 @@ def compare_with(wrapped: Any, delivered: Delivered, times: Times, request: Requ
         files.told,
         *assumed,
         f"batches of {batch_size} in {'their' if about.in_order else 'shuffled'} order",
-        f"{workers} thread{'' if workers == 1 else 's'}, with nothing beside them",
-        "files as warm as the loop left them",
-        "steps that run beside the loading",
+        f"{workers} thread{'' if workers == 1 else 's'}, with nothing else running",
+        "files in the page cache as the loop left them",
+        "steps that overlap with loading",
     ]
     return _comparison(about, batch_size, times, measured, tuple(assumed))
 
@@ -102,7 +102,8 @@ def _comparison(about: About, batch_size: int, times: Times, measured: float, as
         text = f"{gives} from the same files ({rate(measured)} against {rate(theirs)}): a step of {duration(now)} becomes {duration(then)}"
     else:
         text = (
-            f"{gives} as the loop takes from the same files ({rate(measured)} against {rate(theirs)}), which hardly waits: a step "
+            f"{gives} as the loop takes from the same files ({rate(measured)} against {rate(theirs)}), but the loop "
+            "hardly waits: a step "
             f"of {duration(now)} becomes {duration(then)}"
         )
     return Comparison(theirs, measured, measured / theirs, now, then, text, assumed)
@@ -123,7 +124,7 @@ def _measured(loader: Any, seconds: float) -> float:
             if now - begun >= seconds:
                 return rows / (now - begun)
         if empty:
-            raise refused("they hold no samples")
+            raise refused("the files hold no samples")
 
 
 # ---- Chains ----------------------------------------------------------------------------------------------------------
@@ -149,7 +150,9 @@ def _chains(files: Found, delivered: Delivered) -> tuple[dict[str, Any], list[st
             assumed.append(f"{name} as it is")
     if not chains:
         fields = ", ".join(f"{name} ({field.codec})" for name, field in known.items())
-        raise refused(f"they hold neither images nor arrays ({fields}); give compare(fields={{...}}) chains of yours")
+        raise refused(
+            f"the files hold neither images nor arrays ({fields}); pass your own chains: compare(fields={{...}})"
+        )
     return chains, assumed
 
 
@@ -169,7 +172,7 @@ def _image_chain(stored: tuple[int, ...] | None, delivered: Delivered, assumed: 
     size = delivered.size or (_CROP, _CROP)
     crop = _compiled.image.random_resized_crop(size) if stored != size else None
     normalize = _compiled.image.normalize(_MEAN, _STDDEV) if delivered.floats else None
-    where = "as the batches had" if delivered.size else "the size in the batches is not known"
+    where = "as in the batches" if delivered.size else "the size in the batches is not known"
     told = [f"cropped at random to {size[0]} x {size[1]} ({where})"] if crop is not None else []
     assumed.append(", ".join(["images decoded", *told, *(["normalized"] if normalize is not None else [])]))
     if crop is None:

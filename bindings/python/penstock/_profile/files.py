@@ -39,7 +39,7 @@ def found(wrapped: Any, source: str | os.PathLike[str] | None) -> Iterator[Found
             yield Found(_open(source), told=shown_place(source))
             return
         if is_own(wrapped):
-            raise refused("it is penstock's own already; name others with compare(path)")
+            raise refused("it is a penstock loader already; name other files with compare(path)")
         for dataset in _datasets(wrapped):
             for look in (_samples, _tars, _hdf5):
                 seen = look(dataset, stack)
@@ -48,7 +48,8 @@ def found(wrapped: Any, source: str | os.PathLike[str] | None) -> Iterator[Found
                     return
         raise refused(
             f"{type(wrapped).__name__} has neither a dataset with .samples or .imgs of (path, class), as ImageFolder, nor urls "
-            'of tar shards, as WebDataset, nor an h5py file. Name them: compare("train.tar.d"), with any path that ps.open() takes'
+            "of tar shards, as WebDataset, nor an h5py file. Pass any path that ps.open() accepts: "
+            'compare("train.tar.d")'
         )
 
 
@@ -110,7 +111,8 @@ def _folder(paths: list[str], root: str) -> Found:
             subset.append(number)
     if lost:
         raise refused(
-            f"{len(lost):,} of its {len(paths):,} files are no samples of {root} as penstock opens it, as {lost[0]}"
+            f"{len(lost):,} of its {len(paths):,} files are not samples of {root} as penstock opens it, such as "
+            f"{lost[0]}"
         )
     everything = len(subset) == len(numbers) == len(set(subset))
     return Found(dataset, None if everything else subset, told=f"{len(paths):,} files of {root}")
@@ -139,9 +141,9 @@ def _tars(dataset: Any, stack: contextlib.ExitStack) -> Found | None:
     for url in urls:
         path = str(url).removeprefix("file:")
         if not os.path.isfile(path):
-            raise refused(f"{url} is no file of this machine")
+            raise refused(f"{url} is not a file on this machine")
         if not path.endswith(".tar"):
-            raise refused(f"{url} is no plain tar: `penstock pack` unpacks and packs it")
+            raise refused(f"{url} is not an uncompressed tar; convert it with `penstock pack`")
         paths.append(os.path.abspath(path))
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-profile-"))  # also holds the indexes
     for number, path in enumerate(dict.fromkeys(paths)):

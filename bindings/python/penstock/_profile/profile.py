@@ -78,7 +78,7 @@ class ProfileStats(dict[str, Any]):
                 f"{percent(workers['on_core'])} of the time, and waiting for one {percent(workers['runnable'])}"
             )
         if self["errors"]:
-            lines.append(counted(self["errors"], "error", "errors") + " came out of next()")
+            lines.append(counted(self["errors"], "error", "errors") + " raised by next()")
         return "\n".join(lines) + "\n"
 
 
@@ -340,5 +340,5 @@ def profile(loader: Iterable[Any], *, synchronize: bool = False) -> Profile:
     """
     kind = type(loader)
     if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
-        raise TypeError(f"penstock.profile(): loader is what a `for` runs over, not {kind.__name__}")
+        raise TypeError(f"penstock.profile(): loader must be an iterable, not {kind.__name__}")
     return _class_with(*(name for name in _PROTOCOLS if hasattr(kind, name)))(loader, synchronize)

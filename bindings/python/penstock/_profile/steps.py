@@ -41,7 +41,7 @@ class Steps(dict[str, Any]):
         steps, not_kept = first + len(last), 0
         if schedule is not None and not isinstance(schedule, Schedule):
             raise TypeError(
-                f"schedule is a penstock.Schedule, of ps.schedule(), or None, not {type(schedule).__name__}"
+                f"schedule must be a penstock.Schedule, from ps.schedule(), or None, not {type(schedule).__name__}"
             )
         if schedule is not None:
             not_kept = sum(schedule(step) == "active" for step in range(first))
@@ -54,7 +54,9 @@ class Steps(dict[str, Any]):
         average, whole = self["average"], whole_of(self["average"])
         lines = [f"{counted(self['steps'], 'step', 'steps')} of {duration(whole)}"]
         if self["not_kept"]:
-            lines[0] += f", without {counted(self['not_kept'], 'step', 'steps')} of the schedule, too old to be kept"
+            lines[0] += (
+                f", without {counted(self['not_kept'], 'step', 'steps')} of the schedule that are too old to be kept"
+            )
 
         def row(name: str, spent: float) -> None:
             lines.append(f"{name:<18}{duration(spent):>9} {percent(spent / whole if whole > 0 else 0):>6}")

@@ -62,14 +62,14 @@ def verdict_of(times: Times, scheduling: Scheduling, about: About) -> Verdict:
         each = duration((times.first + times.end) / times.loops * 1e-9)
         return said(
             "start-up",
-            f"epochs take long to begin and to end: {each} each, "
+            f"epochs take long to start and to end: {each} each, "
             f"{percent((times.first + times.end) / times.wall)} of the time, and between them the loop waited "
             f"{percent(times.data_wait)}{_restarts(about)}",
         )
     return said(
         "model",
-        f"the loader keeps up: the loop waited {percent(times.data_wait)} of its time for batches, and a step of its "
-        f"own takes {duration(times.steps.mean * 1e-9)}; the first came after {duration(times.first_batch * 1e-9)}",
+        f"the loader keeps up: the loop waited {percent(times.data_wait)} of its time for batches, and a step "
+        f"takes {duration(times.steps.mean * 1e-9)}; the first batch came after {duration(times.first_batch * 1e-9)}",
     )
 
 
@@ -77,22 +77,23 @@ def _waits(times: Times) -> str:
     faster = times.steady / times.step if times.step else 0.0
     text = (
         f"the loop waited {percent(times.data_wait)} of its time for batches: {duration(times.waits.mean * 1e-9)} for each "
-        f"(median {duration(times.waits.quantile(0.5) * 1e-9)}, longest {duration(times.waits.max * 1e-9)}), beside steps "
-        f"of {duration(times.steps.mean * 1e-9)}"
+        f"(median {duration(times.waits.quantile(0.5) * 1e-9)}, longest {duration(times.waits.max * 1e-9)}), and a "
+        "step "
+        f"takes {duration(times.steps.mean * 1e-9)}"
     )
-    return text + (f"; fed, it would be {faster:.1f} times as fast" if 0 < faster < 100 else "")
+    return text + (f"; without waits it would be {faster:.1f} times as fast" if 0 < faster < 100 else "")
 
 
 def _beginnings(times: Times, about: About) -> str:
     around = times.first + times.end
     if times.loops < 2 or around < _FED * times.wall:
         return ""
-    return f"; epochs also take {duration(around / times.loops * 1e-9)} each to begin and to end{_restarts(about)}"
+    return f"; epochs also take {duration(around / times.loops * 1e-9)} each to start and to end{_restarts(about)}"
 
 
 def _restarts(about: About) -> str:
     if about.num_workers and not about.persistent:
-        return ", for each starts its worker processes anew: persistent_workers=True keeps them"
+        return ", because each starts new worker processes; persistent_workers=True keeps them"
     return ""
 
 
@@ -104,8 +105,10 @@ def _advice(scheduling: Scheduling, times: Times, about: About) -> str:
         if here.observed == 0:
             return ""
         if here.computing >= _COMPUTES:
-            return f"; meanwhile the loop's own thread computes ({_told(here)}): loading ahead, in other threads or processes, helps"
-        return f"; meanwhile the loop's own thread rests ({_told(here)}): what it waits for is elsewhere"
+            return (
+                f"; meanwhile the thread of the loop computes ({_told(here)}): load ahead in other threads or processes"
+            )
+        return f"; meanwhile the thread of the loop is idle ({_told(here)}): it waits for work outside this thread"
     if about.num_workers == 0:
         kind = (
             "computes"
@@ -115,28 +118,28 @@ def _advice(scheduling: Scheduling, times: Times, about: About) -> str:
             else "computes and waits"
         )
         meanwhile = f", which {kind} meanwhile ({_told(here)})" if here.observed else ""
-        text = f"; it loads in this process (num_workers=0){meanwhile}, and nothing during a step"
+        text = f"; the loader loads in this process (num_workers=0){meanwhile}, and loads nothing during a step"
         if usable > 1:
-            return f"{text}: num_workers={usable} is a beginning on {machine}"
+            return f"{text}: try num_workers={usable} on {machine}"
         return f"{text}: num_workers=1 loads during steps that leave the core free, as on a GPU"
     mine = f"{counted(about.num_workers, 'worker process', 'worker processes')} on {machine}"
     if here.on_core >= _COMPUTES:
         return (
-            f"; with {mine}, this process itself computes meanwhile ({_told(here)}): taking batches from them and what is done "
-            "with them here is what costs, so fewer and larger tensors help"
+            f"; with {mine}, this process itself computes meanwhile ({_told(here)}): receiving and processing "
+            "batches here is the bottleneck, so fewer and larger tensors help"
         )
     if workers.observed == 0:
-        return f"; {mine}: how busy they are could not be seen"
+        return f"; {mine}: their load could not be measured"
     told = f"; {mine}, {_told(workers)}"
     if workers.computing < _RESTS:
         return (
-            f"{told}: they wait for storage, the network or a lock, so more of them, prefetch_factor or a local disk help, "
-            "a faster decoder does not"
+            f"{told}: they wait for storage, the network or a lock, so more workers, a larger prefetch_factor or a "
+            "local disk help; a faster decoder does not"
         )
     if workers.computing < _COMPUTES:
-        return f"{told}: part of it computing, part of it waiting for storage or a lock"
+        return f"{told}: they partly compute and partly wait for storage or a lock"
     if about.num_workers >= usable or workers.runnable >= _CROWDED:
-        return f"{told}: the cores are the limit, and decoding and transforming is what costs"
+        return f"{told}: the cores are the bottleneck, because of decoding and transforming"
     return f"{told}: they compute, so num_workers={usable} helps"
 
 

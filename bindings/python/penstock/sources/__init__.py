@@ -41,9 +41,7 @@ def choose(source: Any, fields: Any = None, classes: Sequence[str] = ()) -> Sour
         own = getattr(source, "classes", ())
         return torch(source, fields=fields, classes=() if own else classes)
     if isinstance(source, _penstock.Mixture):
-        raise TypeError(
-            "a mixture is an order, for a Loader; its .dataset has the samples of all sources, to pack them"
-        )
+        raise TypeError("a mixture is an order for a Loader; pass its .dataset to pack the samples of all sources")
     raise TypeError(f"{type(source).__qualname__} is neither a path nor an iterable of samples")
 
 

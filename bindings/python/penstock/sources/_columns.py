@@ -73,10 +73,10 @@ def columns_of(
     missing, comes twice, or has a type that cannot be a field.
     """
     if fields is not None and not isinstance(fields, Mapping):
-        raise made("invalid_argument", 'fields maps columns to fields: {"image": "jpg", "label": "cls"}')
+        raise made("invalid_argument", 'fields must be a dict from columns to fields: {"image": "jpg", "label": "cls"}')
     missing = [name for name in fields or () if name not in schema.names]
     if missing:
-        raise made("invalid_argument", f"there is no column {missing[0]!r}; there are {', '.join(schema.names)}")
+        raise made("invalid_argument", f"unknown column {missing[0]!r}; the columns are {', '.join(schema.names)}")
     found, seen = [], set()
     for column in schema:
         if column.name in seen or column.name in skip or (fields is not None and column.name not in fields):
@@ -112,11 +112,12 @@ def _named(found: list[tuple[Any, str, Callable[[Any], Any]]], told: Told) -> li
         column = Column(name, field_name(name, extension, extensions, is_pixels=is_nested(stored.type)), value)
         other = next((one.name for one in columns if one.field == column.field), None)
         if other is not None:
-            told.say(name, f"is left out: column {other!r} is the field {column.field} already")
+            told.say(name, f"is left out: column {other!r} is already the field {column.field}")
         elif name[:1] == "_" or "/" in name or "\0" in name:
             told.say(
                 name,
-                "is left out: a field has no slash in its name and no underscore before it; fields={...} renames it",
+                "is left out: the name of a field cannot contain a slash or begin with an underscore; fields={...} "
+                "renames it",
             )
         else:
             columns.append(column)
@@ -201,7 +202,7 @@ def _kind(
         if encoding_of(wanted).members or not holds(kind, is_bytes) or all(map(is_utf8, table.arrays(column.name))):
             return "json", _json_told(column.name, table.told)
         if holds(kind, types.is_map):
-            table.told.say(column.name, "is left out: bytes inside a map have no field")
+            table.told.say(column.name, "is left out: bytes inside a map cannot be a field")
             return None
         table.told.say(column.name, "is several fields: one for each value of bytes in it, and JSON for the rest")
         return _PARTS, parts_reader()

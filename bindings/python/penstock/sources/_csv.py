@@ -76,7 +76,7 @@ class csv(Source):
     def _column(self, header: list[str], name: str) -> int:
         if name not in header:
             raise made(
-                "invalid_argument", f"there is no column {name!r}; there are {', '.join(header)}", dataset=self.name
+                "invalid_argument", f"unknown column {name!r}; the columns are {', '.join(header)}", dataset=self.name
             )
         return header.index(name)
 
@@ -102,7 +102,7 @@ class csv(Source):
         stem, extension = posixpath.splitext(posixpath.normpath(text))
         if not extension:
             raise item_error(
-                self.name, text, ValueError(f"line {line}: the path has no extension to name the field by")
+                self.name, text, ValueError(f"line {line}: the path has no extension, which would name the field")
             )
         key = stem.lstrip("/")
         while key.startswith("../"):

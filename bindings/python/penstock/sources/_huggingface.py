@@ -58,7 +58,7 @@ class huggingface(Source):
         self._class_names = told
         self._key = key or ("__key__" if "__key__" in features else None)
         if key is not None and features and key not in features:
-            raise made("invalid_argument", f"there is no column {key!r} for the keys", dataset=name)
+            raise made("invalid_argument", f"unknown column {key!r} for the keys", dataset=name)
 
     def __iter__(self) -> Iterator[Sample]:
         """Iterates over the samples."""
@@ -104,7 +104,9 @@ def _loaded(path: Any) -> Any:
     try:
         import datasets
     except ImportError:
-        raise ImportError("reading what save_to_disk made needs datasets: pip install datasets") from None
+        raise ImportError(
+            "reading a dataset from save_to_disk needs the package datasets: pip install datasets"
+        ) from None
     return datasets.load_from_disk(os.fspath(path))
 
 

@@ -103,7 +103,7 @@ class parquet(Source):
         self._schema = self._whole_schema(schemas)
         self._key = key or ("__key__" if "__key__" in self._schema.names else None)
         if self._key is not None and self._key not in self._schema.names:
-            raise made("invalid_argument", f"there is no column {self._key!r} for the keys", dataset=self.name)
+            raise made("invalid_argument", f"unknown column {self._key!r} for the keys", dataset=self.name)
         class_columns = self._class_columns(fields)
         self._columns = self._choose_columns(fields, class_columns)
 

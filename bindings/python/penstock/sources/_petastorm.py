@@ -99,7 +99,7 @@ class _SchemaReader(pickle.Unpickler):
             if kind is _FieldTuple:
                 return _FieldTuple(*state)
             if kind not in kinds:
-                raise _Foreign("the unischema makes an object of a class that is no part of it")
+                raise _Foreign("the unischema creates an object of a class that is not part of it")
             return kind()
 
         def restored(name: Any, fields: Any, values: Any) -> Any:  # Spark pickles a namedtuple in this way
@@ -189,7 +189,7 @@ class petastorm(parquet):
     ) -> None:
         pickled = unischema_of(pathlib.Path(path))
         if pickled is None:
-            raise made("invalid_argument", "there is no schema of Petastorm in _common_metadata", dataset=str(path))
+            raise made("invalid_argument", "_common_metadata has no Petastorm schema", dataset=str(path))
         try:
             self._unischema = {field.name: field for field in read_unischema(pickled)}
         except RuntimeError as error:

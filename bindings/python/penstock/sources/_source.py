@@ -73,7 +73,7 @@ class Source:
 
     def __len__(self) -> int:
         if self._length is None:
-            raise TypeError(f"nobody knows how many samples are in {self.name}")
+            raise TypeError(f"the number of samples in {self.name} is unknown")
         return self._length
 
     def __bool__(self) -> bool:
@@ -107,17 +107,21 @@ def named(item: Any, fields: Any) -> Sample:
         if not fields:
             return dict(item)
         if not isinstance(fields, Mapping):
-            raise made("invalid_argument", 'the items are dicts: fields={"image": "jpg", ...} renames what they hold')
+            raise made(
+                "invalid_argument",
+                'the items are dicts, so fields must be a dict that renames their entries: fields={"image": "jpg", '
+                "...}",
+            )
         sample = {field: item[name] for name, field in fields.items() if name in item}
         if "__key__" in item:
             sample["__key__"] = item["__key__"]
         return sample
     if not isinstance(item, (tuple, list)):
-        raise made("invalid_argument", f"an item is a dict or a tuple, not {type(item).__qualname__}")
+        raise made("invalid_argument", f"an item must be a dict or a tuple, not {type(item).__qualname__}")
     if not fields or isinstance(fields, (str, Mapping)):
-        raise made("invalid_argument", 'the items are tuples: fields=("jpg", "cls") names their parts')
+        raise made("invalid_argument", 'the items are tuples, so fields must name their parts: fields=("jpg", "cls")')
     if len(fields) != len(item):
-        raise made("invalid_argument", f"an item has {len(item)} parts, fields names {len(fields)}")
+        raise made("invalid_argument", f"an item has {len(item)} parts, but fields names {len(fields)}")
     return dict(zip(fields, item))
 
 

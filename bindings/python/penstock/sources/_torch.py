@@ -39,7 +39,7 @@ class torch(Source):
     ) -> None:
         name = type(dataset).__qualname__
         if threads and processes:
-            raise made("invalid_argument", "threads or processes, not both", dataset=name)
+            raise made("invalid_argument", "threads cannot be combined with processes", dataset=name)
         if not classes:
             own = getattr(dataset, "classes", ())
             classes = own if isinstance(own, (list, tuple)) and all(isinstance(one, str) for one in own) else ()
