@@ -61,7 +61,7 @@ void add_value(Argument& argument, const nb::handle value) {
     argument.numbers.push_back(number);
   } else {
     raise_type_error("a value of type " + std::string(nb::type_name(value.type()).c_str()) +
-                     " is no argument of a step");
+                     " cannot be an argument of a step");
   }
 }
 
@@ -138,13 +138,13 @@ void bind_steps(nb::module_& module) {
                                                   {"array", module.def_submodule("array")},
                                                   {"points", module.def_submodule("points")}};
   modules.at("image").doc() =
-      "Chains for images (JPEG, PNG, uint8 arrays). The layout of what they give is (C, H, W). Whatever is drawn is a\n"
-      "function of seed, epoch and sample.";
+      "Chains for images (JPEG, PNG, uint8 arrays). The resulting layout is (C, H, W). Random draws depend\n"
+      "only on seed, epoch and sample.";
   modules.at("array").doc() = "Chains for arrays (.npy, rows of HDF5).";
   modules.at("points").doc() =
-      "Chains for point clouds (LAS, LAZ, PLY, PCD, OFF, text) and arrays of points (N, 3 or more columns). They give\n"
-      "float32 (K, C): x, y, z relative to an origin, then the attributes asked for. The origins of the first such\n"
-      "output stand in the batch as \"__origin__\": float64 (3,) a row.";
+      "Chains for point clouds (LAS, LAZ, PLY, PCD, OFF, text) and arrays of points (N, 3 or more columns).\n"
+      "The result is float32 (K, C): x, y, z relative to an origin, then the requested attributes. The\n"
+      "batch contains the origins of the first such output as \"__origin__\": float64 (3,) for each row.";
   for (const StepTable* table : step_tables()) {
     const std::size_t dot = table->name.find('.');
     nb::module_& home = dot == std::string_view::npos ? module : modules.at(table->name.substr(0, dot));
@@ -183,10 +183,10 @@ void bind_chain_step(nb::module_& module) {
         if (!padding) return std::nullopt;
         return std::tuple(padding->length, padding->multiple_of, padding->value);
       },
-      "Length, multiple_of and value of pad(); None of other steps.");
+      "Length, multiple_of and value of pad(); None for other steps.");
   module.def(
       "steps_of", [](const Chain* chain) { return chain == nullptr ? std::vector<Step>() : chain->steps; },
-      nb::arg("chain").none(), "The steps of a chain; None has none.");
+      nb::arg("chain").none(), "The steps of a chain; an empty list for None.");
 }
 
 std::vector<double> offsets_of(nb::handle given) {
@@ -196,34 +196,35 @@ std::vector<double> offsets_of(nb::handle given) {
     double offset = 0;
     for (const nb::handle each : nb::iter(given)) {
       if (PyBool_Check(each.ptr()) != 0 || !nb::try_cast(each, offset)) {
-        raise_type_error("offsets are numbers, not " + shown(each));
+        raise_type_error("offsets must be numbers, not " + shown(each));
       }
       offsets.push_back(offset);
     }
     return offsets;
   }
   raise_type_error(
-      "offsets takes a list, a number for each step of a row, such as range(-3, 1) for the three "
-      "samples before a row's own and that one, not " +
+      "offsets must be a list with a number for each step of a row, such as range(-3, 1) for the row's own sample and "
+      "the three before it, not " +
       shown(given));
 }
 
 }  // namespace
 
 void bind_chain(nb::module_& module) {
-  nb::class_<Chain>(module, "Chain",
-                    "What happens to one output, from the stored field to the batch: steps joined by |. A mistake in\n"
-                    "composing one is told by the loader that is given it, with the output's name.")
+  nb::class_<Chain>(
+      module, "Chain",
+      "The steps from a stored field to an output of the batch, joined by |. The loader reports a mistake in a chain,\n"
+      "with the name of the output.")
       .def("__or__", joined, nb::arg("after").none(), nb::sig("def __or__(self, after: Chain, /) -> Chain"),
-           "A chain with the steps of `after` behind its own.")
+           "Returns a chain with the steps of `after` appended.")
       .def("__ror__", joined_behind, nb::arg("before").none(),
            nb::sig("def __ror__(self, before: typing.Any, /) -> typing.NoReturn"))
       .def("__getstate__", chain_state)
       .def("__setstate__", [](Chain& self, const nb::tuple& state) { new (&self) Chain(chain_from_state(state)); })
       .def("__repr__", [](const Chain& self) { return text(to_string(self)); });
   module.def("field", field, nb::arg("alternatives"),
-             "Begins a chain that reads another field than its output's name: \"jpg\", or \"jpg|png|webp\" for\n"
-             "whichever of them a sample has.");
+             "Begins a chain that reads a field other than the output's name: \"jpg\", or \"jpg|png|webp\" for\n"
+             "the first of these fields that a sample has.");
   module.def(
       "window",
       [](const std::string& field, nb::handle offsets, std::optional<std::string> group, const std::string& edge,
@@ -238,15 +239,19 @@ void bind_chain(nb::module_& module) {
       nb::arg("order_by") = nb::none(), nb::arg("at") = nb::none(),
       nb::sig("def window(field: str = '', *, offsets: collections.abc.Iterable[float], group: str | None = None, "
               "edge: str = 'pad', order_by: str | None = None, at: str | None = None) -> penstock._penstock.Chain"),
-      "Begins a chain whose rows are several samples each, (offsets, ...): frames, sweeps, actions. What the chain\n"
-      "draws, it draws once for a row. follow() gives other outputs the same steps.\n"
-      "field: as field() takes it; without it, the output's own name.\n"
-      "offsets: of each step from the row's own sample, 0; whole numbers, or, with at, in its unit.\n"
-      "group: what belongs together: a field (\"episode\", \"json:episode\") or a regular expression for keys, whose\n"
-      "first group (or match, where it has none) it is. Without it, all samples. No row reaches over two groups.\n"
-      "edge: \"pad\" repeats the group's nearest step where there is none, \"drop\" leaves such samples out.\n"
-      "order_by: a field that holds a number, by which a group is ordered; without it, as the dataset is.\n"
-      "at: a field that holds a number: a step is the last one whose number is at most the row's plus the offset.");
+      "Begins a chain whose rows are several samples each, (offsets, ...): frames, sweeps, actions. The chain\n"
+      "draws once for all steps of a row. follow() applies the same window to other outputs.\n"
+      "field: like the argument of field(). The default is the name of the output.\n"
+      "offsets: a number for each step. The row's own sample is 0. Whole numbers, or, with `at`, numbers in its\n"
+      "unit.\n"
+      "group: a field (\"episode\", \"json:episode\"), or a regular expression for keys. Its first group (or whole\n"
+      "match, if it has no group) names the group of a sample. By default, all samples are one group. No row\n"
+      "spans two groups.\n"
+      "edge: for steps outside the group, \"pad\" repeats the group's nearest step. \"drop\" leaves out the sample.\n"
+      "order_by: a field with a number that orders the samples of a group. The default is the order of the\n"
+      "dataset.\n"
+      "at: a field with a number. A step is the last sample whose number is at most the row's number plus the\n"
+      "offset.");
   module.def("follow", follow, nb::arg("output"),
              "Applies the geometry drawn for another output: masks (nearest), boxes() and keypoints() move with\n"
              "their image.");

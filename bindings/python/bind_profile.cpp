@@ -36,29 +36,29 @@ nb::dict by_width(const Distribution& durations) {
 }  // namespace
 
 void bind_profile(nb::module_& module) {
-  nb::class_<Distribution>(module, "Durations", "What a DurationCounter held at one moment, in nanoseconds.")
+  nb::class_<Distribution>(module, "Durations", "A snapshot of a DurationCounter, in nanoseconds.")
       .def(nb::init<>())
       .def_ro("count", &Distribution::count)
       .def_ro("sum", &Distribution::sum)
       .def_ro("max", &Distribution::max)
       .def_prop_ro("mean", &Distribution::mean, "The arithmetic mean; 0 without durations.")
       .def("quantile", &Distribution::quantile, nb::arg("share"),
-           "The duration that a share of all, 0 to 1, do not exceed, within a sixteenth.")
+           "The duration that a share (0 to 1) of all durations does not exceed, accurate to a sixteenth.")
       .def("sums_by_width", by_width, nb::sig("def sums_by_width(self) -> dict[int, int]"),
-           "The sum of the durations of each bit length, within a sixteenth.")
+           "The sum of the durations of each bit length, accurate to a sixteenth.")
       .def(
           "seconds", [](const Distribution& durations) { return to_python(durations, 1e-9); },
           nb::sig("def seconds(self) -> dict[str, float]"), "Count, mean, p50, p90, p99 and max.");
-  nb::class_<Histogram>(module, "DurationCounter", "Counts durations in buckets of a sixteenth of their value.")
+  nb::class_<Histogram>(module, "DurationCounter",
+                        "Counts durations in buckets that are as wide as a sixteenth of the value.")
       .def(nb::init<>())
       .def("add", &Histogram::add, nb::arg("nanoseconds"))
       .def("get", &Histogram::get, nb::sig("def get(self) -> Durations"));
   nb::class_<StepLog>(module, "StepLog",
-                      "Keeps the times of the steps of a loop. All points of time are nanoseconds of "
-                      "time.perf_counter_ns().")
+                      "Records the times of the steps of a loop. All times are nanoseconds of time.perf_counter_ns().")
       .def(nb::init<>())
       .def("next", log_next, nb::arg("asked"), nb::arg("got"), nb::arg("batch"),
-           "Adds a next() between two points of time. batch: it returned one, and did not raise.")
+           "Adds a call of next() between two times. batch: whether it returned a batch instead of raising.")
       .def(
           "mark", [](StepLog& log, std::int64_t now) { log.mark(point(now)); }, nb::arg("now"), "Ends a step.")
       .def(
@@ -73,7 +73,8 @@ void bind_profile(nb::module_& module) {
         return too_short({batches, nanoseconds{first_batch}, nanoseconds{longest}, nanoseconds{wall}});
       },
       nb::arg("batches"), nb::arg("first_batch"), nb::arg("longest"), nb::arg("wall"),
-      "Why a loop did not run long enough for a verdict, or None. Times are nanoseconds; longest: wait for one batch.");
+      "The reason why a loop ran too short for a diagnosis, or None. Times are in nanoseconds. longest: the longest "
+      "wait for a batch.");
   module.def("percent_text", percent_text, nb::arg("share"), "\"31 %\" of 0.31");
   module.def("time_text", time_text, nb::arg("seconds"), "\"490 us\", \"2.2 ms\", \"1.20 s\"");
   module.def("hint_for", hint_for, nb::arg("where"), nb::arg("theirs"),
@@ -87,7 +88,7 @@ void bind_profile(nb::module_& module) {
         return found;
       },
       nb::arg("where"), nb::sig("def hints(where: str) -> dict[str, tuple[str, str]]"),
-      "The table: the name to use instead (empty if none is needed), and a note.");
+      "For each name of another library: the name to use instead (empty if none is needed), and a note.");
   module.def("usable_cores", usable_cores, "The cores in the process's affinity mask and CPU quota, at least 1.");
 }
 

@@ -78,7 +78,7 @@ RowProgram::RowProgram(const std::string& output, const Chain& chain, std::size_
       filler_(program_) {
   if (this->output().ragged && kind != Kind::items)
     throw Error::invalid_argument("output \"" + output + "\" = " + to_string(chain) +
-                                  ": what stands behind a function in Python must give rows of one length");
+                                  ": steps after a Python function must return rows of one length");
 }
 
 Shape RowProgram::row_shape() const {
@@ -101,8 +101,8 @@ void construct(RowProgram* self, const nb::str& output, const Chain& chain, std:
   const std::optional<DType> known = dtype_named(dtype);
   const std::string name = bytes_of(output);
   if (!known)
-    throw Error::shape("output \"" + name + "\" = " + to_string(chain) + ": no step takes " + dtype +
-                       ", which the function before it gives");
+    throw Error::shape("output \"" + name + "\" = " + to_string(chain) + ": no step accepts " + dtype +
+                       ", which the function before it returns");
   using Kind = RowProgram::Kind;
   const Kind kind = image ? Kind::image : items ? Kind::items : Kind::any;
   through_door({.field = name}, [&] { new (self) RowProgram(name, chain, place, *known, shape, kind); });
@@ -123,7 +123,7 @@ Tensor copied(const Value& array, const std::string& dtype) {
   Shape shape;
   for (std::size_t i = 0; i < array.ndim(); ++i) shape.push_back(static_cast<std::int64_t>(array.shape(i)));
   const std::optional<DType> known = dtype_named(dtype);
-  if (!known) throw Error::shape("no Tensor holds elements of " + dtype);
+  if (!known) throw Error::shape("a Tensor cannot hold elements of " + dtype);
   return Tensor(nullptr, array.data(), *known, std::move(shape)).copy();
 }
 
@@ -131,7 +131,7 @@ Tensor copied(const Value& array, const std::string& dtype) {
 
 void bind_rows(nb::module_& module) {
   nb::class_<RowProgram>(module, "RowProgram",
-                         "The steps of a chain behind a function, for arrays of one dtype and shape.")
+                         "The steps of a chain after a Python function, for arrays of one dtype and shape.")
       .def("__init__", construct, nb::arg("output"), nb::arg("chain"), nb::arg("place"), nb::arg("dtype"),
            nb::arg("shape"), nb::arg("image"), nb::arg("items"))
       .def_prop_ro("dtype", [](const RowProgram& self) { return std::string(name(self.output().dtype)); })
@@ -149,7 +149,7 @@ void bind_rows(nb::module_& module) {
       },
       nb::arg("values"), nb::arg("offsets"), nb::arg("dtype"),
       nb::sig("def ragged_of(values: typing.Any, offsets: typing.Any, dtype: str) -> Ragged"),
-      "A copy of NumPy's arrays: the items of all rows, and where each row begins.");
+      "Copies NumPy arrays: the items of all rows, and the offset of each row.");
 }
 
 }  // namespace penstock::python

@@ -99,8 +99,11 @@ void order_behind(const Tensor& tensor, const nb::object& stream) {
   }
   const std::int64_t number =
       stream.is_none() ? static_cast<std::int64_t>(kDefaultStream) : nb::cast<std::int64_t>(stream);
-  if (number == 0) refuse("penstock: stream 0 can be two of CUDA's streams: 1 is the legacy default, 2 the thread's");
-  if (number < -1) refuse("penstock: this is no stream of CUDA's");
+  if (number == 0)
+    refuse(
+        "penstock: stream 0 is ambiguous: pass 1 for CUDA's legacy default stream, or 2 for the thread's default "
+        "stream");
+  if (number < -1) refuse("penstock: a CUDA stream must be 1 or more, -1 or None");
   if (number > 0) tensor.use()->wait(static_cast<StreamHandle>(number));
 }
 
@@ -110,13 +113,14 @@ nb::object to_dlpack(const Tensor& self, const nb::object& stream, std::optional
   const bool to_host = place.type != dlpack::kCpu && device && device->first == dlpack::kCpu;
   const bool copied = copy.value_or(false) || to_host;
   if (place.type == dlpack::kCpu || to_host) {
-    if (!stream.is_none()) refuse("penstock: memory of the host has no stream");
+    if (!stream.is_none()) refuse("penstock: host memory has no stream: pass stream=None");
   } else if (copied) {
-    refuse("penstock: a copy on a device is for the receiver to make");
+    refuse("penstock: copy=True is not supported on a device: copy the received tensor instead");
   }
-  if (copy && !*copy && to_host) refuse("penstock: memory of a device must be copied to be memory of the host");
+  if (copy && !*copy && to_host)
+    refuse("penstock: copy=False cannot be combined with a transfer from the device to the host");
   if (device && !to_host && std::pair(place.type, place.id) != *device)
-    refuse("penstock: this tensor cannot be given as memory of another device");
+    refuse("penstock: this tensor cannot be exported to another device");
   if (!copied) order_behind(self, stream);
   const Tensor tensor = copied ? self.copy() : self;
   if (!max_version || max_version->first < 1)
@@ -134,12 +138,13 @@ nb::object to_numpy(const nb::handle& self, const nb::object& dtype, const nb::o
     throw nb::python_error();
   }
   if (nb::cast<const Tensor&>(self).gpu()) {
-    PyErr_SetString(PyExc_TypeError, "this tensor is on a GPU: take t.cpu(), or give it to torch.from_dlpack");
+    PyErr_SetString(PyExc_TypeError, "this tensor is on a GPU: use t.cpu() or torch.from_dlpack(t)");
     throw nb::python_error();
   }
   nb::object array = nb::module_::import_("numpy").attr("from_dlpack")(self);
   if (!dtype.is_none() && !array.attr("dtype").equal(dtype)) {
-    if (!copy.is_none() && !nb::cast<bool>(copy)) throw nb::value_error("another dtype needs a copy");
+    if (!copy.is_none() && !nb::cast<bool>(copy))
+      throw nb::value_error("another dtype requires a copy: leave out copy=False");
     return array.attr("astype")(dtype);
   }
   return !copy.is_none() && nb::cast<bool>(copy) ? array.attr("copy")() : array;
@@ -152,7 +157,7 @@ nb::tuple shape_of(const Tensor& tensor) {
 }
 
 std::int64_t length_of(const Tensor& tensor) {
-  if (tensor.shape().empty()) throw nb::type_error("len() of a tensor without dimensions");
+  if (tensor.shape().empty()) throw nb::type_error("a penstock.Tensor without dimensions has no len()");
   return tensor.shape().front();
 }
 
@@ -207,7 +212,7 @@ nb::object slice_of(const Tensor& self, nb::handle slice) {
   Py_ssize_t begin = 0, end = 0, step = 0;
   if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) throw nb::python_error();
   if (step != 1)
-    throw nb::value_error("a slice of a penstock.Tensor has no step: take t.numpy()[...] or t.torch()[...]");
+    throw nb::value_error("a slice of a penstock.Tensor cannot have a step: use t.numpy()[...] or t.torch()[...]");
   const Py_ssize_t length = PySlice_AdjustIndices(length_of(self), &begin, &end, step);
   return nb::cast(self.slice(begin, begin + length));
 }
@@ -226,15 +231,14 @@ nb::object item_of(const nb::handle& of, nb::handle index) {
   if (is_array(index)) return operators().attr("chosen")(of, index);
   if (PyIndex_Check(index.ptr()) == 0)
     throw nb::type_error(
-        "an index of a penstock.Tensor is a number, a slice or an array: t.numpy() and t.torch() take "
-        "others");
+        "an index of a penstock.Tensor must be a number, a slice or an array: t.numpy() and t.torch() accept others");
   const Py_ssize_t number = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
   if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   const std::int64_t length = length_of(self);
   const std::int64_t place = number < 0 ? number + length : number;
   if (place < 0 || place >= length) {
-    const std::string refusal =
-        "index " + std::to_string(number) + " of a penstock.Tensor of length " + std::to_string(length);
+    const std::string refusal = "index " + std::to_string(number) +
+                                " is out of range for a penstock.Tensor of length " + std::to_string(length);
     throw nb::index_error(refusal.c_str());
   }
   nb::object item = nb::cast(self.slice(place, place + 1).first());
@@ -245,7 +249,7 @@ nb::object item_of(const nb::handle& of, nb::handle index) {
 // values.
 [[noreturn]] void refuse_changed(std::int64_t row) {
   throw nb::value_error(("row " + std::to_string(row) +
-                         " of a penstock.Ragged is not where its values are: its offsets or shapes were changed")
+                         " of a penstock.Ragged does not match its values: its offsets or shapes were changed")
                             .c_str());
 }
 
@@ -313,63 +317,63 @@ std::optional<int> Tensor::gpu() const {
 void bind_tensor(nb::module_& module) {
   nb::class_<Tensor> array(
       module, "Tensor", nb::is_weak_referenceable(),
-      "An array of a batch, in memory of the host, or of the loader's device. torch.from_dlpack(t), "
-      "numpy.asarray(t) and every other\n"
-      "library that speaks DLPack take it without a copy. The memory stays as it is for as long as the\n"
-      "tensor, or any array made from it, lives, also when the loader is gone.\n"
-      "t == 0, t < u, t + 1 and the like are elementwise, as NumPy computes them on the host, or torch where the\n"
-      "other is a tensor of torch's.");
+      "An array of a batch, in host memory or on the loader's device. torch.from_dlpack(t),\n"
+      "numpy.asarray(t) and all other libraries with DLPack use it without a copy. The memory does not\n"
+      "change while the tensor, or any array made from it, exists, even after the loader has ended.\n"
+      "Comparison and arithmetic, such as t == 0, t < u and t + 1, are elementwise. NumPy computes them on\n"
+      "the host, or torch if the other operand is a torch tensor.");
   define_operators(array);
   define_hints(array, "no_member_of_tensor");
-  array.def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"), "Rows first.")
+  array
+      .def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...]"),
+                   "Sizes of the dimensions, rows first.")
       .def_prop_ro(
           "dtype", [](const Tensor& self) { return std::string(name(self.dtype())); },
-          "As NumPy spells it: \"uint8\", \"float32\"; also \"bfloat16\".")
+          "NumPy's name of the element type, such as \"uint8\" or \"float32\"; also \"bfloat16\".")
       .def_prop_ro(
           "device", [](const Tensor& self) { return self.gpu() ? "cuda:" + std::to_string(*self.gpu()) : "cpu"; },
           nb::sig("def device(self) -> str"), "\"cpu\" or \"cuda:0\".")
       .def("cpu", &Tensor::copy, nb::call_guard<nb::gil_scoped_release>(),
-           "A copy in memory of the host. Waits for what is still on its way.")
+           "A copy in host memory. Waits until the values have arrived on the device.")
       .def(
           "synchronize",
           [](const Tensor& self) {
             if (self.use() != nullptr) self.use()->synchronize();
           },
           nb::call_guard<nb::gil_scoped_release>(),
-          "Waits, on the host, until the values have arrived on the device. __dlpack__ needs no such wait.")
+          "Blocks the host until the values have arrived on the device. Not required before __dlpack__().")
       .def(
           "record_stream",
           [](const Tensor& self, std::uintptr_t stream) {
             if (self.use() != nullptr) self.use()->record_stream(stream);
           },
           nb::arg("stream"),
-          "Says that another stream uses the memory (torch's stream.cuda_stream): it is written again only once that\n"
-          "stream has passed the place where it is when the batch is let go. The stream that took the tensor by\n"
-          "DLPack is known.")
-      .def_prop_ro("nbytes", &Tensor::bytes, "Bytes of all elements.")
+          "Declares that another stream (torch's stream.cuda_stream) uses the memory. The memory is reused only\n"
+          "after this stream has finished the work that was enqueued before the batch was released. Not\n"
+          "required for the stream that received the tensor by DLPack.")
+      .def_prop_ro("nbytes", &Tensor::bytes, "Size of all elements in bytes.")
       .def_prop_ro(
           "ndim", [](const Tensor& self) { return self.shape().size(); }, "Number of dimensions.")
       .def(
           "__bool__", [](const nb::handle& self) { return operators().attr("truth")(self); },
           nb::sig("def __bool__(self) -> bool"),
-          "Of one element. Raises ValueError, as NumPy, for another number of them.")
+          "Truth of the only element. Raises ValueError, like NumPy, unless there is exactly one element.")
       .def("__len__", length_of, "The length of the first axis.")
       .def("__getitem__", item_of, nb::arg("index").none(),
            nb::sig("def __getitem__(self, index: typing.Any, /) -> typing.Any"),
-           "t[0] is a Tensor of one dimension less, without a copy, or a number where t has one dimension; t[2:5] a\n"
-           "Tensor, without a copy. t[mask], of an array, is what NumPy makes of it, or torch of torch's: a copy. "
-           "Raises\n"
-           "IndexError; ValueError, for a slice with a step.")
+           "t[0] is a Tensor with one dimension less, or a number if t has one dimension. t[2:5] is a Tensor.\n"
+           "Neither copies. t[mask] is a copy, made by NumPy, or by torch if the mask is a torch tensor. Raises\n"
+           "IndexError. Raises ValueError for a slice with a step.")
       .def(
           "numpy", [](const nb::handle& self) { return to_numpy(self, nb::none(), nb::none()); },
           nb::sig("def numpy(self) -> typing.Any"), "numpy.asarray(t): without a copy. Raises TypeError on a GPU.")
       .def(
           "torch", [](const nb::handle& self) { return nb::module_::import_("penstock.torch").attr("tensor")(self); },
           nb::sig("def torch(self) -> typing.Any"),
-          "A tensor of torch, on the same device, without a copy but of at most 256 bytes a row on a GPU.")
+          "A torch tensor on the same device. Copies only arrays of at most 256 bytes a row on a GPU.")
       .def(
           "tolist", [](const nb::handle& self) { return listed(self); }, nb::sig("def tolist(self) -> typing.Any"),
-          "Nested lists of numbers; a number, without dimensions. A copy, also from a GPU. Needs NumPy.")
+          "Nested lists of numbers, or a number if t has no dimensions. Copies, also from a GPU. Requires NumPy.")
       .def("__repr__", [](const Tensor& self) { return "penstock.Tensor(" + described(self) + ")"; })
       .def(
           "tobytes",
@@ -380,30 +384,29 @@ void bind_tensor(nb::module_& module) {
           "A copy of the elements, in C order.")
       .def("__dlpack__", to_dlpack, nb::arg("stream") = nb::none(), nb::kw_only(), nb::arg("max_version") = nb::none(),
            nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
-           "A DLPack capsule, of DLPack 1 where max_version allows it. On a GPU, what the receiver enqueues on "
-           "`stream`\n"
-           "(None: the default stream) comes behind the copy to the device; nobody waits. Raises BufferError for a\n"
-           "stream where memory is the host's, and for other devices.")
+           "A DLPack capsule, of DLPack 1 if max_version allows it. On a GPU, later work in `stream` (None: the\n"
+           "default stream) waits for the copy to the device; the host does not wait. Raises BufferError for a\n"
+           "stream if the memory is the host's, and for other devices.")
       .def("__dlpack_device__", [](const Tensor& self) { return std::pair(device_of(self).type, device_of(self).id); })
       .def("__array__", to_numpy, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
            nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"),
-           "For numpy.asarray(): without a copy, unless another dtype is asked for.");
+           "For numpy.asarray(): without a copy, unless another dtype is requested.");
 
-  nb::class_<Ragged> ragged(
-      module, "Ragged",
-      "Rows of different length: row i is values[offsets[i]:offsets[i + 1]], which is what r[i] gives. Of\n"
-      "images with sizes of their own, r[i] has the shape shapes[i], and values are elements.");
+  nb::class_<Ragged> ragged(module, "Ragged",
+                            "Rows of different length: r[i] is values[offsets[i]:offsets[i + 1]]. If images keep\n"
+                            "their own sizes, values is a flat list of elements, and r[i] has the shape\n"
+                            "shapes[i].");
   define_operators(ragged);
   define_hints(ragged, "no_member_of_ragged");
   ragged.def("__array__", [](const nb::handle&, const nb::args&, const nb::kwargs&) -> nb::object {
     throw nb::type_error(
-        "a penstock.Ragged is no array, its rows differ in length: take r.values and r.offsets, or a row, r[i]; "
-        "ps.pad() in the chain makes one tensor of them");
+        "a penstock.Ragged is not an array, because its rows differ in length: use r.values and r.offsets, or a row, "
+        "r[i]; ps.pad() in the chain makes one tensor of the rows");
   });
   ragged.def_ro("values", &Ragged::values, "(items of all rows, ...)")
       .def_ro("offsets", &Ragged::offsets, "(rows + 1,) int64")
       .def_ro("shapes", &Ragged::shapes,
-              "(rows, dimensions) int64, of rows with sizes of their own (image.decode(ragged=True)); else None")
+              "(rows, dimensions) int64, if images keep their own sizes (image.decode(ragged=True)); otherwise None")
       .def(
           "__len__", [](const Ragged& self) { return length_of(self.offsets) - 1; }, "The number of rows.")
       .def("__getitem__", ragged_row, nb::arg("row"), "A row, without a copy. Raises IndexError.")

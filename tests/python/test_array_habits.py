@@ -31,10 +31,10 @@ def test_a_tensor_is_indexed_as_arrays_are(columns):
     for index in (6, -7, 1 << 70):
         with pytest.raises(IndexError):
             tensor[index]
-    with pytest.raises(ValueError, match="has no step"):
+    with pytest.raises(ValueError, match="cannot have a step"):
         tensor[::2]
     for index in ("a", 1.0, (0, 1), None):
-        with pytest.raises(TypeError, match="is a number, a slice or an array"):
+        with pytest.raises(TypeError, match="must be a number, a slice or an array"):
             tensor[index]
 
 
@@ -114,7 +114,7 @@ def test_ragged_rows_are_no_array_and_say_so(tmp_path):
     batch = next(iter(ps.Loader(tmp_path, batch_size=3, transforms={"json": ps.array.decode("int64", ragged=True)})))
     ragged = batch["json"]
     for call in (numpy.asarray, numpy.array, numpy.mean):
-        with pytest.raises(TypeError, match="a penstock.Ragged is no array, .* take r.values and r.offsets, or a row"):
+        with pytest.raises(TypeError, match="a penstock.Ragged is not an array, .* use r.values and r.offsets"):
             call(ragged)
     for name in ("shape", "mean", "numpy", "to"):
         with pytest.raises(AttributeError, match=f"a penstock.Ragged has no {name}, .* r.values and r.offsets"):

@@ -179,7 +179,7 @@ def test_what_does_not_fit_is_told_with_output_and_step(images, arrays):
     sample = ps.sample_transform(lambda jpg: {"jpg": jpg.astype("float32")}, ["jpg"], after={"jpg": END})
     with pytest.raises(ps.Error, match=r"sample_transform\(.*lambda>\) gave float32 \(3, 24, 20\) to image.normalize"):
         list(ps.Loader(images, transforms={"jpg": CROP}, sample_transform=sample))
-    with pytest.raises(ps.Error, match="no step takes complex64"):
+    with pytest.raises(ps.Error, match="no step accepts complex64"):
         rows_of(images, CROP | ps.transform(lambda row: row * np.complex64(1), layout="HWC") | END)
     with pytest.raises(ps.Error, match="rows of one length"):
         list(ps.Loader(arrays, transforms={"npy": ps.transform(lambda row: row.astype(np.uint8)) | ps.raw()}))
