@@ -75,10 +75,10 @@ nb::list pack_option_table() {
 using Rank = std::optional<std::variant<std::uint32_t, std::string>>;
 
 void take_rank(ConvertOptions& options, const Rank& rank) {
-  if (!rank && options.world != 0) throw Error::invalid_argument("world is given, but no rank");
+  if (!rank && options.world != 0) throw Error::invalid_argument("world requires rank");
   if (!rank) return;
   if (std::holds_alternative<std::uint32_t>(*rank) && options.world == 0)
-    throw Error::invalid_argument("a rank needs world, the number of ranks");
+    throw Error::invalid_argument("rank requires world, the number of ranks");
   LoaderOptions taken;  // set_rank() sets LoaderOptions, which have the same rank and world
   set_rank(taken, *rank, options.world == 0 ? std::nullopt : std::optional(options.world));
   options.rank = taken.rank;
@@ -94,7 +94,7 @@ nb::dict pack_dataset(const Dataset& dataset, const std::filesystem::path& desti
     result = convert(dataset, destination, options, teller(progress));
   }
   if (!result.renamed_key.empty())
-    warn("shards share keys, so each key has the name of its shard in front: " + result.renamed_key);
+    warn("shards have the same keys, so the name of the shard was added in front of each key: " + result.renamed_key);
   return summary(result);
 }
 
@@ -139,7 +139,7 @@ nb::dict finish_pack(const std::filesystem::path& destination, bool overwrite, s
 
 void bind_convert(nb::module_& module) {
   static const std::string signature = "def __init__(self, *, " + keywords_for_python(placed_options()) + ") -> None";
-  nb::class_<ConvertOptions>(module, "PackOptions", "How a dataset is packed; the options of penstock.pack.")
+  nb::class_<ConvertOptions>(module, "PackOptions", "The options of penstock.pack().")
       .def("__init__", make_options, nb::sig(signature.c_str()));
   module.def("pack", pack, nb::arg("source"), nb::arg("destination"), nb::arg("options"), nb::kw_only(),
              nb::arg("rank") = nb::none(), nb::arg("progress") = nb::none(), nb::arg("unpacking") = nb::none());

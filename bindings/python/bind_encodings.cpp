@@ -27,7 +27,7 @@ nb::list table() {
 void bind_encodings(nb::module_& module) {
   module.def("encodings", table,
              nb::sig("def encodings() -> list[tuple[str, str, tuple[str, ...], bool, bool, bool, bool]]"),
-             "Codec (\"\" where there is none), kind (\"image\", \"cloud\", \"array\", \"text\" or \"other\"),\n"
+             "Codec (\"\" if there is none), kind (\"image\", \"cloud\", \"array\", \"text\" or \"other\"),\n"
              "extensions and traits of every encoding that penstock knows; the first extension names its fields.");
   module.def(
       "extension_of",
@@ -35,7 +35,7 @@ void bind_encodings(nb::module_& module) {
         return text(extension_of({reinterpret_cast<const std::byte*>(first_bytes.c_str()), first_bytes.size()}));
       },
       nb::arg("first_bytes"), nb::sig("def extension_of(first_bytes: bytes) -> str"),
-      "The extension that a value's first 4 KiB call for; \"\" where they do not tell.");
+      "The extension for a value, from its first 4 KiB; \"\" if they do not determine it.");
 }
 
 }  // namespace penstock::python

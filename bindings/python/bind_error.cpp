@@ -55,7 +55,7 @@ void bind_error(nb::module_&) {
     } catch (const nb::builtin_exception&) {
       throw;
     } catch (const nb::cast_error&) {
-      PyErr_SetString(PyExc_TypeError, "penstock: a value is of a type that cannot be taken here");
+      PyErr_SetString(PyExc_TypeError, "penstock: the type of a value is not accepted here");
     } catch (...) {
       raise(handled_error());
     }

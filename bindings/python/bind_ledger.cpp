@@ -30,7 +30,7 @@ nb::tuple audit_of(const std::filesystem::path& ledger, const nb::object& datase
 void bind_ledger(nb::module_& module) {
   module.def("audit", audit_of, nb::arg("ledger"), nb::arg("dataset") = nb::none(),
              nb::sig("def audit(ledger: str | os.PathLike[str], dataset: typing.Any = None) -> tuple[str, str]"),
-             "As JSON, and as a table.");
+             "Returns the audit as JSON and as a table.");
 }
 
 }  // namespace penstock::python

@@ -73,8 +73,8 @@ Workers workers_of(const nb::object& given, unsigned most) {
   if (nb::try_cast(given, number)) {
     if (number == 0) {
       throw Error::invalid_argument(
-          "workers=0 is no number of decoding threads: leave workers out for all cores, or give workers=1. In torch's "
-          "DataLoader 0 means to load in the process itself; penstock's threads belong to it");
+          "workers must be 1 or more, not 0: leave workers out for all cores, or give workers=1. In torch's "
+          "DataLoader, 0 means loading in the process itself; penstock always loads in threads of the process");
     }
     return {number, most};
   }
@@ -135,8 +135,8 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
   options.transforms = std::move(own.fields);
   if (own.step != nullptr && !options.device.empty())
     throw Error::invalid_argument(
-        "device goes with none of batch_transform, sample_transform and ps.transform(): they make objects of Python, "
-        "and move them themselves");
+        "device cannot be combined with batch_transform, sample_transform or ps.transform(): these make Python "
+        "objects, and must move them to the device themselves");
   new (self) PythonLoader(std::move(dataset), std::move(options), std::move(note), std::move(own.step));
   try {
     warn_of(self->use([](Loader& loader) { return loader.stats().notes; }));
@@ -197,7 +197,7 @@ nb::dict end_trace(PythonLoader& self) {
 
 void bind_schedule(nb::module_& module) {
   nb::class_<Schedule>(module, "Schedule",
-                       "Which steps are recorded; called with the number of a step, tells its phase: \"wait\", "
+                       "Selects the steps to record. A call with the number of a step returns its phase: \"wait\", "
                        "\"warmup\" or \"active\".")
       .def(
           "__init__",
@@ -209,15 +209,15 @@ void bind_schedule(nb::module_& module) {
           },
           nb::kw_only(), nb::arg("wait"), nb::arg("warmup"), nb::arg("active"), nb::arg("repeat") = 0,
           nb::arg("skip_first") = 0,
-          "Behind the first skip_first steps come cycles of wait, warmup and active steps, without end or `repeat` "
-          "times,\nas in torch.profiler.schedule(). Steps count from 0.")
+          "After skip_first steps, cycles of wait, warmup and active steps follow, `repeat` times, or without\n"
+          "end if it is 0. Steps count from 0. Like torch.profiler.schedule().")
       .def(
           "__call__", [](const Schedule& self, std::uint64_t step) { return std::string(name(self.of(step))); },
           nb::arg("step"))
       .def_ro("wait", &Schedule::wait, "Steps of a cycle that are not recorded.")
       .def_ro("warmup", &Schedule::warmup, "Steps of a cycle that run before the active ones, and are not recorded.")
       .def_ro("active", &Schedule::active, "Steps of a cycle that are recorded.")
-      .def_ro("repeat", &Schedule::repeat, "Cycles; 0: without end.")
+      .def_ro("repeat", &Schedule::repeat, "Number of cycles; 0: no end.")
       .def_ro("skip_first", &Schedule::skip_first, "Steps before the first cycle.");
 }
 
@@ -442,10 +442,11 @@ void bind_loader(nb::module_& module) {
           "Waits for the next batch: a dict, or the result of batch_transform. Other Python threads run meanwhile,\n"
           "and Ctrl-C ends the wait. Raises the Error of a worker, which names dataset, shard, key, field and offset.\n"
           "Raises Error: resource after `timeout`, or if you hold more batches than max_live_batches.");
-  module.def("option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str, str]]"),
-             "Of the options of Loader: heading, name, meaning, when to change it, \"both\", \"cpp\" or \"python\".");
+  module.def(
+      "option_table", option_table, nb::sig("def option_table() -> list[tuple[str, str, str, str, str, str]]"),
+      "The options of Loader: heading, Python name, Python declaration, C++ name, meaning, and when to change it.");
   module.def("option_flags", option_flags, nb::sig("def option_flags() -> list[tuple[str, str]]"),
-             "Flags of the command that make a loader, each with the option that it sets.");
+             "Flags of the command that set options of a loader, each with the name of its option.");
   module.def("counter_table", counter_table,
              nb::sig("def counter_table() -> list[tuple[str, str, str, str, str, str]]"),
              "The counters of Loader.stats(): group, name, unit, rule, meaning, OpenMetrics family.");
@@ -461,7 +462,7 @@ void bind_loader(nb::module_& module) {
       },
       nb::arg("ranks"), nb::sig("def slow_rank(ranks: list[tuple[int, float]]) -> tuple[int | None, str]"));
   module.def("close_all", &PythonLoader::close_all,
-             "Closes every loader of this process, for good: when the program ends.");
+             "Closes every loader of this process. Called when the program ends.");
 }
 
 }  // namespace penstock::python

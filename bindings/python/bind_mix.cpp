@@ -20,8 +20,7 @@ Mix checked(Mix mix) {
 }  // namespace
 
 void bind_mix(nb::module_& module) {
-  nb::class_<Mix>(module, "Mix",
-                  "How the rows of a batch are mixed; made by mixup() and cutmix(), given to Loader as `mix`.")
+  nb::class_<Mix>(module, "Mix", "A way to mix the rows of a batch. mixup() and cutmix() make it, for Loader(mix=...).")
       .def("__getstate__", [](const Mix& self) { return to_string(self); })
       .def("__setstate__",
            [](Mix& self, const std::string& state) { new (&self) Mix(parse_mix(in_present_words(state))); })
@@ -31,15 +30,15 @@ void bind_mix(nb::module_& module) {
   module.def(
       "mixup", [](double alpha, std::int64_t num_classes) { return checked(mixup(alpha, num_classes)); },
       nb::arg("alpha") = 1.0, nb::kw_only(), nb::arg("num_classes"),
-      "Each row becomes x times itself and 1 - x times the row before it, images (floating point) and labels alike,\n"
-      "x drawn for each batch from Beta(alpha, alpha). Labels become float32 (rows, num_classes). As torchvision's "
-      "MixUp.");
+      "Replaces each row by x times the row plus 1 - x times the row before it. Mixes floating-point images\n"
+      "and labels alike. Each batch draws x from Beta(alpha, alpha). Labels become float32 (rows,\n"
+      "num_classes). Like torchvision's MixUp.");
   module.def(
       "cutmix", [](double alpha, std::int64_t num_classes) { return checked(cutmix(alpha, num_classes)); },
       nb::arg("alpha") = 1.0, nb::kw_only(), nb::arg("num_classes"),
-      "In each image stands a box of the one before it, and labels are mixed by its area; for each batch the area is\n"
-      "drawn from Beta(alpha, alpha), and the place. Labels become float32 (rows, num_classes). As torchvision's "
-      "CutMix.");
+      "Pastes a box from the row before into each image, and mixes labels by the box's area. Each batch\n"
+      "draws the area from Beta(alpha, alpha), and the position. Labels become float32 (rows, num_classes).\n"
+      "Like torchvision's CutMix.");
 }
 
 }  // namespace penstock::python

@@ -47,21 +47,19 @@ void set_weights(std::vector<MixtureSource>& sources, const nb::dict& weights, c
   for (const auto& [name, weight] : weights) {
     const std::string word = nb::str(name).c_str();
     const auto source = std::ranges::find(sources, word, &MixtureSource::name);
-    if (source == sources.end())
-      throw Error::invalid_argument(option + ": there is no source \"" + word + "\" in the mixture");
+    if (source == sources.end()) throw Error::invalid_argument(option + ": the mixture has no source \"" + word + "\"");
     if (!nb::try_cast(weight, source->weight))
-      throw Error::invalid_argument(option + ": that of \"" + word + "\" is no number");
+      throw Error::invalid_argument(option + ": the weight of \"" + word + "\" is not a number");
   }
   for (const MixtureSource& source : sources)
     if (!weights.contains(source.name.c_str()))
-      throw Error::invalid_argument(option + ": source \"" + source.name + "\" has none");
+      throw Error::invalid_argument(option + ": source \"" + source.name + "\" has no weight");
 }
 
 std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::handle given) {
   const auto refuse = [](nb::handle value) {
     raise_type_error(
-        "schedule takes a list, [(position, {source: weight}), ...], whose positions are whole numbers "
-        "above 0, not " +
+        "schedule must be a list, [(position, {source: weight}), ...], with whole numbers above 0 as positions, not " +
         shown(value));
   };
   if (nb::isinstance<nb::str>(given) || nb::isinstance<nb::dict>(given) ||
@@ -73,7 +71,8 @@ std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::ha
     if (!nb::try_cast(each, change)) refuse(each);
     const auto& [position, weights] = change;
     if (position == 0)
-      throw Error::invalid_argument("schedule: weights says what the training begins with, positions are above 0");
+      throw Error::invalid_argument(
+          "schedule: positions must be above 0, because the argument weights holds from position 0");
     set_weights(sources, weights, "schedule, from position " + std::to_string(position) + " on");
     schedule.push_back({.position = position, .weights = {}});
     for (const MixtureSource& source : sources) schedule.back().weights.push_back(source.weight);
@@ -84,16 +83,16 @@ std::vector<WeightChange> schedule_of(std::vector<MixtureSource> sources, nb::ha
 // Reads a mixture from a file. Its path is given instead of datasets. The file contains all options.
 Mixture mixture_of_file(const nb::object& path, bool alone) {
   if (!alone)
-    throw Error::invalid_argument("the file of a mixture says weights, stop and the like itself: give it alone");
+    throw Error::invalid_argument(
+        "the file of a mixture contains weights, stop and the other options: pass no other arguments");
   std::filesystem::path file;
   if (!nb::try_cast(path, file) || nb::isinstance<Dataset>(path)) {
     raise_type_error(
-        "mixture takes a dict of datasets by names, {\"web\": dataset, ...}, or the path of a "
-        "mixture's file, not " +
+        "mixture requires a dict of datasets by names, {\"web\": dataset, ...}, or the path of a mixture's file, not " +
         shown(path));
   }
   if (std::error_code failure; std::filesystem::is_directory(file, failure))
-    throw Error::invalid_argument("is a folder, and the file of a mixture is JSON: datasets stand in a dict by names",
+    throw Error::invalid_argument("is a folder, but the file of a mixture is JSON: pass datasets as a dict by names",
                                   {.dataset = file.string()});
   const WithoutInterpreter released;
   return read_mixture(file);
@@ -110,13 +109,13 @@ Mixture mixture(const nb::object& given, const std::optional<nb::dict>& weights,
   }
   const auto datasets = nb::borrow<nb::dict>(given);
   MixtureOptions options = options_of(stop, sampling, on_change);
-  if (weights && temperature) throw Error::invalid_argument("a mixture takes weights or a temperature, not both");
+  if (weights && temperature) throw Error::invalid_argument("weights cannot be combined with temperature");
   std::vector<MixtureSource> all;
   std::vector<Dataset> opened;
   for (const auto& [name, dataset] : datasets) {
     if (!nb::isinstance<Dataset>(dataset) && !nb::isinstance<nb::str>(dataset) && !nb::hasattr(dataset, "__fspath__")) {
       raise_type_error("source \"" + std::string(nb::str(name).c_str()) +
-                       "\" of the mixture is a Dataset or the path of one, not " + shown(dataset));
+                       "\" of the mixture must be a Dataset or the path of one, not " + shown(dataset));
     }
     opened.push_back(open_dataset(dataset));
     all.push_back({.name = nb::str(name).c_str(), .dataset = opened.back()});
@@ -193,15 +192,15 @@ nb::str repr(const Mixture& self) {
 void bind_mixture(nb::module_& module) {
   nb::class_<Mixture>(
       module, "Mixture",
-      "Several datasets whose samples come in one order, by weights: what penstock.mixture() gives, for\n"
-      "a Loader. Immutable.")
+      "Several datasets with weights, whose samples come in one order. Made by penstock.mixture(), for a\n"
+      "Loader. Immutable.")
       .def_prop_ro("sources", names_of, nb::sig("def sources(self) -> list[str]"),
-                   "Names; a batch's \"__source__\" has their numbers.")
+                   "Names of the sources. \"__source__\" of a batch contains positions in this list.")
       .def_prop_ro("weights", weights_of, nb::sig("def weights(self) -> dict[str, float]"),
-                   "Of each source; their sum is 1.")
+                   "Weight of each source. The sum is 1.")
       .def_prop_ro(
           "dataset", [](const Mixture& self) { return self.dataset(); },
-          "The samples of all sources, one source behind the other.")
+          "The samples of all sources, one source after the other.")
       .def("__getstate__", state_of)
       .def("__setstate__", [](Mixture& self, const nb::tuple& state) { new (&self) Mixture(from_state(state)); })
       .def("__repr__", repr);
@@ -216,28 +215,25 @@ void bind_mixture(nb::module_& module) {
           "on_change: str = 'raise', schedule: collections.abc.Iterable[tuple[int, dict[str, float]]] | None = None) "
           "-> "
           "Mixture"),
-      "Mixes datasets of any formats, with the same fields, into one order, for penstock.Loader().\n\n"
-      "datasets: {name: dataset}, where a dataset is a Dataset, a view or a path. Or the path of a JSON file with all\n"
-      "    of these arguments, which the command reads too.\n"
-      "weights: {name: weight}, numbers of 0 or more. Left out, each sample comes as often as any other.\n"
+      "Mixes datasets of any formats, with the same fields, into one order, for penstock.Loader().\n"
+      "\n"
+      "datasets: {name: dataset}, where a dataset is a Dataset, a view or a path. Or the path of a JSON file\n"
+      "    with all of these arguments, which the command reads too.\n"
+      "weights: {name: weight}, numbers of 0 or more. By default, each sample comes as often as any other.\n"
       "temperature: sets the weights to size ** (1 / temperature). Above 1, small datasets come more often.\n"
-      "stop: when an epoch ends. \"first_exhausted\": before a source would repeat. \"all_exhausted\": when each "
-      "source\n"
-      "    was used up once; others repeat meanwhile, in a fresh order. A number: after that many samples. The next\n"
-      "    epoch continues every source where it is.\n"
-      "sampling: \"shares\": the first n samples of an epoch hold each source in its share, to within one sample of "
-      "two\n"
-      "    sources, and two samples of more. docs/order.md says how near each rank's part comes. \"random\": sources "
-      "come\n"
-      "    by chance, in blocks of 4096 samples that have the weights. It requires shuffle=True.\n"
-      "on_change: what happens if a restored state has other weights or sources. \"raise\": an error. \"carry\": the "
-      "epoch\n"
-      "    ends, and each source that still exists continues where it was.\n"
-      "schedule: [(position, weights), ...], in rising order: other weights from that sample of the training on. It\n"
-      "    requires a number for stop, and sampling=\"shares\".\n"
-      "Raises Error: invalid_argument for weights that are negative, not numbers or all 0, and for datasets that do "
-      "not\n"
-      "fit each other. Raises also what ps.open() raises.");
+      "stop: when an epoch ends. \"first_exhausted\": before a source would repeat. \"all_exhausted\": when each\n"
+      "    source was used up once; others repeat meanwhile, in a fresh order. A number: after that many\n"
+      "    samples. The next epoch continues each source where it stopped.\n"
+      "sampling: \"shares\": the first n samples of an epoch contain each source in its share, to within one\n"
+      "    sample for two sources, and two samples for more. docs/order.md has the limits for the part of each\n"
+      "    rank. \"random\": sources come by chance, in blocks of 4096 samples that have the weights. \"random\"\n"
+      "    requires shuffle=True.\n"
+      "on_change: the reaction to a restored state with other weights or sources. \"raise\": an error. \"carry\":\n"
+      "    the epoch ends, and each source that still exists continues where it was.\n"
+      "schedule: [(position, weights), ...], in ascending order: other weights from that sample of the training\n"
+      "    on. Requires a number for stop, and sampling=\"shares\".\n"
+      "Raises Error: invalid_argument for weights that are negative, not numbers or all 0, and for datasets\n"
+      "that do not fit each other. Also raises the errors of ps.open().");
 }
 
 }  // namespace penstock::python

@@ -39,7 +39,7 @@ class Fields {
     if (PyObject_CheckBuffer(value.ptr()) == 0) {
       std::filesystem::path path;
       if (nb::isinstance<nb::str>(value) || !nb::try_cast(value, path))
-        throw nb::type_error("a field is bytes, or the path of a file as an os.PathLike");
+        throw nb::type_error("a field must be bytes, or the path of a file as an os.PathLike");
       values_.push_back({.field = name, .file = std::move(path)});
       return;
     }
@@ -76,7 +76,7 @@ nb::dict finish(Writer& self, const nb::object& progress) {
 }  // namespace
 
 void bind_writer(nb::module_& module) {
-  nb::class_<Writer>(module, "Writer", "Takes encoded samples; use penstock.Writer.")
+  nb::class_<Writer>(module, "Writer", "Packs encoded samples; use penstock.Writer.")
       .def("__init__", make, nb::arg("destination"), nb::arg("options"), nb::kw_only(),
            nb::arg("classes") = std::vector<std::string>())
       .def("add", add, nb::arg("key"), nb::arg("fields"))

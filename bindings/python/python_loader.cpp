@@ -67,7 +67,8 @@ PythonLoader::~PythonLoader() {
 std::shared_ptr<Loader> PythonLoader::usable() const {
   if (::getpid() != process_) {
     throw Error::invalid_argument(
-        "this loader was made before fork(): its threads live in the parent; make one in this process");
+        "this loader was made before fork(), and its threads exist only in the parent process: make a new loader in "
+        "this process");
   }
   if (loader_ == nullptr) throw Error::invalid_argument("this loader is closed");
   return loader_;
@@ -85,11 +86,12 @@ nb::object PythonLoader::next(std::uint64_t iteration, const HandOver& hand_over
   nb::object given;
   use_released([&](Loader& loader, WithoutInterpreter& released) {
     if (iteration != iteration_)
-      throw Error::invalid_argument("a later `for` over this loader has begun: this one has no more batches");
+      throw Error::invalid_argument("this iterator has ended, because a later `for` over the loader has begun");
     if (ended_) return;
     under_way_ = true;
     const auto look_up = [this] {
-      if (closing_.load(std::memory_order_relaxed)) throw Error::invalid_argument("this loader was closed meanwhile");
+      if (closing_.load(std::memory_order_relaxed))
+        throw Error::invalid_argument("this loader was closed while next() waited for a batch");
       check_signals();
     };
     ended_ = !loader.next(look_up, [&](const Batch& batch) {
@@ -161,7 +163,8 @@ std::string PythonLoader::described() const {
 }
 
 void PythonLoader::require_elsewhere() const {
-  if (in_sum_over_ranks()) throw Error::invalid_argument("all_reduce cannot use a loader, which waits for it");
+  if (in_sum_over_ranks())
+    throw Error::invalid_argument("all_reduce cannot use a loader, because the loader waits for all_reduce");
   if (step_ == nullptr || !step_->runs_here()) return;
   throw Error::invalid_argument("a function that a loader runs on its batches cannot use that loader");
 }

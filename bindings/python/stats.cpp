@@ -138,9 +138,9 @@ nb::bytes bytes_of(const Figures& figures) {
 // The version is checked, because stats of another version may have been pickled.
 Figures figures_in(const nb::bytes& bytes) {
   Figures figures;
-  if (bytes.size() != sizeof figures) throw Error::unsupported("these stats are of another version of penstock");
+  if (bytes.size() != sizeof figures) throw Error::unsupported("another version of penstock made these stats");
   std::memcpy(&figures, bytes.c_str(), sizeof figures);
-  if (!make_sense(figures)) throw Error::corrupt("these stats cannot be a loader's");
+  if (!make_sense(figures)) throw Error::corrupt("these stats contain values that no loader reports");
   return figures;
 }
 

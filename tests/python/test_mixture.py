@@ -253,9 +253,9 @@ def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
         ({"a": float("nan"), "b": 1}, 'weight of source "a" must be a number of 0 or more, not nan'),
         ({"a": float("inf"), "b": 1}, 'weight of source "a" must be a number of 0 or more, not inf'),
         ({"a": 0, "b": 0}, "all weights of the mixture are 0"),
-        ({"a": 1}, 'source "b" has none'),
-        ({"a": 1, "b": 1, "x": 1}, 'no source "x" in the mixture'),
-        ({"a": "x", "b": 1}, 'that of "a" is no number'),
+        ({"a": 1}, 'source "b" has no weight'),
+        ({"a": 1, "b": 1, "x": 1}, 'the mixture has no source "x"'),
+        ({"a": "x", "b": 1}, 'the weight of "a" is not a number'),
     ):
         with pytest.raises(ps.Error, match=said):
             ps.mixture({"a": a, "b": b}, weights)
@@ -265,7 +265,7 @@ def test_what_does_not_go_together_is_told(datasets, folder, tmp_path):
         ({"sampling": "any"}, 'sampling must be "shares" or "random", not "any"'),
         ({"on_change": "any"}, 'on_change must be "raise" or "carry", not "any"'),
         ({"temperature": 0}, "temperature of a mixture must be a number above 0"),
-        ({"temperature": 2, "weights": {"a": 1, "b": 1}}, "weights or a temperature, not both"),
+        ({"temperature": 2, "weights": {"a": 1, "b": 1}}, "weights cannot be combined with temperature"),
     ):
         with pytest.raises(ps.Error, match=said):
             ps.mixture({"a": a, "b": b}, **options)
@@ -300,7 +300,7 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
         told(
             TypeError, r"a dict of datasets by names, \{\"web\": dataset, ...\}, or the path of a mixture's file", given
         )
-    told(TypeError, 'source "b" of the mixture is a Dataset or the path of one, not 3', {"a": a, "b": 3})
+    told(TypeError, 'source "b" of the mixture must be a Dataset or the path of one, not 3', {"a": a, "b": 3})
     told(TypeError, 'source "m" of the mixture is a Dataset', {"a": a, "m": ps.mixture(both)})
     told(
         TypeError,
@@ -315,11 +315,11 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
     told(TypeError, "has no keyword sources: use on_change", both, sources="carry")
     told(TypeError, "temperature must be a number or None, not True", both, temperature=True)
     for schedule in (5, "text", {10: equal}, [10], [(10, [1, 2])], [(-10, equal)], [(2.5, equal)]):
-        told(TypeError, r"schedule takes a list, \[\(position, ", both, stop=100, schedule=schedule)
-    told(ps.Error, "schedule: weights says what the training begins with", both, stop=9, schedule=[(0, equal)])
-    for weights, said in (({"a": 1}, 'source "b" has none'), ({**equal, "c": 1}, 'no source "c"')):
+        told(TypeError, r"schedule must be a list, \[\(position, ", both, stop=100, schedule=schedule)
+    told(ps.Error, "schedule: positions must be above 0, because the argument weights", both, stop=9, schedule=[(0, equal)])
+    for weights, said in (({"a": 1}, 'source "b" has no weight'), ({**equal, "c": 1}, 'no source "c"')):
         told(ps.Error, f"schedule, from position 10 on: .*{said}", both, stop=100, schedule=[(10, weights)])
-    told(ps.Error, "is a folder, and the file of a mixture is JSON", folder / "a")
+    told(ps.Error, "is a folder, but the file of a mixture is JSON", folder / "a")
     for option in ("seed", "shuffle", "batch_size"):
         told(TypeError, f"no keyword {option}: it is an option of penstock.Loader", both, **{option: 1})
     mixture = ps.mixture(both)
@@ -447,7 +447,7 @@ def test_a_file_says_what_a_program_would(datasets, folder, tmp_path):
     assert "is not an object of paths" in told({"sources": []})
     assert "is not a string" in told({"sources": {"a": 1}})
     told({"sources": {"a": str(folder / "nothing")}, "weights": {"a": 1}})
-    with pytest.raises(ps.Error, match="give it alone"):
+    with pytest.raises(ps.Error, match="pass no other arguments"):
         ps.mixture(folder / "mixture.json", stop=3)
     with pytest.raises(TypeError, match="the path of a mixture's file"):
         ps.mixture(3)

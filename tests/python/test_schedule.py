@@ -117,11 +117,11 @@ def test_a_schedule_takes_up_what_another_mixture_gave(datasets):
     "schedule, stop, told",
     [
         ([(10, FIRST)], "first_exhausted", "requires stop to be a number"),
-        ([(0, FIRST)], 50, "positions are above 0"),
+        ([(0, FIRST)], 50, "positions must be above 0"),
         ([(10, FIRST), (10, FIRST)], 50, "10 comes after 10"),
         ([(10, {"a": -1, "b": 1, "c": 1})], 50, 'weight of source "a" from position 10 on'),
         ([(10, {"a": 0, "b": 0, "c": 0})], 50, "from position 10 on are 0"),
-        ([(10, {"a": 1})], 50, 'source "b" has none'),
+        ([(10, {"a": 1})], 50, 'source "b" has no weight'),
         ([(2**48, FIRST)], 50, "positions of a schedule must be below 2^48"),
     ],
 )
@@ -133,7 +133,7 @@ def test_what_cannot_be_is_one_clear_error(datasets, schedule, stop, told):
 
 def test_other_things_than_schedules_are_told(datasets):
     for schedule in ([1], [(1, 2)], [("x", FIRST)]):
-        with pytest.raises(TypeError, match="schedule takes"):
+        with pytest.raises(TypeError, match="schedule must be a list"):
             ps.mixture(datasets, FIRST, stop=50, schedule=schedule)
 
 

@@ -249,7 +249,7 @@ class NoPath(os.PathLike):
 def test_a_sample_that_is_refused_lets_go_of_the_values_before_the_one_that_is_wrong(tmp_path):
     value = bytearray(b"1")
     with ps.Writer(tmp_path / "out", format="tar", progress=False) as writer:
-        with pytest.raises(TypeError, match="a field is bytes, or the path of a file"):
+        with pytest.raises(TypeError, match="a field must be bytes, or the path of a file"):
             writer.add("key", {"txt": value, "bin": NoPath()})
         value.extend(b"2")  # a BufferError while anybody holds a view of it
         writer.add("key", {"txt": value})
