@@ -51,19 +51,20 @@ nb::list names_of(const Sample& self) {
 Sample sample_at(const Dataset& self, nb::handle index) {
   if (PySlice_Check(index.ptr()) != 0)
     throw nb::type_error(
-        "a penstock.Dataset has no slices: [dataset[i] for i in range(5)] takes its samples one by one, "
-        "and select(range(5)) is a dataset of some");
+        "a penstock.Dataset cannot be sliced: use [dataset[i] for i in range(5)] for a list of samples, or "
+        "select(range(5)) for a view");
   if (nb::isinstance<nb::str>(index))
     throw nb::type_error(
-        "a penstock.Dataset is indexed by numbers: dataset.find(key) is that of a key, and "
+        "an index of a penstock.Dataset is a number: dataset.find(key) returns the number of a key, and "
         "dataset[0][\"jpg\"] the bytes of a field");
-  if (PyIndex_Check(index.ptr()) == 0) throw nb::type_error("an index of a penstock.Dataset is a whole number");
+  if (PyIndex_Check(index.ptr()) == 0) throw nb::type_error("an index of a penstock.Dataset must be a whole number");
   const Py_ssize_t number = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
   if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
   const auto size = static_cast<std::int64_t>(self.size());
   const std::int64_t wanted = number < 0 ? number + size : number;
   if (wanted < 0 || wanted >= size)
-    throw nb::index_error(("sample " + std::to_string(number) + " of a dataset of " + std::to_string(size)).c_str());
+    throw nb::index_error(
+        ("sample " + std::to_string(number) + " is out of range for a dataset of " + std::to_string(size)).c_str());
   return {self, static_cast<std::uint64_t>(wanted), nullptr};
 }
 
@@ -90,16 +91,16 @@ void bind_schema(nb::module_& module) {
   nb::class_<FieldSchema>(module, "FieldSchema", "A field as the dataset stores it.")
       .def_ro("name", &FieldSchema::name, "The name of the field, such as \"jpg\".")
       .def_ro("codec", &FieldSchema::codec,
-              "\"jpeg\", \"png\", \"npy\", \"cls\", \"raw\", ...; empty where each value's first bytes tell.")
+              "\"jpeg\", \"png\", \"npy\", \"cls\", \"raw\", ...; empty if the first bytes of each value determine it.")
       .def_prop_ro(
           "dtype",
           [](const FieldSchema& self) -> std::optional<std::string> {
             if (!self.fixed) return std::nullopt;
             return std::string(name(self.dtype));
           },
-          "Of one sample; None unless every sample has the same dtype and shape.")
+          "Element type of a sample; None unless all samples have the same dtype and shape.")
       .def_prop_ro("shape", shape_of, nb::sig("def shape(self) -> tuple[int, ...] | None"),
-                   "Of one sample; None unless every sample has the same.")
+                   "Shape of a sample; None unless all samples have the same dtype and shape.")
       .def_prop_ro(
           "differs",
           [](const FieldSchema& self) -> std::optional<nb::str> {
@@ -123,7 +124,7 @@ void bind_sample(nb::module_& module) {
       .def_ro("number", &Sample::number, "The position in the dataset, from 0.")
       .def("keys", names_of, nb::sig("def keys(self) -> list[str]"), "Names of the fields that this sample has.")
       .def("__getitem__", stored_bytes, nb::arg("field"),
-           "The field's stored bytes, filters undone. Raises KeyError, or Error: io, corrupt.")
+           "The field's stored bytes, decompressed. Raises KeyError, or Error: io, corrupt.")
       .def(
           "__contains__",
           [](const Sample& self, const std::string& name) {
@@ -159,13 +160,13 @@ Dataset dataset_of(const nb::bytes& record) {
 }
 
 [[noreturn]] void refuse_source(nb::handle given) {
-  std::string refusal = "a path or a penstock.Dataset is wanted, not a value of type ";
+  std::string refusal = "expected a path or a penstock.Dataset, not a value of type ";
   refusal += nb::type_name(given.type()).c_str();
   if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
-    refusal += ": give the folder of the files, or a pattern that names them, as \"train-{000..127}.tar\"";
-  if (nb::isinstance<nb::dict>(given)) refusal += ": ps.mixture() makes one order of several datasets, for a Loader";
+    refusal += ": give the folder of the files, or a pattern that names them, such as \"train-{000..127}.tar\"";
+  if (nb::isinstance<nb::dict>(given)) refusal += ": ps.mixture() combines several datasets for a Loader";
   if (nb::isinstance<Mixture>(given))
-    refusal += ": a mixture is an order, for a Loader; its .dataset has the samples of all sources";
+    refusal += ": only a Loader accepts a mixture; its .dataset has the samples of all sources";
   throw nb::type_error(refusal.c_str());
 }
 
@@ -215,7 +216,7 @@ Dataset open_telling(const std::function<Dataset(const OpenProgress&)>& opening,
 Dataset open_dataset(nb::handle path_or_dataset, const nb::object& progress, const OpenOptions& options) {
   if (nb::isinstance<Dataset>(path_or_dataset)) {
     if (options != OpenOptions())
-      raise_type_error("a penstock.Dataset is open already: leave out " + options_text(options).substr(2));
+      raise_type_error("a penstock.Dataset is already open: leave out " + options_text(options).substr(2));
     return nb::cast<Dataset>(path_or_dataset);
   }
   std::filesystem::path path;
@@ -230,10 +231,11 @@ void bind_dataset(nb::module_& module) {
   bind_sample(module);
   nb::class_<Dataset> dataset(
       module, "Dataset",
-      "Numbered samples of any format, or of a folder of files, as penstock.open() gives it. Immutable.\n\n"
-      "take() and the like give views: datasets of some of its samples, in an order of their own. A view is a "
-      "Dataset,\n"
-      "shares the indexes, and copies no sample.");
+      "The numbered samples of a packed dataset or of a folder of files. Made by penstock.open().\n"
+      "Immutable.\n"
+      "\n"
+      "take() and similar methods return views: datasets of some of the samples, in an order of the view. A\n"
+      "view is a Dataset that shares the indexes and copies no sample.");
   define_hints(dataset, "no_member_of_dataset");
   dataset
       .def("__init__", [](nb::handle, const nb::args&,
@@ -251,17 +253,18 @@ void bind_dataset(nb::module_& module) {
             for (std::uint64_t sample = 0; sample < self.size(); ++sample) keys.append(text(self.key(sample)));
             return keys;
           },
-          nb::sig("def keys(self) -> list[str]"), "Of all samples, in their order; a new list.")
+          nb::sig("def keys(self) -> list[str]"), "Keys of all samples, in their order; a new list.")
       .def_prop_ro("fields", schemas, nb::sig("def fields(self) -> list[FieldSchema]"),
                    "The fields that its samples have; a sample may lack some.")
       .def_prop_ro(
           "classes", [](const Dataset& self) { return texts(self.classes()); },
-          nb::sig("def classes(self) -> list[str]"), "Names, position = class index; empty when not known.")
+          nb::sig("def classes(self) -> list[str]"), "Names of the classes, by class number; empty if not known.")
       .def_prop_ro("path", &Dataset::path, "The path as the program opened it.")
-      .def_prop_ro("format", &Dataset::format, "\"folder\", \"tar\", \"lmdb\", \"hdf5\".")
-      .def_prop_ro("packed", &Dataset::packed, "Made by penstock (has a penstock.json).")
+      .def_prop_ro("format", &Dataset::format, "Name of the format: \"folder\", \"tar\", \"lmdb\", \"hdf5\", ...")
+      .def_prop_ro("packed", &Dataset::packed, "Whether penstock made the dataset (it has a penstock.json).")
       .def_prop_ro("is_view", &Dataset::is_view,
-                   "Made of other datasets by take(), concat() and the like; no folder or file holds just its samples.")
+                   "Whether take(), concat() or the like made it of other datasets. No folder or file contains exactly "
+                   "its samples.")
       .def("__repr__", [](const Dataset& self) {
         const std::string layout = self.is_view() ? "" : "; " + layout_line(self);
         return text("penstock.Dataset(" + described(self) + layout + ")");
@@ -272,10 +275,11 @@ void bind_dataset(nb::module_& module) {
   define_views(module, dataset);
   module.def(
       "shown_place", [](const std::filesystem::path& place) { return text(shown_place(place)); }, nb::arg("place"),
-      "The place as it may be shown: an address without user, password and query.");
+      "The place in a form for messages: an address without user, password and query.");
   module.def(
       "is_address", [](const std::filesystem::path& place) { return address_of(place).has_value(); }, nb::arg("place"),
-      "Whether it names a store or a web server. Raises Error: unsupported, for those that are not read.");
+      "Whether the place is the address of a store or a web server. Raises Error: unsupported, for stores that are not "
+      "read.");
   module.def(
       "open",
       [](nb::handle path, const nb::object& progress, const nb::kwargs& options) {
@@ -286,17 +290,19 @@ void bind_dataset(nb::module_& module) {
               "collections.abc.Callable[[int, int], object] | None = None, format: str | None = None, "
               "split: str | None = None, split_names: bool = True, key: str | None = None, "
               "classes: collections.abc.Sequence[str] | None = None, rows: str | None = None) -> Dataset"),
-      "Opens a packed dataset, one that others packed (tar, LMDB, HDF5), or a folder of files.\n\n"
-      "repr() of the result says how the path was read. If names allow two readings, an Error gives both and the\n"
-      "option that decides.\n"
+      "Opens a packed dataset, an existing dataset (tar, LMDB, HDF5), or a folder of files.\n"
+      "\n"
+      "repr() of the result shows how the path was read. If names allow two readings, an Error gives both and\n"
+      "the option that decides.\n"
       "format: name of a format (\"tar\", ..., \"folder\").\n"
       "split: the sub-folder of that split (\"train\", \"val\", \"test\").\n"
       "split_names: False: folders named like splits are ordinary folders, or classes.\n"
-      "key: where keys of files end, \"last_dot\" or \"first_dot\".\n"
-      "classes: names of the classes in their order; class folders are numbered by it, and may lack some.\n"
-      "rows: the field with a row for each sample, in HDF5 and NPZ files whose columns differ.\n\n"
-      "An index is built and kept beside the data where there is none; `progress` is then called with (done,\n"
-      "total). Raises Error: io, when the path cannot be read; invalid_argument, when nothing there is a\n"
+      "key: where the key in the name of a file ends, \"last_dot\" or \"first_dot\".\n"
+      "classes: names of the classes in their order. Class folders have these numbers, and some may be missing.\n"
+      "rows: the field with a row for each sample, in HDF5 and NPZ files whose columns differ.\n"
+      "\n"
+      "If there is no index, open() builds one and stores it next to the data. Meanwhile it calls `progress`\n"
+      "with (done, total). Raises Error: io, if the path cannot be read; invalid_argument, if it contains no\n"
       "dataset; corrupt, unsupported.");
 }
 

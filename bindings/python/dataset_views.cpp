@@ -29,14 +29,15 @@ namespace {
 
 std::uint64_t count_of(std::int64_t count, const char* name) {
   if (count < 0)
-    throw Error::invalid_argument(std::string(name) + " takes a number of samples, not " + std::to_string(count));
+    throw Error::invalid_argument(std::string(name) + " requires a number of samples of 0 or more, not " +
+                                  std::to_string(count));
   return static_cast<std::uint64_t>(count);
 }
 
 Dataset concatenated_all(nb::handle datasets) {
   std::vector<Dataset> all;
   if (nb::isinstance<Dataset>(datasets) || nb::isinstance<nb::str>(datasets))
-    throw nb::type_error("concat takes a list of datasets: concat([a, b])");
+    throw nb::type_error("concat requires a list of datasets: concat([a, b])");
   for (const nb::handle each : nb::iter(datasets)) all.push_back(open_dataset(each));
   const WithoutInterpreter released;
   return concatenated(all);
@@ -61,7 +62,7 @@ std::vector<std::string> texts_of(nb::handle value, const char* name, bool numbe
     } else if (numbers && PyIndex_Check(each.ptr()) != 0 && PyBool_Check(each.ptr()) == 0) {
       all.push_back(bytes_of(nb::str(nb::steal(PyNumber_Index(each.ptr())))));
     } else {
-      raise_type_error(std::string(name) + " takes texts" + (numbers ? " and whole numbers" : "") +
+      raise_type_error(std::string(name) + " requires strings" + (numbers ? " or whole numbers" : "") +
                        ", not a value of type " + nb::type_name(each.type()).c_str());
     }
   };
@@ -70,7 +71,7 @@ std::vector<std::string> texts_of(nb::handle value, const char* name, bool numbe
   } else {
     for (const nb::handle each : nb::iter(value)) add(each);
   }
-  if (all.empty()) throw Error::invalid_argument(std::string(name) + " is empty, and so chooses nothing");
+  if (all.empty()) throw Error::invalid_argument(std::string(name) + " is empty, so it selects nothing");
   return all;
 }
 
@@ -80,17 +81,18 @@ std::pair<Number, Number> range_of(nb::handle value, const std::string& name) {
   constexpr Number kMost = std::numeric_limits<Number>::max();
   std::pair<Number, Number> range{0, kMost};
   const bool two = (nb::isinstance<nb::tuple>(value) || nb::isinstance<nb::list>(value)) && nb::len(value) == 2;
-  if (!two) raise_type_error(name + " takes (least, most), with None for no limit");
+  if (!two) raise_type_error(name + " requires (least, most), with None for no limit");
   const auto number = [&](nb::handle end, Number& place) {
     if (end.is_none()) return;
-    if (!nb::try_cast(end, place) || place < 0) raise_type_error(name + " takes whole numbers from 0 on, or None");
+    if (!nb::try_cast(end, place) || place < 0)
+      raise_type_error(name + " requires whole numbers of 0 or more, or None");
   };
   const nb::object low = value[0], high = value[1];
   number(low, range.first);
   number(high, range.second);
   if (range.first > range.second) {
-    throw Error::invalid_argument(name + " runs from " + std::to_string(range.first) + " to " +
-                                  std::to_string(range.second) + ", which nothing is between");
+    throw Error::invalid_argument(name + ": the minimum " + std::to_string(range.first) + " exceeds the maximum " +
+                                  std::to_string(range.second));
   }
   return range;
 }
@@ -98,10 +100,9 @@ std::pair<Number, Number> range_of(nb::handle value, const std::string& name) {
 // Calls take(name, value) for each entry of a dict of fields.
 template <typename Take>
 void for_each_named(nb::handle dict, const char* option, const Take& take) {
-  if (!nb::isinstance<nb::dict>(dict))
-    raise_type_error(std::string(option) + " takes a dict, as {\"jpg\": (least, most)}");
+  if (!nb::isinstance<nb::dict>(dict)) raise_type_error(std::string(option) + " requires a dict with names as keys");
   for (const auto& [name, value] : nb::borrow<nb::dict>(dict)) {
-    if (!nb::isinstance<nb::str>(name)) raise_type_error(std::string(option) + " names fields by texts");
+    if (!nb::isinstance<nb::str>(name)) raise_type_error(std::string(option) + " requires strings as keys");
     take(bytes_of(nb::borrow<nb::str>(name)), value);
   }
 }
@@ -157,7 +158,7 @@ std::string name_of_function(nb::handle function) {
 }
 
 nb::object checked_function(nb::handle function, const char* option) {
-  if (PyCallable_Check(function.ptr()) == 0) raise_type_error(std::string(option) + " takes a function of a Sample");
+  if (PyCallable_Check(function.ptr()) == 0) raise_type_error(std::string(option) + " requires a function of a Sample");
   return nb::borrow(function);
 }
 
@@ -206,12 +207,12 @@ Dataset filtered(const Dataset& self, nb::handle predicate, nb::handle keys, nb:
   FilterOptions options{.label_field = label_field};
   const std::array all{predicate, keys, labels, has, lengths, sizes};
   if (nb::isinstance<nb::str>(predicate))
-    throw nb::type_error("predicate takes a function of a Sample; keys are chosen by filter(keys=\"cat/*\")");
+    throw nb::type_error("predicate must be a function of a Sample; to select by key, use filter(keys=\"cat/*\")");
   if (std::ranges::none_of(all, given))
-    throw nb::type_error("filter() takes what to choose by: a predicate, keys, labels, has, lengths or sizes");
+    throw nb::type_error("filter() requires a condition: predicate, keys, labels, has, lengths or sizes");
   take_keys(options, keys);
   if (!given(labels) && label_field != FilterOptions{}.label_field)
-    throw Error::invalid_argument("label_field takes labels, which are looked for in it");
+    throw Error::invalid_argument("label_field requires labels");
   if (given(labels)) options.labels = texts_of(labels, "labels", true);
   if (given(has)) options.has = texts_of(has, "has");
   if (given(lengths)) {
@@ -237,9 +238,9 @@ Dataset selected(const Dataset& self, nb::handle indices) {
   for (const nb::handle each : numbers) {
     std::uint64_t sample = 0;
     if (!nb::try_cast(each, sample) || sample >= self.size()) {
-      throw Error::invalid_argument(
-          "select() names sample " + bytes_of(nb::str(each)) + " of a dataset of " + std::to_string(self.size()),
-          {.dataset = self.path().string()});
+      throw Error::invalid_argument("select(): sample " + bytes_of(nb::str(each)) +
+                                        " is out of range for a dataset of " + std::to_string(self.size()),
+                                    {.dataset = self.path().string()});
     }
     chosen.add(sample);
   }
@@ -255,10 +256,11 @@ std::string group_in(const Dataset& dataset, const nb::object& pattern, bool gro
   const nb::object match = pattern.attr("search")(text(key));
   const nb::object group = match.is_none() ? nb::none() : match.attr("group")(groups ? 1 : 0);
   if (group.is_none()) {
-    throw Error::invalid_argument("the key does not match " + bytes_of(nb::repr(pattern.attr("pattern"))) +
-                                      ", so the sample is in no group; a name alone is a field, and its fields are " +
-                                      names_of_fields(dataset),
-                                  {.dataset = dataset.path().string(), .key = std::string(key)});
+    throw Error::invalid_argument(
+        "the key does not match " + bytes_of(nb::repr(pattern.attr("pattern"))) +
+            ", so the sample has no group; to group by a field, pass one of the dataset's fields: " +
+            names_of_fields(dataset),
+        {.dataset = dataset.path().string(), .key = std::string(key)});
   }
   return bytes_of(nb::borrow<nb::str>(group));
 }
@@ -267,7 +269,7 @@ std::string group_in(const Dataset& dataset, const nb::object& pattern, bool gro
 std::uint64_t seed_of(nb::handle given, const char* name) {
   std::uint64_t seed = 0;
   if (PyBool_Check(given.ptr()) == 0 && nb::try_cast(given, seed)) return seed;
-  raise_type_error(std::string(name) + " is a seed, a whole number of 0 or more such as " + name + "=1, not " +
+  raise_type_error(std::string(name) + " must be a whole number of 0 or more, such as " + name + "=1, not " +
                    shown(given));
 }
 
@@ -275,7 +277,7 @@ std::uint64_t seed_of(nb::handle given, const char* name) {
 nb::object pattern_of(const Dataset& dataset, nb::handle by) {
   const nb::module_ re = nb::module_::import_("re");
   if (nb::isinstance(by, re.attr("Pattern"))) return nb::borrow(by);
-  if (!nb::isinstance<nb::str>(by)) throw nb::type_error("by takes \"key\", a field, or a regular expression");
+  if (!nb::isinstance<nb::str>(by)) throw nb::type_error("by must be \"key\", a field, or a regular expression");
   const std::string name = bytes_of(nb::borrow<nb::str>(by));
   if (!is_key_expression(dataset, name)) return nb::none();
   return re.attr("compile")(by);
@@ -285,7 +287,7 @@ nb::dict split_into(const Dataset& self, nb::handle parts, nb::handle by, nb::ha
   std::vector<SplitPart> shares;
   for_each_named(parts, "split", [&](const std::string& name, nb::handle share) {
     double number = 0;
-    if (!nb::try_cast(share, number)) raise_type_error("the share of \"" + name + "\" is a number");
+    if (!nb::try_cast(share, number)) raise_type_error("the share of \"" + name + "\" must be a number");
     shares.push_back({name, number});
   });
   SplitOptions options{.seed = seed_of(seed, "seed")};
@@ -301,7 +303,7 @@ nb::dict split_into(const Dataset& self, nb::handle parts, nb::handle by, nb::ha
     };
   }
   if (given(stratify)) {
-    if (!nb::isinstance<nb::str>(stratify)) throw nb::type_error("stratify takes the name of a field");
+    if (!nb::isinstance<nb::str>(stratify)) throw nb::type_error("stratify must be the name of a field");
     options.stratify = bytes_of(nb::borrow<nb::str>(stratify));
   }
   auto views = without_interpreter([&] { return split(self, shares, options, [] { check_signals(); }); });
@@ -325,8 +327,8 @@ Dataset sorted_by_function(const Dataset& self, nb::handle function, bool revers
 
 Dataset sorted_by(const Dataset& self, nb::handle by, nb::handle length, bool reverse) {
   if (given(length)) {
-    if (!nb::isinstance<nb::str>(length)) throw nb::type_error("length takes the name of a field");
-    if (given(by)) throw nb::type_error("sort() takes by or length, not both");
+    if (!nb::isinstance<nb::str>(length)) throw nb::type_error("length must be the name of a field");
+    if (given(by)) throw nb::type_error("sort(): by cannot be combined with length");
     return sorted_by_length(self, bytes_of(nb::borrow<nb::str>(length)), reverse);
   }
   if (given(by) && !nb::isinstance<nb::str>(by)) return sorted_by_function(self, by, reverse);
@@ -339,11 +341,11 @@ Dataset sorted_by(const Dataset& self, nb::handle by, nb::handle length, bool re
 Dataset joined_with(const Dataset& self, nb::handle other, nb::handle fields, const std::string& missing) {
   JoinOptions options;
   if (missing != "raise" && missing != "exclude")
-    throw Error::invalid_argument("missing is \"raise\" or \"exclude\", not \"" + one_line(missing) + "\"");
+    throw Error::invalid_argument("missing must be \"raise\" or \"exclude\", not \"" + one_line(missing) + "\"");
   options.leave_out = missing == "exclude";
   if (nb::isinstance<nb::dict>(fields)) {
     for_each_named(fields, "fields", [&](const std::string& name, nb::handle here) {
-      if (!nb::isinstance<nb::str>(here)) throw nb::type_error("fields takes {\"name there\": \"name here\"}");
+      if (!nb::isinstance<nb::str>(here)) throw nb::type_error("fields must be a dict {\"name there\": \"name here\"}");
       options.fields.emplace_back(name, bytes_of(nb::borrow<nb::str>(here)));
     });
   } else if (given(fields)) {
@@ -357,7 +359,7 @@ Dataset joined_with(const Dataset& self, nb::handle other, nb::handle fields, co
 // A count option of token_blocks().
 std::uint64_t token_count(std::int64_t count, const char* name) {
   if (count >= 0) return static_cast<std::uint64_t>(count);
-  throw Error::invalid_argument(std::string(name) + " must not be negative, and is " + std::to_string(count));
+  throw Error::invalid_argument(std::string(name) + " must be 0 or more, not " + std::to_string(count));
 }
 
 // The name of a dtype: a text, or the NumPy or torch object of that name ("torch.uint16", numpy.uint16).
@@ -367,8 +369,7 @@ DType dtype_of(nb::handle value) {
   std::string word = nb::cast<std::string>(nb::str(named));
   if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) word = word.substr(dot + 1);
   if (const auto known = dtype_named(word)) return *known;
-  throw Error::invalid_argument("dtype: there is no \"" + one_line(word) +
-                                "\"; stored tokens are uint8 to uint64 or int8 to int64");
+  throw Error::invalid_argument("unknown dtype \"" + one_line(word) + "\"; expected uint8 to uint64 or int8 to int64");
 }
 
 void add_fields(TokenOptions& options, const std::optional<std::vector<std::string>>& add) {
@@ -397,7 +398,7 @@ Dataset blocks_of(nb::handle documents, std::int64_t length, const std::string& 
   if (long_documents != "whole" && long_documents != "cut")
     refuse_word("documents", long_documents, "\"cut\" or \"whole\"");
   if (given(shuffle_documents)) options.shuffle = seed_of(shuffle_documents, "shuffle_documents");
-  if (nb::isinstance<nb::str>(add)) throw nb::type_error("add takes a list of names: add=[\"positions\"]");
+  if (nb::isinstance<nb::str>(add)) throw nb::type_error("add must be a list of names: add=[\"positions\"]");
   std::optional<std::vector<std::string>> names;
   if (!add.is_none()) {
     names.emplace();
@@ -422,14 +423,14 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
   dataset
       .def(
           "take", [](const Dataset& self, std::int64_t count) { return take(self, count_of(count, "take")); },
-          nb::arg("count"), "A view of the first `count` samples, or of all where there are fewer.")
+          nb::arg("count"), "A view of the first `count` samples, or of all if there are fewer.")
       .def(
           "skip", [](const Dataset& self, std::int64_t count) { return skip(self, count_of(count, "skip")); },
-          nb::arg("count"), "A view of all but the first `count` samples. Raises Error where none is left.")
+          nb::arg("count"), "A view of all samples except the first `count`. Raises Error if none is left.")
       .def("select", selected, nb::arg("indices"),
            nb::sig("def select(self, indices: collections.abc.Sequence[int]) -> Dataset"),
-           "A view of the samples with these numbers, in this order: a list, a range, an array or a tensor. A number\n"
-           "may stand there several times. Raises Error, naming a number that no sample has; TypeError for a mask.")
+           "A view of the samples with these numbers, in this order: a list, a range, an array or a tensor.\n"
+           "Numbers may repeat. Raises Error for a number that no sample has, and TypeError for a mask.")
       .def("filter", filtered, nb::arg("predicate") = nb::none(), nb::kw_only(), nb::arg("keys") = nb::none(),
            nb::arg("labels") = nb::none(), nb::arg("label_field") = "cls", nb::arg("has") = nb::none(),
            nb::arg("lengths") = nb::none(), nb::arg("sizes") = nb::none(),
@@ -440,7 +441,8 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
                    "lengths: dict[str, tuple[int | None, int | None]] | None = None, "
                    "sizes: tuple[int | None, int | None] | dict[str, tuple[int | None, int | None]] | None = None) "
                    "-> Dataset"),
-           "A view of the samples that meet every condition given, in the dataset's order.\n\n"
+           "A view of the samples that meet every condition given, in the dataset's order.\n"
+           "\n"
            "predicate: a function of a Sample. It is called once, in order, for each sample that meets the other\n"
            "    conditions. The view has the samples for which it returns true.\n"
            "keys: a pattern (\"cat/*\"; `*` also matches `/`), a list of keys, or a pathlib.Path of a file with one "
@@ -449,47 +451,55 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
            "labels: names or numbers of classes, or values of `label_field`.\n"
            "label_field: a field, or a member of a JSON field (\"json:weather\").\n"
            "has: fields that a sample must have.\n"
-           "lengths: bytes of values, {\"jpg\": (least, most)}. None is no limit.\n"
-           "sizes: limits of both sides of images in pixels, in the same form. (least, most) alone is enough if one\n"
-           "    field holds images. Only the headers of the images are read.\n"
+           "lengths: bytes of values, {\"jpg\": (least, most)}. None means no limit.\n"
+           "sizes: limits of both sides of images in pixels, in the same form. (least, most) is enough if only one\n"
+           "    field contains images. Only the headers of the images are read.\n"
            "Raises Error if no sample is left; it names the condition.")
-      .def(
-          "split", split_into, nb::arg("parts"), nb::kw_only(), nb::arg("by") = "key", nb::arg("stratify") = nb::none(),
-          nb::arg("seed") = 0,
-          nb::sig("def split(self, parts: dict[str, float], *, by: str | re.Pattern[str] = \"key\", "
-                  "stratify: str | None = None, seed: int = 0) -> dict[str, Dataset]"),
-          "Views by part: split({\"train\": 0.9, \"val\": 0.1}). Shares add up to 1, or are whole numbers.\n\n"
-          "by: what keeps samples together: \"key\" (each by itself), a field (\"patient\", \"json:patient\"), or a "
-          "regular\n"
-          "expression that is searched in the keys, whose first group (or match) is the sample's. Where a group goes\n"
-          "is a function of itself and `seed` alone, so adding samples moves no other. stratify: a field; each of its\n"
-          "values gets the shares in every part, and then adding samples may move others of its value. Raises Error,\n"
-          "naming a part that gets no sample. docs/spec/views.md says how to compute it elsewhere.")
+      .def("split", split_into, nb::arg("parts"), nb::kw_only(), nb::arg("by") = "key",
+           nb::arg("stratify") = nb::none(), nb::arg("seed") = 0,
+           nb::sig("def split(self, parts: dict[str, float], *, by: str | re.Pattern[str] = \"key\", "
+                   "stratify: str | None = None, seed: int = 0) -> dict[str, Dataset]"),
+           "Views by part: split({\"train\": 0.9, \"val\": 0.1}). Shares add up to 1, or are whole numbers.\n"
+           "\n"
+           "by: the group of a sample; a group is never divided. \"key\" (each sample is a group), a field\n"
+           "(\"patient\", \"json:patient\"), or a regular expression that is searched in the keys. Its first group\n"
+           "(or whole match) names the sample's group. The part of a group depends only on the group and\n"
+           "`seed`, so new samples do not move other groups.\n"
+           "stratify: a field. Each of its values gets the shares in every part. New samples may then move\n"
+           "others of the same value.\n"
+           "Raises Error if a part gets no sample; it names the part. docs/spec/views.md defines the\n"
+           "computation.")
       .def("sort", sorted_by, nb::arg("by") = nb::none(), nb::kw_only(), nb::arg("length") = nb::none(),
            nb::arg("reverse") = false,
            nb::sig("def sort(self, by: str | collections.abc.Callable[[Sample], typing.Any] | None = None, *, "
                    "length: str | None = None, reverse: bool = False) -> Dataset"),
-           "A view of all samples in another order; equal ones stay in theirs.\n\n"
-           "by: \"key\" (the default), a field that holds a number (\"score\", \"json:score\"), or a function of a "
-           "Sample,\n"
-           "called once for each, whose results are compared. length: a field whose bytes are counted instead.")
+           "A view of all samples in another order. Equal samples keep their order.\n"
+           "\n"
+           "by: \"key\" (the default), a field that contains a number (\"score\", \"json:score\"), or a function of a\n"
+           "Sample. The function is called once for each sample, and its results are compared.\n"
+           "length: a field; sorts by the number of its bytes instead.")
       .def("join", joined_with, nb::arg("other"), nb::kw_only(), nb::arg("fields") = nb::none(),
            nb::arg("missing") = "raise",
            nb::sig("def join(self, other: Dataset | str | os.PathLike, *, "
                    "fields: str | collections.abc.Iterable[str] | dict[str, str] | None = None, "
                    "missing: str = \"raise\") -> Dataset"),
-           "A view of these samples with fields of those of `other` that have the same key (images here, masks "
-           "there).\n\n"
-           "fields: those to take, or {name there: name here}; all that this dataset has not, unless given. missing: "
-           "of\n"
-           "samples without partner, \"raise\" or \"exclude\". Raises Error.")
+           "A view of these samples, with fields of the samples of `other` that have the same key (images here,\n"
+           "masks there).\n"
+           "\n"
+           "fields: names of fields to add, or {name there: name here}. By default, all fields that this dataset\n"
+           "lacks.\n"
+           "missing: for samples whose key `other` lacks, \"raise\" or \"exclude\".\n"
+           "Raises Error.")
       .def("__add__", one_behind_the_other, nb::arg("other").none(),
            nb::sig("def __add__(self, other: Dataset, /) -> Dataset"), "concat([self, other])");
   module.def("concat", concatenated_all, nb::arg("datasets"),
              nb::sig("def concat(datasets: collections.abc.Iterable[Dataset | str | os.PathLike]) -> Dataset"),
-             "A view of the samples of all datasets (or paths of some), one behind the other; of any formats.\n\n"
-             "Fields of one name become one, and a sample has those that it had. A dataset may come twice, and so may\n"
-             "keys. Raises Error where class names differ: of those datasets that have any, all must have the same.");
+             "A view of the samples of all datasets (or paths of datasets, of any formats), one dataset after the\n"
+             "other.\n"
+             "\n"
+             "Fields with the same name become one, and a sample keeps the fields that it had. Datasets and keys\n"
+             "may repeat. Raises Error if class names differ: all datasets that have class names must have the\n"
+             "same.");
   module.def(
       "token_blocks", blocks_of, nb::arg("dataset"), nb::arg("length"), nb::kw_only(), nb::arg("field") = "tokens",
       nb::arg("packing") = "cut", nb::arg("dtype") = nb::none(), nb::arg("end") = nb::none(), nb::arg("pad") = 0,
@@ -500,21 +510,22 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
               "last: str = 'drop', documents: str = 'cut', window: int = 100000, "
               "shuffle_documents: int | None = None, "
               "add: collections.abc.Iterable[str] | None = None) -> Dataset"),
-      "A view of blocks of `length` tokens, made of documents: samples whose `field` is an array of integers of any\n"
-      "length (raw elements, .npy, Megatron's .bin and .idx). Copies nothing; delivered as int64.\n\n"
-      "packing: \"cut\": documents one behind the other, cut every `length` tokens; \"best_fit\": whole documents in\n"
-      "blocks with little padding.\n"
-      "dtype: of the stored integers, where the field does not tell it.\n"
-      "end: a token that is put behind each document.\n"
+      "A view of blocks of `length` tokens, made of documents. A document is a sample whose `field` is an\n"
+      "array of integers of any length (raw elements, .npy, Megatron's .bin and .idx). Copies nothing.\n"
+      "Tokens are delivered as int64.\n"
+      "\n"
+      "packing: \"cut\": joins all documents and cuts them every `length` tokens. \"best_fit\": whole documents\n"
+      "in blocks with little padding.\n"
+      "dtype: of the stored integers, if the field does not define it.\n"
+      "end: a token that is appended to each document.\n"
       "pad: the token that fills blocks which are not full.\n"
-      "last: of \"cut\", the tokens that fill no block are left out (\"drop\"), or make one more with padding "
-      "(\"pad\").\n"
-      "documents: of \"best_fit\", those longer than a block are cut (\"cut\") or an error (\"whole\").\n"
-      "window: of \"best_fit\", so many documents are packed together.\n"
-      "shuffle_documents: a seed; documents then come in an order drawn from it.\n"
-      "add: fields beside the tokens: \"positions\" and \"segment_ids\" (which \"best_fit\" has unless told),\n"
-      "\"cu_lengths\".\n"
-      "Raises Error. docs/spec/tokens.md says how to compute it elsewhere.");
+      "last: for \"cut\". \"drop\" leaves out the last tokens if they do not fill a block; \"pad\" fills up their\n"
+      "block.\n"
+      "documents: for \"best_fit\". Documents longer than a block are cut (\"cut\") or an error (\"whole\").\n"
+      "window: for \"best_fit\". Number of documents that are packed together.\n"
+      "shuffle_documents: a seed. Documents then come in an order drawn from it.\n"
+      "add: additional fields: \"positions\" and \"segment_ids\" (the default for \"best_fit\"), \"cu_lengths\".\n"
+      "Raises Error. docs/spec/tokens.md defines the computation.");
 }
 
 }  // namespace penstock::python

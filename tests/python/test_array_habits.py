@@ -138,10 +138,10 @@ def test_what_is_not_in_a_batch_a_dataset_or_a_loader_is_told_with_what_is(colum
     with pytest.raises(KeyError, match="sample 0 has no field .*image.*, it has cls"):
         dataset[0]["image"]
     assert dataset[-1].key == "9" and [sample.key for sample in dataset] == dataset.keys
-    with pytest.raises(IndexError, match="sample 10 of a dataset of 10"):
+    with pytest.raises(IndexError, match="sample 10 is out of range for a dataset of 10"):
         dataset[10]
     for index, told in (
-        (slice(0, 5), "has no slices"),
+        (slice(0, 5), "cannot be sliced"),
         ("3", "dataset.find(key)"),
         (None, "whole number"),
         (1.0, "whole"),

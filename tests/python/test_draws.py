@@ -394,7 +394,7 @@ def test_true_is_no_number(dataset):
             loader_of(dataset, **{option: True})
     with pytest.raises(TypeError, match="num_samples must be 1 or more"):
         loader_of(dataset, sampler=ps.sampler.balanced("cls", num_samples=True))
-    with pytest.raises(TypeError, match="seed is a seed, a whole number of 0 or more such as seed=1, not True"):
+    with pytest.raises(TypeError, match="seed must be a whole number of 0 or more, such as seed=1, not True"):
         dataset.split({"a": 1, "b": 1}, seed=True)
     loader_of(dataset, shuffle=True, read_options=ps.ReadOptions(direct_io=False), publish=False, drop_last=True)
 

@@ -324,11 +324,11 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
         told(TypeError, f"no keyword {option}: it is an option of penstock.Loader", both, **{option: 1})
     mixture = ps.mixture(both)
     for refuses in (ps.open, lambda given: ps.concat([given, a]), lambda given: ps.token_blocks(given, 5)):
-        with pytest.raises(TypeError, match="a mixture is an order, for a Loader; its .dataset has the samples"):
+        with pytest.raises(TypeError, match="only a Loader accepts a mixture; its .dataset has the samples"):
             refuses(mixture)
     with pytest.raises(TypeError, match="a mixture is an order"):
         ps.pack(mixture, folder / "packed")
-    with pytest.raises(TypeError, match=r"ps.mixture\(\) makes one order of several datasets"):
+    with pytest.raises(TypeError, match=r"ps.mixture\(\) combines several datasets"):
         ps.Loader(both)
 
 

@@ -338,7 +338,7 @@ def test_the_hint_of_whole_documents_counts_what_stands_in_front_of_tokens(tmp_p
 
 def test_documents_are_shuffled_by_a_seed_alone(corpus):
     for seed in (True, False, "x", 2.5, -1):
-        with pytest.raises(TypeError, match="shuffle_documents is a seed, a whole number of 0 or more"):
+        with pytest.raises(TypeError, match="shuffle_documents must be a whole number of 0 or more"):
             ps.token_blocks(corpus[0], 8, shuffle_documents=seed)
 
 
@@ -361,13 +361,13 @@ def test_what_makes_no_blocks_is_refused(corpus, tmp_path):
     dataset, documents = corpus
     total = sum(map(len, documents))
     assert refused("must be at least 1", dataset, 0).kind == "invalid_argument"
-    refused("must not be negative", dataset, -1)
+    refused("length must be 0 or more, not -1", dataset, -1)
     refused(f"longer than the {total:,} tokens of the dataset", dataset, total + 1)
     assert len(ps.token_blocks(dataset, total + 1, last="pad")) == 1
     assert "its fields are tokens" in refused('there is no field "text"', dataset, 8, field="text").cause
     refused("holds uint16, not int32", dataset, 8, dtype="int32")
     refused("tokens are integers", dataset, 8, dtype="float32")
-    refused('there is no "uint17"', dataset, 8, dtype="uint17")
+    refused('unknown dtype "uint17"', dataset, 8, dtype="uint17")
     refused("end is 70000, but the dtype of the stored tokens, uint16,", dataset, 8, end=70000)
     refused("pad is -1, but the dtype of the stored tokens, uint16,", dataset, 8, pad=-1, last="pad")
     refused('pad with packing "cut" requires last="pad"', dataset, 8, pad=5)

@@ -28,7 +28,7 @@ def test_a_view_is_a_dataset_of_some_samples(packed):
         view[50]
     with pytest.raises(ps.Error, match="skip 500: chooses none of 500 samples"):
         dataset.skip(500)
-    with pytest.raises(ps.Error, match="take takes a number of samples, not -1"):
+    with pytest.raises(ps.Error, match="take requires a number of samples of 0 or more, not -1"):
         dataset.take(-1)
 
 
@@ -108,7 +108,7 @@ def test_select_is_a_view_of_numbered_samples(packed):
         chosen = dataset.select(indices)
         assert chosen.keys == [dataset[3].key, dataset[99].key, dataset[3].key] == keys_of(ps.Loader(chosen))
     assert dataset.select(range(2)).keys == dataset.take(2).keys
-    with pytest.raises(ps.Error, match=f"select.. names sample {len(dataset)} of a dataset of {len(dataset)}"):
+    with pytest.raises(ps.Error, match=f"select..: sample {len(dataset)} is out of range for a dataset of {len(dataset)}"):
         dataset.select([len(dataset)])
     with pytest.raises(ps.Error, match="got no numbers"):
         dataset.select([])
@@ -399,21 +399,21 @@ def test_keys_come_from_a_file(records, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "kind", "text"),
     [
-        ({}, TypeError, "takes what to choose by"),
+        ({}, TypeError, "requires a condition"),
         ({"keys": "zebra*"}, ps.Error, r"only keys zebra\*: chooses none of 3,000 samples"),
         ({"keys": []}, ps.Error, "keys is empty"),
-        ({"keys": ["a", 3]}, TypeError, "keys takes texts"),
+        ({"keys": ["a", 3]}, TypeError, "keys requires strings"),
         ({"has": "mask"}, ps.Error, 'no field "mask"; its fields are cls, json, txt'),
         ({"labels": "7"}, ps.Error, "only labels 7: chooses none"),
         ({"labels": 1.5}, TypeError, "."),
         ({"labels": "x", "label_field": "json:color"}, ps.Error, 'no member "color"'),
-        ({"lengths": {"txt": (9, 3)}}, ps.Error, "lengths of txt runs from 9 to 3"),
-        ({"lengths": {"txt": 9}}, TypeError, r"takes \(least, most\)"),
-        ({"lengths": 9}, TypeError, "lengths takes a dict"),
+        ({"lengths": {"txt": (9, 3)}}, ps.Error, "lengths of txt: the minimum 9 exceeds the maximum 3"),
+        ({"lengths": {"txt": 9}}, TypeError, r"requires \(least, most\)"),
+        ({"lengths": 9}, TypeError, "lengths requires a dict"),
         ({"sizes": (9, 10)}, ps.Error, "no field holds images"),
         ({"sizes": {"json": (9, 10)}}, ps.Error, "json"),
-        ({"predicate": "cat/*"}, TypeError, r'predicate takes a function of a Sample; keys are chosen by filter\(keys='),
-        ({"predicate": 3}, TypeError, "predicate takes a function"),
+        ({"predicate": "cat/*"}, TypeError, r'predicate must be a function of a Sample; to select by key'),
+        ({"predicate": 3}, TypeError, "predicate requires a function"),
     ],
 )
 def test_a_choice_that_cannot_be_made_is_told(records, arguments, kind, text):

@@ -517,14 +517,14 @@ def test_an_array_in_place_of_a_number_is_refused_in_words(labels):
 
 
 def test_several_paths_are_told_to_be_a_folder_or_a_pattern(labels):
-    told = 'give the folder of the files, or a pattern that names them, as "train-{000..127}.tar"'
+    told = 'give the folder of the files, or a pattern that names them, such as "train-{000..127}.tar"'
     for call in (ps.open, ps.Loader):
         for paths in ([labels, labels], (str(labels),)):
             text = refusal(call, paths)
-            assert text.startswith("a path or a penstock.Dataset is wanted, not a value of type ") and text.endswith(
+            assert text.startswith("expected a path or a penstock.Dataset, not a value of type ") and text.endswith(
                 told
             )
-        assert refusal(call, 3) == "a path or a penstock.Dataset is wanted, not a value of type int"
+        assert refusal(call, 3) == "expected a path or a penstock.Dataset, not a value of type int"
 
 
 def test_names_of_other_libraries_are_told_with_those_here():
