@@ -47,12 +47,13 @@ struct OpenOption {
 
 /// All options. Records, the command and Python derive from this table. A new option needs a member and a line here.
 inline constexpr std::array kOpenOptions{
-    OpenOption{"format", "--source-format", "Format of the data, if names allow two: tar, hdf5, ..., folder",
+    OpenOption{"format", "--source-format", "Format of the data, if names allow two formats: tar, hdf5, ..., folder",
                &OpenOptions::format},
     OpenOption{"split", "--split", "Split to open: the sub-folder train, val, test or the like", &OpenOptions::split},
     OpenOption{"split_names", "--split-names", "false: sub-folders named like splits are ordinary folders", nullptr,
                &OpenOptions::split_names},
-    OpenOption{"key", "--source-key", "Where keys of files end: last_dot or first_dot", &OpenOptions::key},
+    OpenOption{"key", "--source-key", "Where the key in the name of a file ends: last_dot or first_dot",
+               &OpenOptions::key},
     OpenOption{"classes", "--source-classes", "Names of the classes in their order, as JSON: '[\"cat\", \"dog\"]'",
                nullptr, nullptr, &OpenOptions::classes},
     OpenOption{"rows", "--source-rows", "Field with a row for each sample, if columns of HDF5 or NPZ files differ",

@@ -84,7 +84,7 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
   void load(::torch::serialize::InputArchive& archive) override {
     c10::IValue state;
     if (!archive.try_read("penstock", state) || !state.isString())
-      throw Error::invalid_argument("the archive holds no position of a penstock dataset");
+      throw Error::invalid_argument("the archive contains no position of a penstock dataset");
     const std::scoped_lock lock(shared_->mutex);
     const std::string said = shared_->loader->restore(LoaderState::from_json(state.toStringRef()));
     if (!said.empty()) TORCH_WARN("penstock: ", said);
@@ -100,7 +100,7 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
 
  protected:
   explicit DatasetBase(std::shared_ptr<Loader> loader) : shared_(std::make_shared<Shared>()) {
-    if (loader == nullptr) throw Error::invalid_argument("a dataset for torch needs a loader");
+    if (loader == nullptr) throw Error::invalid_argument("a dataset for torch requires a loader, not a null pointer");
     shared_->loader = std::move(loader);
   }
 
@@ -115,9 +115,9 @@ class DatasetBase : public ::torch::data::datasets::StatefulDataset<Self, Given,
   void require(std::size_t batch_size) const {
     const std::uint32_t own = shared_->loader->options().batch_size;
     if (batch_size == own) return;
-    throw Error::invalid_argument("torch's data loader asks for batches of " + std::to_string(batch_size) +
-                                  ", penstock's makes them of " + std::to_string(own) +
-                                  ": give make_data_loader() the dataset's options()");
+    throw Error::invalid_argument("torch's data loader requests batches of " + std::to_string(batch_size) +
+                                  ", but penstock's loader makes batches of " + std::to_string(own) +
+                                  ": pass the dataset's options() to make_data_loader()");
   }
 
   std::shared_ptr<Shared> shared_;
@@ -157,7 +157,7 @@ class ExampleDataset : public DatasetBase<ExampleDataset, ::torch::data::Example
     const std::vector<std::string> known = outputs();
     if (known.size() != 2) {
       throw Error::invalid_argument("the loader has " + std::to_string(known.size()) +
-                                    " outputs: say which are data and target");
+                                    " outputs, not two: name the outputs for data and target");
     }
     data_ = known[0];
     target_ = known[1];

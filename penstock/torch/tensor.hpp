@@ -58,7 +58,7 @@ inline at::ScalarType scalar_type(DType dtype) {
 #endif
   }
   throw Error::unsupported("PyTorch " TORCH_VERSION " has no tensors of " + std::string(name(dtype)) +
-                           " (2.3 has): let the output's chain cast to a signed type");
+                           ": use PyTorch 2.3 or later, or let the output's chain cast to a signed type");
 }
 
 /// The number of torch's current stream on a GPU. Throws Error: unsupported, before PyTorch 2.4, if that is not the
@@ -71,7 +71,7 @@ inline StreamHandle current_stream(int gpu) {
     if constexpr (requires { of.native_handle(); }) {
       return reinterpret_cast<StreamHandle>(of.native_handle());
     } else {
-      throw Error::unsupported("PyTorch " TORCH_VERSION " does not tell the number of a stream (2.4 does)");
+      throw Error::unsupported("PyTorch " TORCH_VERSION " does not expose the number of a stream: use 2.4 or later");
     }
   };
   return number(stream);

@@ -62,13 +62,16 @@ class TensorBatch {
   const at::Tensor& offsets(std::string_view name) const {
     const TensorField& found = field(name);
     if (!found.offsets.defined())
-      throw Error::invalid_argument("the rows of output '" + std::string(name) + "' are all of one shape: no offsets");
+      throw Error::invalid_argument("the rows of output '" + std::string(name) +
+                                    "' have one shape, so there are no offsets");
     return found.offsets;
   }
   /// A view of one row of an output. Throws Error: invalid_argument, if there is no such name or row.
   at::Tensor row(std::string_view name, std::uint32_t row) const {
     const TensorField& found = field(name);
-    if (row >= size()) throw Error::invalid_argument("row " + std::to_string(row) + " of " + std::to_string(size()));
+    if (row >= size())
+      throw Error::invalid_argument("row " + std::to_string(row) + " is out of range for a batch of " +
+                                    std::to_string(size()));
     if (!found.offsets.defined()) return found.values.select(0, row);
     const std::span<const std::int64_t> offsets = batch_[name].offsets;
     at::Tensor items = found.values.slice(0, offsets[row], offsets[row + 1]);

@@ -108,7 +108,7 @@ def test_select_is_a_view_of_numbered_samples(packed):
         chosen = dataset.select(indices)
         assert chosen.keys == [dataset[3].key, dataset[99].key, dataset[3].key] == keys_of(ps.Loader(chosen))
     assert dataset.select(range(2)).keys == dataset.take(2).keys
-    with pytest.raises(ps.Error, match=f"select..: sample {len(dataset)} is out of range for a dataset of {len(dataset)}"):
+    with pytest.raises(ps.Error, match=f"select..: sample {len(dataset)} is out of range"):
         dataset.select([len(dataset)])
     with pytest.raises(ps.Error, match="got no numbers"):
         dataset.select([])

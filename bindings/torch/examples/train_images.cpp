@@ -35,7 +35,7 @@ Learner learner(std::int64_t classes, double learning_rate) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains a small network to tell the classes of images apart");
+  CLI::App app("Trains a small network to classify images");
   Arguments told;
   told.declare(app);
   std::int64_t size = 32;

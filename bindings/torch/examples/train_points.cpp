@@ -25,18 +25,18 @@ struct Options {
 
   void declare(CLI::App& app) {
     shared.declare(app);
-    app.add_option("--points", points, "Of each cloud, in each epoch")
+    app.add_option("--points", points, "Points of each cloud in each epoch")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    app.add_option("--sampling", sampling, "How they are chosen: random, fps, voxel:0.1, ...")
+    app.add_option("--sampling", sampling, "How points are sampled: random, fps, voxel:0.1, ...")
         ->option_text("METHOD[:SIZE]")
         ->capture_default_str();
-    app.add_option("--scale", scale, "Factor of all coordinates, instead of making each cloud as large")
+    app.add_option("--scale", scale, "Factor for all coordinates, instead of scaling each cloud to the unit sphere")
         ->check(CLI::PositiveNumber);
-    app.add_option("--width", width, "Channels of the first layer; the paper's: 64")
+    app.add_option("--width", width, "Channels of the first layer; 64 in the paper")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    app.add_flag("--feature-transform", feature_transform, "A T-Net for the features too");
+    app.add_flag("--feature-transform", feature_transform, "Add a T-Net for the features");
   }
 };
 
@@ -67,7 +67,7 @@ Learner learner(std::int64_t classes, const Options& told) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains PointNet to tell the classes of point clouds apart");
+  CLI::App app("Trains PointNet to classify point clouds");
   Options told;
   told.declare(app);
   parse(app, argc, argv);

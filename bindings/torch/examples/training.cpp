@@ -98,7 +98,7 @@ void test(const Learner& learner, penstock::Loader& loader, std::uint64_t epoch)
     right += hits.logical_and(batch.valid()).sum().item<std::int64_t>();
     counted += batch.valid().sum().item<std::int64_t>();
   }
-  std::printf("held out: %.3f of %lld samples right after epoch %llu\n",
+  std::printf("held out: %.3f of %lld samples correct after epoch %llu\n",
               static_cast<double>(right) / static_cast<double>(counted), static_cast<long long>(counted),
               static_cast<unsigned long long>(epoch));
 }
@@ -130,13 +130,14 @@ void run_epoch(std::uint64_t epoch, penstock::Loader& loader, const Learner& lea
 int run(const Arguments& told, const Chains& chains, const std::function<Learner(std::int64_t classes)>& make_learner) {
   const penstock::Dataset dataset = penstock::open(told.dataset);
   if (dataset.classes().empty())
-    throw penstock::Error::invalid_argument("it names no classes: pack a folder of class folders",
+    throw penstock::Error::invalid_argument("the dataset has no class names: pack a folder of class folders",
                                             {.dataset = told.dataset});
   const bool second = !told.test_dataset.empty();
   const Split split(dataset, second ? 0 : told.held_out);
   penstock::Loader loader = training_loader(dataset, split, chains, told);
   if (loader.batches() == 0)
-    throw penstock::Error::invalid_argument("fewer samples than one batch", {.dataset = told.dataset});
+    throw penstock::Error::invalid_argument("there are fewer samples for training than one batch: lower --batch-size",
+                                            {.dataset = told.dataset});
 
   std::optional<penstock::Loader> tests;
   if (!told.mock_loader && !told.mock_trainer && (second || !split.held_out.empty()))
