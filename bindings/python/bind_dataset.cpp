@@ -301,7 +301,7 @@ void bind_dataset(nb::module_& module) {
       "classes: names of the classes in their order. Class folders have these numbers, and some may be missing.\n"
       "rows: the field with a row for each sample, in HDF5 and NPZ files whose columns differ.\n"
       "\n"
-      "If there is no index, open() builds one and stores it next to the data. Meanwhile it calls `progress`\n"
+      "Without an index, open() builds one and stores it next to the data. Meanwhile it calls `progress`\n"
       "with (done, total). Raises Error: io, if the path cannot be read; invalid_argument, if it contains no\n"
       "dataset; corrupt, unsupported.");
 }

@@ -93,7 +93,7 @@ std::string device_of(const nb::object& given) {
     return nb::cast<std::string>(type.attr(attribute)) == text;
   };
   if (!is("__module__", "torch") || !is("__name__", "device")) {
-    raise_type_error("penstock.Loader(): device is a str such as \"cuda:0\", a torch.device or None, not " +
+    raise_type_error("penstock.Loader(): device must be a str such as \"cuda:0\", a torch.device or None, not " +
                      shown(given));
   }
   return nb::str(given).c_str();

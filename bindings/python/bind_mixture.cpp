@@ -192,7 +192,7 @@ nb::str repr(const Mixture& self) {
 void bind_mixture(nb::module_& module) {
   nb::class_<Mixture>(
       module, "Mixture",
-      "Several datasets with weights, whose samples come in one order. Made by penstock.mixture(), for a\n"
+      "Several datasets with weights. Their samples come in one order. Made by penstock.mixture(), for a\n"
       "Loader. Immutable.")
       .def_prop_ro("sources", names_of, nb::sig("def sources(self) -> list[str]"),
                    "Names of the sources. \"__source__\" of a batch contains positions in this list.")
@@ -217,8 +217,8 @@ void bind_mixture(nb::module_& module) {
           "Mixture"),
       "Mixes datasets of any formats, with the same fields, into one order, for penstock.Loader().\n"
       "\n"
-      "datasets: {name: dataset}, where a dataset is a Dataset, a view or a path. Or the path of a JSON file\n"
-      "    with all of these arguments, which the command reads too.\n"
+      "datasets: {name: dataset}. A dataset is a Dataset, a view or a path. Or the path of a JSON file with all of\n"
+      "    these arguments, which the command reads too.\n"
       "weights: {name: weight}, numbers of 0 or more. By default, each sample comes as often as any other.\n"
       "temperature: sets the weights to size ** (1 / temperature). Above 1, small datasets come more often.\n"
       "stop: when an epoch ends. \"first_exhausted\": before a source would repeat. \"all_exhausted\": when each\n"

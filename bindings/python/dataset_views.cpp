@@ -443,7 +443,7 @@ void define_views(nb::module_& module, nb::class_<Dataset>& dataset) {
                    "-> Dataset"),
            "A view of the samples that meet every condition given, in the dataset's order.\n"
            "\n"
-           "predicate: a function of a Sample. It is called once, in order, for each sample that meets the other\n"
+           "predicate: a function of a Sample. Called once, in order, for each sample that meets the other\n"
            "    conditions. The view has the samples for which it returns true.\n"
            "keys: a pattern (\"cat/*\"; `*` also matches `/`), a list of keys, or a pathlib.Path of a file with one "
            "key a\n"

@@ -63,7 +63,7 @@ class TensorBatch {
     const TensorField& found = field(name);
     if (!found.offsets.defined())
       throw Error::invalid_argument("the rows of output '" + std::string(name) +
-                                    "' have one shape, so there are no offsets");
+                                    "' have one shape and therefore no offsets");
     return found.offsets;
   }
   /// A view of one row of an output. Throws Error: invalid_argument, if there is no such name or row.
