@@ -67,8 +67,7 @@ PythonLoader::~PythonLoader() {
 std::shared_ptr<Loader> PythonLoader::usable() const {
   if (::getpid() != process_) {
     throw Error::invalid_argument(
-        "this loader was made before fork(), and its threads exist only in the parent process: make a new loader in "
-        "this process");
+        "this loader was made before fork(), so its threads run in the parent process; make a loader in this process");
   }
   if (loader_ == nullptr) throw Error::invalid_argument("this loader is closed");
   return loader_;
