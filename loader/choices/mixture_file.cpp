@@ -42,7 +42,7 @@ std::vector<double> weights_in(const nlohmann::json& json, const std::vector<Mix
       refuse_mixture(name + ": there is no source " + double_quoted(source));
   std::vector<double> weights;
   for (const MixtureSource& source : sources) {
-    if (!json.contains(source.name)) refuse_mixture(name + ": source " + double_quoted(source.name) + " has none");
+    if (!json.contains(source.name)) refuse_mixture(name + ": source " + double_quoted(source.name) + " has no weight");
     weights.push_back(number_in(json[source.name], name + " of " + double_quoted(source.name)));
   }
   return weights;

@@ -439,7 +439,7 @@ def test_a_file_says_what_a_program_would(datasets, folder, tmp_path):
     assert 'no "sources"' in told("{}")
     assert 'unknown member "wieghts"' in told({"wieghts": {}})
     assert 'no source "d"' in told({"weights": {"a": 1, "b": 1, "c": 1, "d": 1}})
-    assert 'source "c" has none' in told({"weights": {"a": 1, "b": 1}})
+    assert 'source "c" has no weight' in told({"weights": {"a": 1, "b": 1}})
     assert '"weights" cannot be combined with "temperature"' in told({"temperature": 2})
     assert '"stop" is not "first_exhausted"' in told({"stop": "never"})
     assert '"sampling" is not "shares"' in told({"sampling": "dice"})
