@@ -91,8 +91,8 @@ std::string stores_text() {
   }
 }
 
-// Asks for the manifest of a dataset packed there: all of it first, since an answer without a body does not tell that
-// there is no such bucket, and then a few times whether it is there.
+// Requests the manifest of a dataset packed there. The first request is for all of it, because a response without a
+// body does not show that the bucket is missing. The other requests only ask whether it exists.
 std::string answers_text(const std::string& address) {
   constexpr int kAsked = 5;
   const std::string manifest = address + (address.ends_with('/') ? "" : "/") + std::string(Manifest::kFileName);

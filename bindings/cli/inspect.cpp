@@ -55,8 +55,7 @@ FieldChain parse_field(const std::string& text) {
   return {name.substr(0, last + 1), parse_chain(equals == std::string::npos ? "" : text.substr(equals + 1))};
 }
 
-// "transforms 1; jpeg 1; jpg = image.resize(256); cls = label(); mix: ...": what follows the versions, but for the
-// mixes.
+// The chains in a version such as "transforms 1; jpeg 1; jpg = image.resize(256); cls = label(); mix: ...".
 std::vector<FieldChain> chains_of(const std::string& version) {
   std::vector<FieldChain> chains;
   for (std::size_t at = 0; at < version.size();) {
@@ -77,7 +76,7 @@ Last last_of(const std::string& given) {
 struct Wanted {
   LoaderOptions options;
   std::uint64_t epoch, batch;
-  std::optional<std::uint64_t> subset = std::nullopt;  // of a state: what its samples that have rows of windows come to
+  std::optional<std::uint64_t> subset = std::nullopt;  // the number of samples with windows, in a saved state
 };
 
 Wanted wanted_of(const InspectArguments& given, const Dataset& dataset, std::shared_ptr<const Mixture> mixture) {
@@ -213,7 +212,7 @@ std::string origin_text(const OutputOrigin& origin) {
   return text;
 }
 
-// Of a window's row: its chain with the first step, then where each of them lies.
+// Describes a row of a window: its chain with the first transform, then the place of each transform.
 std::string step_text(const OutputOrigin& origin) {
   const OutputAccount& account = origin.account;
   std::string where = origin.key + (origin.inside ? ", " : ", repeated because the group has no such step, ") +

@@ -36,7 +36,7 @@ std::vector<Command> add_commands(CLI::App& app) {
           tune_command(app),  top_command(app),   doctor_command(app),    cache_command(app)};
 }
 
-// A command may say how to go on; what else failed, because it was interrupted, does not matter.
+// A command may say how to resume. Other errors that the interruption caused are not shown.
 std::string interruption(const Error& error) {
   return error.cause().starts_with("interrupted") ? error.cause() : "interrupted";
 }

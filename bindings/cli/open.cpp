@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTellAfter{1000};
 
-// What a program wrote for this command: a view has no path of its own.
+// Opens a record that a program wrote for this command, because a view has no path.
 Dataset open_record(const std::filesystem::path& path) {
   const std::string record = read_text_file(path);
   return open_quietly([&](const OpenProgress& progress) {
@@ -28,7 +28,7 @@ Dataset open_record(const std::filesystem::path& path) {
   });
 }
 
-// Files that hold the options of what they name.
+// Files of mixtures and records contain the options of the datasets that they name.
 void require_no_options(const std::filesystem::path& path, const OpenOptions& options) {
   if (options == OpenOptions()) return;
   throw Error::invalid_argument(

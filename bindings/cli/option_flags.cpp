@@ -21,7 +21,7 @@ std::string help_of(std::string_view meaning) {
   return (experimental ? "Experimental. " : "") + std::string(told);
 }
 
-// As parse_size() reads it.
+// Writes a size in the form that parse_size() reads.
 std::string size_text(std::uint64_t bytes) {
   for (const auto& [shift, unit] : {std::pair{30, "GiB"}, std::pair{20, "MiB"}, std::pair{10, "KiB"}})
     if (bytes != 0 && (bytes >> shift << shift) == bytes) return std::to_string(bytes >> shift) + unit;

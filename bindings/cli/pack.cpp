@@ -97,14 +97,14 @@ void require(const std::string& value, const char* name) {
   if (value.empty()) throw CLI::RequiredError(name);
 }
 
-// What is compressed as a whole is unpacked.
+// Decompresses sources that are compressed as a whole.
 PackSource unpack(const PackArguments& arguments, const ConvertOptions& options) {
   Progress progress("unpacking", Progress::kBytes);
   const auto tell = [&](std::uint64_t done, std::uint64_t total) { return progress(done, total, done); };
   return PackSource(arguments.source, arguments.destination, options, tell);
 }
 
-// An interruption says, in the words of this command, what goes on with it.
+// Names the option of this command that resumes, if packing is interrupted.
 ConvertResult convert_telling(const PackSource& source, const Dataset& dataset, const PackArguments& arguments,
                               const ConvertOptions& options, const std::string& doing) {
   try {

@@ -73,7 +73,7 @@ std::string Progress::counted(std::uint64_t done, std::uint64_t total, double ra
   if (total > 0) text += "/" + shown(total);
   text += unit;
   if (total > 0) text += "  " + std::to_string(done * 100 / total) + " %";
-  if (bytes) return text;  // the rate of bytes is told beside
+  if (bytes) return text;  // the caller adds the rate of bytes
   return text + "  " + (rate < 10 ? fixed(rate, 1) : with_commas(static_cast<std::uint64_t>(rate))) + "/s";
 }
 

@@ -22,7 +22,7 @@ struct StageArguments {
   OpenOptions open;
 };
 
-// What the checks were, for the report.
+// The kind of checks, for the report.
 std::string_view checked(const StageArguments& options) {
   switch (options.stage.verify) {
     case StageVerify::never:

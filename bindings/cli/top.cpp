@@ -40,7 +40,7 @@ struct TopArguments {
   }
 };
 
-/// The terminal gives each key as it is pressed and shows a screen of its own, until this ends.
+/// While this object exists, the terminal delivers each key at once and shows its alternate screen.
 class Screen {
  public:
   Screen() : keys_(::isatty(STDIN_FILENO) != 0 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {
@@ -55,7 +55,7 @@ class Screen {
     if (keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
     try {
       print("\x1b[?25h\x1b[?1049l");
-    } catch (...) {  // nobody sees it any more
+    } catch (...) {  // the terminal is gone
     }
   }
   Screen(Screen&&) = delete;
