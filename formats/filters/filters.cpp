@@ -254,8 +254,8 @@ void require_claim(const Block& block, Bytes stored) {
     const std::optional<std::size_t> length = length_before(block, i);
     const std::optional<std::uint64_t> claim = length ? claim_of(id, stored) : std::nullopt;
     if (claim && *claim < *length) {
-      throw Error::corrupt("block does not hold " + std::to_string(*length) + " bytes: its header declares " +
-                           std::to_string(*claim) + " at most");
+      throw Error::corrupt("block does not hold " + std::to_string(*length) + " bytes: its header declares at most " +
+                           std::to_string(*claim));
     }
     return;
   }

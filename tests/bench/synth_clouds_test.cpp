@@ -211,11 +211,11 @@ TEST_CASE("impossible clouds are refused") {
     CHECK_THROWS_WITH_AS(synth_clouds(folder / "x", options), doctest::Contains(why), Error);
     CHECK_FALSE(fs::exists(folder / "x"));
   };
-  refused({.points = {0, 5}}, "at least 1");
-  refused({.points = {6, 5}}, "rise");
-  refused({.points = {5, 60000000}}, "at most");
-  refused({.las_format = 4}, "format 4");
-  refused({.las_format = 99}, "format 99");
+  refused({.points = {0, 5}}, "between 1 and 50000000");
+  refused({.points = {6, 5}}, "the minimum must not exceed the maximum");
+  refused({.points = {5, 60000000}}, "between 1 and 50000000");
+  refused({.las_format = 4}, "not 4");
+  refused({.las_format = 99}, "not 99");
   synth_clouds(folder / "x", {.files = {.count = 1}, .points = {1, 1}});
   CHECK(read_las(files_of(folder / "x").at("class_00/000000.las")).points.size() == 1);
 }

@@ -142,7 +142,7 @@ TEST_CASE("a label file that is broken or leaves a choice open is an error that 
     CHECK_THROWS_WITH_AS(labels_from(name, content, column), doctest::Contains(message), Error);
     CHECK_THROWS_WITH_AS(labels_from(name, content, column), doctest::Contains(name.c_str()), Error);
   };
-  fails("l.csv", "id,x,y\na,1,2\n", "it has id, x, y");
+  fails("l.csv", "id,x,y\na,1,2\n", "the columns are id, x, y");
   fails("l.csv", "id,x,y\na,1,2\n", "no column \"z\"", "z");
   fails("l.csv", "id,x\na,1,2\n", "record 2 has 3 columns");
   fails("l.csv", "id,x\na,\"1\n", "a quote is not closed");

@@ -193,7 +193,7 @@ TEST_CASE("a state of more batches than its epoch has is refused, whatever world
     saved.world = world;
     saved.batch = 20 / 4 / world + 1;
     saved.batch += world == 2 ? 1 : 0;
-    CHECK_THROWS_WITH_AS(loader.restore(saved), doctest::Contains("of epoch 0, which has"), Error);
+    CHECK_THROWS_WITH_AS(loader.restore(saved), doctest::Contains("of epoch 0, but the epoch has"), Error);
     CHECK(loader.state() == before);
     --saved.batch;
     loader.restore(saved);

@@ -11,7 +11,7 @@ learns 5 0.35 icons.tar.d --batch-size 32 --every 10 --seed 1 # of 10 classes
 
 echo "== the trainer's limit, the loader's limit, another dataset to measure on"
 tells_limits icons.tar.d --batch-size 32
-"$train" icons.tar.d --test others --epochs 1 --batch-size 500 | grep 'of 200 samples right' || fail "--test"
+"$train" icons.tar.d --test others --epochs 1 --batch-size 500 | grep 'of 200 samples correct' || fail "--test"
 
 echo "== Ctrl-C"
 ends_at_interrupt icons.tar.d

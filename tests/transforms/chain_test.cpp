@@ -213,7 +213,7 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
           "image.random_horizontal_flip(0.5) must come before");
   refuses("jpg", image::random_horizontal_flip() | image::decode(),
           "image.decode() must come before image.random_horizontal_flip(0.5)");
-  refuses("jpg", image::normalize(kMean, kDeviation) | image::normalize(kMean, kDeviation), "follows image.normalize");
+  refuses("jpg", image::normalize(kMean, kDeviation) | image::normalize(kMean, kDeviation), "cannot come after image.normalize");
   refuses("jpg", image::cast(DType::f32) | image::normalize(kMean, kDeviation), "must come before cast(float32)");
   refuses("jpg", image::decode() | array::random_slice(2), "cannot be combined in one chain");
   refuses("jpg", array::decode(), "holds images (jpeg), not arrays");
@@ -221,7 +221,7 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
   refuses("cls", label() | array::cast(DType::f32), "label() must be the only step");
   refuses("jpg", raw() | image::decode(), "raw() must be the only step");
   refuses("jpg", label(), "label() cannot read field \"jpg\", which holds images");
-  refuses("npy", array::cast(DType::f32) | array::decode(), "follows cast(float32)");
+  refuses("npy", array::cast(DType::f32) | array::decode(), "cannot come after cast(float32)");
   refuses("npy", array::random_slice(2) | array::decode(), "array.decode() must come first");
   refuses("jpg", image::decode() | field("jpg"), "field() must come first");
   refuses("jpg", image::decode() | follow("png"), "follow() must come before the steps");

@@ -76,7 +76,7 @@ TEST_CASE("a box that ends before it begins is bad data, told with its numbers")
   const std::vector<FieldChain> drop{{"boxes.json", follow("png") | boxes({.min_size = 1})}, {"png", kCrop}};
   for (const auto& [stored, told] : std::vector<std::pair<std::string, std::string>>{
            {"[[1, 2, 3, 4], [50, 20, 30, 40]]", "item 1 is [50, 20, 30, 40], not a box x0, y0, x1, y1"},
-           {"[[1, 20.5, 3, 4]]", "item 0 is [1, 20.5, 3, 4], no box"},
+           {"[[1, 20.5, 3, 4]]", "item 0 is [1, 20.5, 3, 4], not a box"},
            {"[[1, 2, 1, 2], [-5, -5, 200, 300], [1, 2, 3, 2]]", "nothing thrown"}}) {
     CAPTURE(stored);
     Fields fields = scene();
