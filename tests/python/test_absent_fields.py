@@ -115,7 +115,7 @@ def test_boxes_of_coco_are_bad_data(tmp_path):
         picture(tmp_path / f"{i}.jpg")
         (tmp_path / f"{i}.boxes.json").write_text("[[1, 1, 4, 5]]" if i != 2 else "[[0, 0, 2, 2], [5, 4, 3, 3]]")
     fields = {"jpg": ps.image.decode(), "boxes.json": ps.follow("jpg") | ps.boxes()}
-    with pytest.raises(ps.Error, match=r"item 1 is \[5, 4, 3, 3\], no box.*x, y, width, height") as caught:
+    with pytest.raises(ps.Error, match=r"item 1 is \[5, 4, 3, 3\], not a box.*x, y, width, height") as caught:
         list(ps.Loader(tmp_path, batch_size=4, transforms=fields))
     assert (caught.value.key, caught.value.field) == ("2", "boxes.json")
     for policy in ("replace", "mark"):

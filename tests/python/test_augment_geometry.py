@@ -73,7 +73,7 @@ def test_random_crops_are_cut_from_the_padded_image(waves_file, mode, after):
 
 def test_a_crop_larger_than_the_image_needs_padding(waves_file):
     image, path = waves_file
-    assert "image.random_crop() of 300 x 300 does not fit an image of 224 x 224 pixels; pad_if_needed" in refused(
+    assert "image.random_crop() of 300 x 300 does not fit an image of 224 x 224 pixels; pass pad_if_needed" in refused(
         path, "image.random_crop(300)"
     )
     for told, row in delivered(path, "image.random_crop(300, 100, pad_if_needed=true, fill=(9, 8, 7))", 10):

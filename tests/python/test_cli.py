@@ -102,7 +102,7 @@ def test_synth_leaves_what_others_put_beside_it_alone(tmp_path):
     kept = tmp_path / "set.partial" / "precious"
     kept.parent.mkdir()
     kept.write_text("kept")
-    assert "left from something else" in fails("synth", "icons", tmp_path / "set", "-n", 2, code=2)
+    assert "was not created by synth" in fails("synth", "icons", tmp_path / "set", "-n", 2, code=2)
     assert kept.read_text() == "kept" and not (tmp_path / "set").exists()
     kept.unlink()
     run("synth", "icons", tmp_path / "set", "-n", 2)

@@ -147,7 +147,7 @@ def test_bench_stands_for_the_accelerators_of_mlperf_storage(icons, tmp_path):
     alone = report["limits"]["loader_alone_samples_per_s"]
     assert accelerator["fed_by_loader_alone"] == int(alone * 0.0035 / 0.7)
     assert 0 < row["accelerator_utilisation"] <= 1
-    assert "there are mlperf:resnet50-h100" in fails("bench", icons, "--train-step", "mlperf:x", code=2)
+    assert "expected mlperf:resnet50-h100" in fails("bench", icons, "--train-step", "mlperf:x", code=2)
 
 
 def test_tune_prints_the_lines_to_copy(icons):

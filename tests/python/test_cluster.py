@@ -146,7 +146,7 @@ def test_wrong_usage_is_2(icons, tmp_path):
     words = ["pack", icons, tmp_path / "x", "--format", "tar"]
     assert "--world" in fails(*words, "--rank", "1")
     assert "--rank" in fails(*words, "--world", "2")
-    assert "rank 2 of 2" in fails(*words, "--rank", "2", "--world", "2")
+    assert "rank 2 must be less than world, which is 2" in fails(*words, "--rank", "2", "--world", "2")
     assert "a number or env" in fails(*words, "--rank", "first", "--world", "2")
     assert "no launcher" in fails(*words, "--rank", "env")
     assert "world from the environment" in fails(*words, "--rank", "env", "--world", "2")

@@ -231,7 +231,7 @@ def test_what_is_no_ledger_is_told(data, tmp_path):
     with pytest.raises(ps.Error, match="holds no ledger"):
         ps.audit(tmp_path / "empty")
     epoch_of(data, tmp_path / "ledger")
-    with pytest.raises(ps.Error, match="is of shuffle=false, not true"):
+    with pytest.raises(ps.Error, match="was written with shuffle=false, not true"):
         ps.Loader(data, shuffle=True, delivery_log=tmp_path / "ledger")
     with pytest.raises(TypeError, match="delivery_log"):
         ps.Loader(data, delivery_log=3)

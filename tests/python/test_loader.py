@@ -86,7 +86,7 @@ def test_any_batch_is_rebuilt_without_moving(arrays):
     np.testing.assert_array_equal(np.asarray(again["npy"]), np.asarray(second["npy"]))
     del second, again
     assert len(list(batch["__key__"] for batch in iterator)) == 3
-    with pytest.raises(ps.Error, match="epoch of 5"):
+    with pytest.raises(ps.Error, match="the epoch has 5"):
         loader.at(0, 5)
 
 

@@ -13,7 +13,7 @@ from loading import FIELDS
 
 def test_holding_more_than_held_names_held(long_arrays):
     with pytest.raises(
-        ps.Error, match=r"reserved_batches=2 .*views.*let go.*numpy\.array\(\).*\.clone\(\).*max_live_batches"
+        ps.Error, match=r"reserved_batches=2 .*views.*Release.*numpy\.array\(\).*\.clone\(\).*max_live_batches"
     ) as raised:
         list(
             ps.Loader(long_arrays, batch_size=4, transforms=FIELDS, memory_options=ps.MemoryOptions(reserved_batches=2))

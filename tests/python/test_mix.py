@@ -127,7 +127,7 @@ def test_what_a_step_drew_is_told(pictures):
 
 
 def test_arguments_that_make_no_sense_are_refused(pictures):
-    with pytest.raises(ps.Error, match="interpolation is nearest, area, bilinear or bicubic"):
+    with pytest.raises(ps.Error, match="interpolation must be nearest, area, bilinear or bicubic"):
         ps.image.resize((4, 4), interpolation="cubic")
     with pytest.raises(ps.Error, match="value must be one number, three numbers or"):
         ps.image.random_erasing(value="noise")

@@ -301,7 +301,7 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
             TypeError, r"a dict of datasets by names, \{\"web\": dataset, ...\}, or the path of a mixture's file", given
         )
     told(TypeError, 'source "b" of the mixture must be a Dataset or the path of one, not 3', {"a": a, "b": 3})
-    told(TypeError, 'source "m" of the mixture is a Dataset', {"a": a, "m": ps.mixture(both)})
+    told(TypeError, 'source "m" of the mixture must be a Dataset', {"a": a, "m": ps.mixture(both)})
     told(
         TypeError,
         r"weights must be a dict of a number for each source, \{source: weight\}, not \[0.3",

@@ -178,7 +178,7 @@ def test_what_cannot_be_had_is_told_before_a_thread_starts(folder, fields, cause
 @pytest.mark.parametrize(
     ("chain", "cause", "kind"),
     [
-        (ps.transform(halved) | ps.pad(2), r"has 3 items, more than pad\(2\); longer=\"truncate\"", "shape"),
+        (ps.transform(halved) | ps.pad(2), r"has 3 items, more than pad\(2\); pass longer=\"truncate\"", "shape"),
         (ps.transform(lambda row: 1) | ps.pad(2), "a single number, not a list of items", "shape"),
         (
             ps.transform(lambda row: row.astype("uint8")) | ps.pad(value=-1),

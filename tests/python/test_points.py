@@ -115,7 +115,7 @@ def test_arguments_of_a_wrong_type_are_told_with_step_and_parameter():
         lambda: ps.points.pad(None): "points must not be None",
         lambda: ps.points.random_jitter(None, 0.5): "sigma must not be None",
         lambda: ps.points.random_jitter(sigma=None): "sigma must not be None",
-        lambda: ps.points.random_jitter(noise=1): "has no keyword noise, only sigma or clip",
+        lambda: ps.points.random_jitter(noise=1): "has no keyword noise; expected sigma or clip",
         lambda: ps.points.random_jitter({}): "sigma cannot be {}",
         lambda: ps.points.decode("intensity"): "list of names",
         lambda: ps.points.decode([1]): "list of names",
@@ -154,7 +154,7 @@ def test_the_functions_have_signatures_and_docstrings_from_their_tables():
 def test_arguments_that_make_no_sense_are_refused_where_they_are_written():
     for write, cause in {
         lambda: ps.points.sample(0): "at least 1 point",
-        lambda: ps.points.sample(7, "nearest"): 'no method "nearest"',
+        lambda: ps.points.sample(7, "nearest"): 'not "nearest"',
         lambda: ps.points.random_rotate("x"): "about must be",
         lambda: ps.points.random_dropout(2.0): "max_ratio from 0 to 1",
         lambda: ps.points.pad(0): "points of at least 1",

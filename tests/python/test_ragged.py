@@ -462,7 +462,7 @@ def test_a_warning_tells_of_labels_that_stay_while_their_boxes_go(folder):
 
 
 def test_longer_rows_than_a_length_are_an_error_unless_they_are_cut(folder):
-    with pytest.raises(ps.Error, match=r"has 10 items, more than pad\(9\); longer=\"truncate\""):
+    with pytest.raises(ps.Error, match=r"has 10 items, more than pad\(9\); pass longer=\"truncate\""):
         list(ps.Loader(folder, batch_size=4, transforms={"npy": FIELDS["npy"] | ps.pad(9)}))
 
 

@@ -1,4 +1,4 @@
-"""Shards that share keys can be packed: each key gets the name of its shard in front."""
+"""Shards that share keys can be packed: each key gets the name of the shard in front."""
 
 import io
 import os
@@ -134,7 +134,7 @@ def test_the_command_shows_a_new_key(tmp_path):
     done = subprocess.run(
         [COMMAND, "pack", tmp_path / "in", tmp_path / "out"], capture_output=True, text=True, check=True
     )
-    assert "a/1" in done.stderr and "name of its shard" in done.stderr
+    assert "a/1" in done.stderr and "name of the shard" in done.stderr
 
 
 def test_labels_kept_apart_find_the_new_keys(tmp_path):
