@@ -17,7 +17,7 @@ struct JpegRecoding {
     /// Progressive files become baseline ones with the same coefficients: identical pixels, at least twice as fast to
     /// decode. All other files stay unchanged, also those that cannot be re-encoded.
     baseline,
-    /// Files become `jpt` fields (jpt.hpp): identical pixels, several times as fast to decode, and the original file
+    /// Files become `jpt` fields (jpt.hpp): identical pixels, about twice as fast to decode, and the original file
     /// can be restored. Files that `jpt` cannot store stay unchanged.
     recode,
     original,  ///< `jpt` fields become the JPEG files that they were made from; files stay unchanged
