@@ -149,7 +149,7 @@ def test_wrong_usage_is_2(icons, tmp_path):
     assert "rank 2 must be less than world, which is 2" in fails(*words, "--rank", "2", "--world", "2")
     assert "a number or env" in fails(*words, "--rank", "first", "--world", "2")
     assert "no launcher" in fails(*words, "--rank", "env")
-    assert "world from the environment" in fails(*words, "--rank", "env", "--world", "2")
+    assert "the environment defines both" in fails(*words, "--rank", "env", "--world", "2")
     assert "when you join the parts" in fails(*words, "--rank", "0", "--world", "2", "--report", tmp_path / "report")
     fails("pack-join", tmp_path / "x", "--format", "tar")
     assert os.listdir(tmp_path) == []

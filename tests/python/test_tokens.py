@@ -338,7 +338,7 @@ def test_the_hint_of_whole_documents_counts_what_stands_in_front_of_tokens(tmp_p
 
 def test_documents_are_shuffled_by_a_seed_alone(corpus):
     for seed in (True, False, "x", 2.5, -1):
-        with pytest.raises(TypeError, match="shuffle_documents must be a seed, a whole number of 0 or more"):
+        with pytest.raises(TypeError, match="shuffle_documents must be .*a whole number of 0 or more"):
             ps.token_blocks(corpus[0], 8, shuffle_documents=seed)
 
 
