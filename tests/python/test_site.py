@@ -45,7 +45,7 @@ def test_a_chart_of_other_values_is_found(tmp_path):
     (tmp_path / "bench").mkdir()
     shutil.copytree(ROOT / "scripts/pictures", tmp_path / "scripts/pictures")
     results = (ROOT / "bench/RESULTS.md").read_text()
-    (tmp_path / "bench/RESULTS.md").write_text(results.replace("| penstock, folder | 1,", "| penstock, folder | 2,"))
+    (tmp_path / "bench/RESULTS.md").write_text(re.sub(r"(\| penstock, folder \|) \d", r"\1 9", results))
     script = tmp_path / "scripts/charts.py"
     script.write_text((ROOT / "scripts/charts.py").read_text())
     subprocess.run([sys.executable, script], stdout=subprocess.PIPE, check=True)
@@ -57,7 +57,7 @@ def test_a_chart_of_other_values_is_found(tmp_path):
 
 
 def test_the_ratios_of_the_readme_are_those_of_the_results():
-    rows = (ROOT / "bench/RESULTS.md").read_text().partition("<!-- chart: images/photographs.svg")[2]
+    rows = (ROOT / "bench/RESULTS.md").read_text().partition("<!-- chart: images/photographs.svg")[2].partition("\n\n")[0]
     rate = {
         name: float(value.replace(",", "")) for name, value in re.findall(r"^\| ([^|]+) \| ([\d,]+) \|", rows, re.M)
     }
