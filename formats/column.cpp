@@ -12,6 +12,7 @@
 #include <formats/column.hpp>
 #include <formats/element_types.hpp>
 #include <formats/encodings.hpp>
+#include <formats/text/json_cause.hpp>
 #include <formats/text/json_document.hpp>
 #include <penstock/error.hpp>
 
@@ -53,7 +54,7 @@ std::string member_text(std::string_view text, const std::string& member) {
       throw Error::invalid_argument("its JSON has no member \"" + one_line(member) + "\"");
     return found->is_string() ? found->get<std::string>() : found->dump();
   } catch (const nlohmann::json::exception& error) {
-    throw Error::corrupt(std::string("the value is not valid JSON: ") + error.what());
+    throw Error::corrupt("the value is not valid JSON: " + json_cause(error));
   }
 }
 

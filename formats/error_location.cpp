@@ -1,5 +1,6 @@
 #include <vector>
 
+#include <base/shown_path.hpp>
 #include <formats/dataset.hpp>
 #include <formats/error_location.hpp>
 
@@ -21,7 +22,7 @@ ErrorContext error_location(const Dataset& dataset, std::uint64_t sample, std::u
   if (pieces[0].kind != Piece::Kind::extent && pieces[0].kind != Piece::Kind::block) return where;
   const Extent extent =
       pieces[0].kind == Piece::Kind::extent ? pieces[0].extent : stored_extent(dataset, pieces[0].block);
-  where.shard = dataset.file(extent.file).path.lexically_proximate(dataset.path_of_shard(shard)).string();
+  where.shard = shown_path(dataset.file(extent.file).path, dataset.path_of_shard(shard));
   where.offset = extent.offset;
   return where;
 }

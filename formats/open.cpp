@@ -12,6 +12,7 @@
 #include <base/handled_error.hpp>
 #include <base/parallel_for.hpp>
 #include <base/printable.hpp>
+#include <base/shown_path.hpp>
 #include <formats/dataset.hpp>
 #include <formats/folder/archives.hpp>
 #include <formats/folder/folder.hpp>
@@ -88,13 +89,6 @@ void require_readable(const fs::path& path) {
   if (!fs::is_directory(status) && !fs::is_regular_file(status)) refuse(path, "is neither a file nor a folder");
 }
 
-// Name for messages: relative to the dataset if the file is inside.
-std::string name_of(const fs::path& file, const fs::path& dataset) {
-  if (file == dataset) return file.filename().string();
-  const fs::path relative = file.lexically_relative(dataset);
-  return relative.empty() || *relative.begin() == ".." ? file.string() : relative.string();
-}
-
 bool is_zip(const fs::path& path) {
   return path.extension() == kZip.extension;
 }
@@ -150,7 +144,7 @@ Dataset::Shard shard_of_store(const Format& format, const fs::path& file, std::s
 
 Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::path& file, const OpenOptions& options,
                           const OpenProgress& progress) {
-  std::string name = name_of(file, path);
+  std::string name = shown_path(file, path);
   try {
     if (is_address(file)) return shard_of_store(format, file, name, options, progress);
     const bool usual = format.depends == nullptr || !format.depends(options);
@@ -242,7 +236,7 @@ std::optional<Found> shards_of_one_format(const fs::path& path, const Format* on
   std::vector<Found> found = shards_at(path, only);
   if (found.empty()) return std::nullopt;
   if (found.size() > 1) {
-    const auto one = [&](std::size_t i) { return double_quoted(name_of(found[i].shards.front(), path)); };
+    const auto one = [&](std::size_t i) { return double_quoted(shown_path(found[i].shards.front(), path)); };
     const auto option = [&](std::size_t i) { return "format=" + double_quoted(found[i].format->name); };
     refuse(path, "holds shards of two formats, " + one(0) + " and " + one(1) + ": open it with " + option(0) + " or " +
                      option(1) + " (the command: --source-format)");
@@ -293,6 +287,10 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
   if (!is_folder(path)) {
     if (const std::string_view source = source_of_tables(path); !source.empty())
       refuse(path, "is a table: " + std::string(source) + " reads its rows, for ps.pack() and penstock pack");
+    if (path.extension() == ".bin") {
+      refuse(path, "is not a file of a known format (known: " + names + "); if it holds tokens of Megatron-LM, put its index " +
+                       double_quoted(fs::path(path).replace_extension(".idx").filename().string()) + " beside it");
+    }
     const bool perhaps_mixture = path.extension() == ".json";
     refuse(path, "is not a file of a known format (known: " + names + ")" +
                      (perhaps_mixture ? "; if it describes a mixture, pass it to ps.mixture(), to read_mixture() in "
@@ -380,8 +378,8 @@ std::map<std::string, SplitPlaces> places_of_splits(const fs::path& place, const
       SplitPlaces& split = splits[name];
       if (!split.places.empty() && split.format != found.format)
         refuse(place, "holds the split " + double_quoted(name) + " as " +
-                          double_quoted(name_of(split.places[0], place)) + " and as " +
-                          double_quoted(name_of(shard, place)) + ": open one of them");
+                          double_quoted(shown_path(split.places[0], place)) + " and as " +
+                          double_quoted(shown_path(shard, place)) + ": open one of them");
       split.format = found.format;
       split.places.push_back(shard);
     }
@@ -478,7 +476,7 @@ void require_no_samples_beside(const fs::path& path, const Found& found) {
   const std::string format(found.format->name);
   const fs::path& shard = found.shards.front();
   refuse(path, "holds " + format + " shards (" +
-                   double_quoted(shard == path ? path.filename().string() : name_of(shard, path)) +
+                   double_quoted(shown_path(shard, path)) +
                    ") and files that may be samples (" + double_quoted(loose.front()) + ", " +
                    double_quoted(loose.back()) + "): open it with format=" + double_quoted(format) +
                    " or format=\"folder\" (the command: " + "--source-format), or move one of them");
@@ -518,6 +516,7 @@ Dataset open_any(const fs::path& given, const OpenOptions& options, const OpenPr
     std::erase_if(files, is_own);
     return open_files(files, given, options, progress);
   }
+  if (const fs::path idx = index_of_prefix(given); !idx.empty()) return open_any(idx, options, progress);
   require_readable(given);
   const bool manifest = given.filename() == Manifest::kFileName;
   if (!manifest && is_unfinished(given)) refuse(given, unfinished(given));

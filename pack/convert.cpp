@@ -17,6 +17,7 @@
 #include <formats/packed/parts.hpp>
 #include <formats/places/address.hpp>
 #include <formats/places/store_destination.hpp>
+#include <formats/text/json_cause.hpp>
 #include <pack/key_order.hpp>
 #include <pack/packed_fields.hpp>
 #include <pack/packer.hpp>
@@ -250,7 +251,7 @@ std::optional<ConvertResult> finished_part(const fs::path& folder, const Json& m
     }
     require_same_options(made_then.dump(), made_with.dump(), "was packed with other options");
   } catch (const Json::exception& error) {
-    throw Error::corrupt(std::string("not what packing wrote: ") + error.what(), {.dataset = folder.string()});
+    throw Error::corrupt("not what packing wrote: " + json_cause(error), {.dataset = folder.string()});
   } catch (const Error& error) {
     throw error.in({.dataset = folder.string()});
   }

@@ -4,6 +4,7 @@
 #include <formats/labels/label_table.hpp>
 #include <formats/labels/labels.hpp>
 #include <formats/packed/manifest.hpp>
+#include <formats/text/json_cause.hpp>
 #include <formats/text/json_number.hpp>
 #include <penstock/error.hpp>
 
@@ -30,7 +31,7 @@ std::vector<std::string> from_json(const std::string& text) {
     }
     return names;
   } catch (const nlohmann::json::exception& error) {
-    throw Error::corrupt(std::string("not a list of class names: ") + error.what());
+    throw Error::corrupt("not a list of class names: " + json_cause(error));
   } catch (const std::out_of_range&) {
     throw Error::corrupt("the numbers of the classes do not run from 0 without gaps");
   }

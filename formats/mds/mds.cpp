@@ -20,6 +20,7 @@
 #include <formats/mds/writer.hpp>
 #include <formats/places/header_window.hpp>
 #include <formats/places/places.hpp>
+#include <formats/text/json_cause.hpp>
 #include <formats/text/json_document.hpp>
 #include <formats/text/json_number.hpp>
 #include <penstock/error.hpp>
@@ -50,7 +51,7 @@ auto reading_json(const Read& read) {
   try {
     return read();
   } catch (const Json::exception& error) {
-    throw Error::corrupt(std::string("not an index of MDS shards: ") + error.what(),
+    throw Error::corrupt("not an index of MDS shards: " + json_cause(error),
                          {.shard = std::string(kIndexName)});
   }
 }

@@ -1,6 +1,8 @@
 // Opens an indexed dataset of Megatron-LM in place: a .bin file of tokens and its .idx file.
 #pragma once
 
+#include <filesystem>
+
 #include <formats/format.hpp>
 
 namespace penstock {
@@ -24,5 +26,9 @@ namespace penstock {
 /// sequences do not ascend from the first to the last; io, if NAME.bin is missing; unsupported: elements that are not
 /// integers, sequences with modes (multimodal). Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
 extern const Format kMegatron;
+
+/// Megatron-LM names a dataset by the path of both files without their extensions. Returns NAME.idx for NAME if NAME
+/// does not exist and NAME.idx begins with the magic. Returns an empty path otherwise.
+std::filesystem::path index_of_prefix(const std::filesystem::path& prefix);
 
 }  // namespace penstock

@@ -14,6 +14,7 @@
 #include <formats/packed/parts.hpp>
 #include <formats/packed/shard_sum.hpp>
 #include <formats/packed/skip_report.hpp>
+#include <formats/text/json_cause.hpp>
 #include <formats/text/json_depth.hpp>
 #include <formats/text/json_number.hpp>
 #include <penstock/error.hpp>
@@ -41,7 +42,7 @@ auto reading(const fs::path& path, const Read& read) {
   try {
     return read();
   } catch (const Json::exception& error) {
-    throw Error::corrupt(std::string("not a valid file of an unfinished dataset: ") + error.what(),
+    throw Error::corrupt("not a valid file of an unfinished dataset: " + json_cause(error),
                          {.shard = path.string()});
   } catch (const Error& error) {
     throw error.in({.shard = path.string()});

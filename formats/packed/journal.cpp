@@ -9,6 +9,7 @@
 
 #include <formats/packed/journal.hpp>
 #include <formats/packed/parts.hpp>
+#include <formats/text/json_cause.hpp>
 #include <formats/text/json_depth.hpp>
 #include <formats/text/json_number.hpp>
 #include <penstock/error.hpp>
@@ -25,7 +26,7 @@ std::uint64_t skipped_in(const std::string& line) {
     const Json json = Json::parse(line);
     return json.contains("skipped") ? whole_number(json.at("skipped")) : 0;
   } catch (const Json::exception& error) {
-    throw Error::corrupt(error.what());
+    throw Error::corrupt(json_cause(error));
   }
 }
 

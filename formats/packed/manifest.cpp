@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <formats/packed/manifest.hpp>
+#include <formats/text/json_cause.hpp>
 #include <formats/text/json_depth.hpp>
 #include <formats/text/json_number.hpp>
 #include <penstock/error.hpp>
@@ -74,7 +75,7 @@ auto reading(const char* what, const Read& read) {
   try {
     return read();
   } catch (const Json::exception& error) {
-    throw Error::corrupt(std::string("not ") + what + ": " + error.what());
+    throw Error::corrupt(std::string("not ") + what + ": " + json_cause(error));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <base/shown_path.hpp>
 #include <storage/read/file_table.hpp>
 
 namespace penstock {
@@ -124,9 +125,7 @@ std::shared_ptr<const OpenFile> FileTable::keep(std::uint32_t file, std::shared_
 
 std::string FileTable::shard(std::uint32_t file) const {
   const std::filesystem::path path = this->file(file).path;
-  const std::filesystem::path relative = options_.root.empty() ? path : path.lexically_relative(options_.root);
-  if (relative.empty() || *relative.begin() == "..") return path.string();
-  return relative == "." ? path.filename().string() : relative.string();
+  return options_.root.empty() ? path.string() : shown_path(path, options_.root);
 }
 
 Error FileTable::failed(const Extent& extent, int errnum, const char* cause) const {

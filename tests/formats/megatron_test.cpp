@@ -78,4 +78,19 @@ TEST_CASE("other files of these names are left to other packings") {
   CHECK(kMegatron.find_shards(corpus.folder / "other.bin").empty());
 }
 
+TEST_CASE("the common name of both files opens them, and data without an index are refused by the index's name") {
+  const Corpus corpus;
+  const Dataset dataset = open(corpus.folder / "corpus");
+  CHECK(dataset.size() == open(corpus.idx).size());
+  CHECK(dataset.fingerprint() == open(corpus.idx).fingerprint());
+  std::filesystem::remove(corpus.folder / "corpus.bin");
+  CHECK_THROWS_WITH_AS(open(corpus.folder / "corpus"), doctest::Contains("corpus.bin"), Error);
+  CHECK_THROWS_WITH_AS(open(corpus.folder / "absent"), doctest::Contains("cannot open"), Error);
+  write_file(corpus.folder / "other.bin", "tokens");
+  CHECK_THROWS_WITH_AS(open(corpus.folder / "other.bin"), doctest::Contains("put its index \"other.idx\" beside it"),
+                       Error);
+  std::filesystem::create_directory(corpus.folder / "corpus");  // a folder of this name goes first
+  CHECK_THROWS_WITH_AS(open(corpus.folder / "corpus"), doctest::Contains("is an empty folder"), Error);
+}
+
 }  // namespace penstock::test::megatron_test

@@ -1,6 +1,8 @@
 """Tests what penstock.Loader does with bad samples: raised, marked, replaced, and summed over ranks."""
 
+import io
 import shutil
+import tarfile
 
 import numpy as np
 import penstock as ps
@@ -21,6 +23,32 @@ def test_a_bad_sample_raises_with_its_context(broken):
     error = raised.value
     assert (error.kind, error.key, error.field) == ("corrupt", "13", "cls")
     assert error.dataset == str(broken) and "13" in str(error) and error.cause
+
+
+def test_the_shard_of_an_error_is_a_file_also_for_relative_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inside").mkdir()
+    for place in ("photos.tar", "inside/photos.tar"):
+        with tarfile.open(place, "w") as archive:
+            member = tarfile.TarInfo("0.cls")
+            member.size = 3
+            archive.addfile(member, io.BytesIO(b"cat"))
+    for given in ("photos.tar", "./photos.tar", "inside/../photos.tar", str(tmp_path / "photos.tar")):
+        with pytest.raises(ps.Error) as raised:
+            keys_of(ps.Loader(given, batch_size=1, transforms={"cls": ps.label()}))
+        assert (raised.value.dataset, raised.value.shard) == (given, "photos.tar")
+        assert str(raised.value).startswith(f"{given}: sample 0: field cls: offset 512: ")
+    for given in ("inside", "./inside", "inside/", str(tmp_path / "inside")):
+        with pytest.raises(ps.Error) as raised:
+            keys_of(ps.Loader(given, batch_size=1, transforms={"cls": ps.label()}))
+        assert raised.value.shard == "photos.tar" and str(raised.value).startswith(f"{given}: photos.tar: sample 0: ")
+
+
+def test_an_error_in_json_is_told_without_names_of_a_library(tmp_path):
+    (tmp_path / "a.json").write_text("[1, 2]")
+    (tmp_path / "b.json").write_text("[1, 2\n")
+    with pytest.raises(ps.Error, match="sample b: field json: offset 0: corrupt: json: parse error at line 2, column 1"):
+        keys_of(ps.Loader(tmp_path, batch_size=2, transforms={"json": ps.array.decode("float32")}))
 
 
 def test_bad_samples_are_marked_or_replaced_and_listed(broken):

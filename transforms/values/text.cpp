@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <formats/text/json_cause.hpp>
 #include <penstock/error.hpp>
 #include <transforms/values/text.hpp>
 
@@ -85,7 +86,7 @@ class Numbers : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) override {
-    throw Error::corrupt(std::string("json: ") + error.what());
+    throw Error::corrupt("json: " + json_cause(error));
   }
 
   std::vector<std::int64_t> integers;
