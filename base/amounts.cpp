@@ -22,9 +22,9 @@ std::string decimal_bytes_text(double bytes) {
   return bytes < 1e9 ? text_of("%.1f MB", bytes / 1e6) : text_of("%.2f GB", bytes / 1e9);
 }
 
-std::uint64_t parse_size(const std::string& text) {
+std::uint64_t parse_size(const std::string& text, const std::string& option) {
   const auto refuse = [&] {
-    return Error::invalid_argument("'" + text + "' is not a size; expected a size such as 4096, 256MiB or 1G");
+    return Error::invalid_argument(option + " must be a size such as 4096, 256MiB or 1G, not '" + text + "'");
   };
   double number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);

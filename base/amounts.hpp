@@ -26,7 +26,7 @@ std::string time_text(double seconds);         ///< "0.43 us", "490 us", "2.2 ms
 std::string decimal_bytes_text(double bytes);  ///< "1.5 kB", "31.0 MB", "1.10 GB", in powers of 1,000
 
 /// Parses "4096", "256MiB", "1G", "2.5GB". K, M, G and T, with iB or without a suffix, are powers of 1,024; KB, MB, GB
-/// and TB are powers of 1,000. Throws Error: invalid_argument.
-std::uint64_t parse_size(const std::string& text);
+/// and TB are powers of 1,000. Throws Error: invalid_argument, with the name of the `option`.
+std::uint64_t parse_size(const std::string& text, const std::string& option);
 
 }  // namespace penstock

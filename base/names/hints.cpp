@@ -136,7 +136,7 @@ constexpr auto kHints = std::to_array<Hint>({
     {"step", "finite", "drop_nonfinite", ""},
     {"step", "mask", "valid_mask", ""},
     {"step", "randomwindow", "random_slice", ""},
-    {"Dataset", "only", "filter(predicate)", "or filter(has_fields=..., image_sizes=...)"},
+    {"Dataset", "only", "filter(predicate)", "or filter(has=..., sizes=...)"},
     {"Dataset", "map", "ps.transform(function)", "in transforms of ps.Loader"},
     {"Dataset", "with_transform", "ps.transform(function)", "in transforms of ps.Loader"},
     {"Dataset", "set_transform", "ps.transform(function)", "in transforms of ps.Loader"},

@@ -52,7 +52,7 @@ double rate_of(std::string_view text, std::string_view part) {
   if (text.ends_with("/s")) text.remove_suffix(2);
   if (text.find_first_not_of("0123456789.") == text.npos)
     refuse(part);  // no storage gives so few bytes: the unit is missing
-  const auto bytes = static_cast<double>(parse_size(std::string(text)));
+  const auto bytes = static_cast<double>(parse_size(std::string(text), "the rate in " + double_quoted(part)));
   if (bytes <= 0) refuse(part);
   return bytes;
 }

@@ -59,7 +59,7 @@ int clear(const CacheArguments& options) {
 }
 
 int fill(const CacheArguments& options) {
-  const auto cache = DiskCache::open(options.dir, parse_size(options.limit));
+  const auto cache = DiskCache::open(options.dir, parse_size(options.limit, "--limit"));
   for (const std::string& address : options.datasets) {
     const Dataset dataset = open_with_progress(address);
     Warmed warmed;

@@ -97,10 +97,10 @@ std::pair<Number, Number> range_of(nb::handle value, const std::string& name) {
   return range;
 }
 
-// Calls take(name, value) for each entry of a dict of fields.
+// Calls take(name, value) for each entry of a dict. `example` is such a dict, for the error.
 template <typename Take>
-void for_each_named(nb::handle dict, const char* option, const Take& take) {
-  if (!nb::isinstance<nb::dict>(dict)) raise_type_error(std::string(option) + " requires a dict with names as keys");
+void for_each_named(nb::handle dict, const char* option, const char* example, const Take& take) {
+  if (!nb::isinstance<nb::dict>(dict)) raise_type_error(std::string(option) + " must be a dict, such as " + example);
   for (const auto& [name, value] : nb::borrow<nb::dict>(dict)) {
     if (!nb::isinstance<nb::str>(name)) raise_type_error(std::string(option) + " requires strings as keys");
     take(bytes_of(nb::borrow<nb::str>(name)), value);
@@ -196,7 +196,7 @@ void take_sizes(FilterOptions& options, const Dataset& dataset, nb::handle sizes
     options.sizes.emplace_back(field, Sides{least, most});
   };
   if (nb::isinstance<nb::dict>(sizes)) {
-    for_each_named(sizes, "sizes", take);
+    for_each_named(sizes, "sizes", "{\"jpg\": (224, None)}", take);
   } else {
     take(image_field(dataset), sizes);
   }
@@ -216,7 +216,7 @@ Dataset filtered(const Dataset& self, nb::handle predicate, nb::handle keys, nb:
   if (given(labels)) options.labels = texts_of(labels, "labels", true);
   if (given(has)) options.has = texts_of(has, "has");
   if (given(lengths)) {
-    for_each_named(lengths, "lengths", [&](const std::string& field, nb::handle range) {
+    for_each_named(lengths, "lengths", "{\"npy\": (1, 512)}", [&](const std::string& field, nb::handle range) {
       const auto [least, most] = range_of<std::uint64_t>(range, "lengths of " + field);
       options.lengths.emplace_back(field, LengthRange{least, most});
     });
@@ -285,11 +285,12 @@ nb::object pattern_of(const Dataset& dataset, nb::handle by) {
 
 nb::dict split_into(const Dataset& self, nb::handle parts, nb::handle by, nb::handle stratify, nb::handle seed) {
   std::vector<SplitPart> shares;
-  for_each_named(parts, "split", [&](const std::string& name, nb::handle share) {
+  const auto take = [&](const std::string& name, nb::handle share) {
     double number = 0;
     if (!nb::try_cast(share, number)) raise_type_error("the share of \"" + name + "\" must be a number");
     shares.push_back({name, number});
-  });
+  };
+  for_each_named(parts, "the parts of split()", "{\"train\": 0.8, \"val\": 0.2}", take);
   SplitOptions options{.seed = seed_of(seed, "seed")};
   const nb::object pattern = pattern_of(self, by);
   std::string expression;
@@ -344,7 +345,7 @@ Dataset joined_with(const Dataset& self, nb::handle other, nb::handle fields, co
     throw Error::invalid_argument("missing must be \"raise\" or \"exclude\", not \"" + one_line(missing) + "\"");
   options.leave_out = missing == "exclude";
   if (nb::isinstance<nb::dict>(fields)) {
-    for_each_named(fields, "fields", [&](const std::string& name, nb::handle here) {
+    for_each_named(fields, "fields", "{\"NAME THERE\": \"NAME HERE\"}", [&](const std::string& name, nb::handle here) {
       if (!nb::isinstance<nb::str>(here)) throw nb::type_error("fields must be a dict {\"name there\": \"name here\"}");
       options.fields.emplace_back(name, bytes_of(nb::borrow<nb::str>(here)));
     });

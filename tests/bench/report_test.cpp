@@ -232,12 +232,13 @@ TEST_CASE("times are told in the unit that people would choose") {
 }
 
 TEST_CASE("sizes are read as people write them") {
-  CHECK(penstock::parse_size("4096") == 4096);
-  CHECK(penstock::parse_size("256MiB") == std::uint64_t{256} << 20);
-  CHECK(penstock::parse_size("1.5k") == 1536);
-  CHECK(penstock::parse_size("2GB") == 2'000'000'000);
+  CHECK(penstock::parse_size("4096", "limit") == 4096);
+  CHECK(penstock::parse_size("256MiB", "limit") == std::uint64_t{256} << 20);
+  CHECK(penstock::parse_size("1.5k", "limit") == 1536);
+  CHECK(penstock::parse_size("2GB", "limit") == 2'000'000'000);
   for (const char* text : {"", "MiB", "-1", "1X", "1MiBs", "nan", "1e30"})
-    CHECK_THROWS_AS(penstock::parse_size(text), penstock::Error);
+    CHECK_THROWS_WITH_AS(penstock::parse_size(text, "limit"), doctest::Contains("limit must be a size such as"),
+                         penstock::Error);
   CHECK(penstock::with_commas(1234567) == "1,234,567");
   CHECK(penstock::with_commas(999) == "999");
   CHECK(penstock::bytes_text(std::uint64_t{256} << 20) == "256.0 MiB");

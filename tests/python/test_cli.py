@@ -3,9 +3,22 @@
 import os
 import subprocess
 
+import penstock as ps
 import pytest
 from command import COMMAND, fails, run
 from PIL import Image
+
+
+def test_info_calls_only_values_unreadable_that_the_loader_cannot_deliver(tmp_path):
+    for i in range(2):
+        (tmp_path / f"{i}.json").write_text('{"seen": [1, 2]}')
+        (tmp_path / f"{i}.xml").write_text("<a></a>")
+        (tmp_path / f"{i}.png").write_bytes(b"no picture")
+    told = run("info", tmp_path).stdout.decode()
+    fields = dict(part.split("\n", 1) for part in told.split("  field ")[1:])
+    assert [name for name, lines in fields.items() if "unreadable 2 of the probed values" in lines] == ["png"]
+    (batch,) = ps.Loader(tmp_path, batch_size=2, transforms={"json": ps.field("json"), "xml": ps.field("xml")})
+    assert bytes(batch["xml"][1]) == b"<a></a>" and bytes(batch["json"][0]) == b'{"seen": [1, 2]}'
 
 
 def test_help_and_version_are_good():
@@ -37,7 +50,7 @@ def test_wrong_usage_is_2_with_one_line(words):
 
 
 def test_wrong_values_are_2_with_one_line(icons, tmp_path):
-    assert "not a size" in fails("pack", icons, tmp_path / "x", "--format", "tar", "--shard-size", "big", code=2)
+    assert "must be a size such as" in fails("pack", icons, tmp_path / "x", "--format", "tar", "--shard-size", "big", code=2)
     assert "consumer" in fails("bench", icons, "--train-step", "busy:often", code=2)
     assert "consumer" in fails("bench", icons, "--mock-loader", code=2)
     assert "at least 1" in fails("bench", icons, "--workers", "0", code=2)

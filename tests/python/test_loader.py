@@ -304,7 +304,7 @@ def test_objects_of_options_are_values(arrays):
     [
         (lambda: ps.CacheOptions(), "needs kind"),
         (lambda: ps.CacheOptions("x"), 'kind must be "encoded" or "decoded", not "x"'),
-        (lambda: ps.CacheOptions("decoded", limit="8X"), "'8X' is not a size"),
+        (lambda: ps.CacheOptions("decoded", limit="8X"), "limit must be a size such as 4096, 256MiB or 1G, not '8X'"),
         (lambda: ps.DiskCacheOptions(3), "path must be a str or a path, not 3"),
         (lambda: ps.ReadOptions(engine=5), "engine must be a str, not 5"),
         (lambda: ps.ReadOptions(window=5), "has no keyword window"),

@@ -34,7 +34,7 @@ struct OptionSetter {
   void operator()(typename Entry::Bytes bytes) const {
     std::string text;
     if (!nanobind::try_cast(given, text)) return (*this)(bytes.place);
-    bytes.place(options) = parse_size(text);
+    bytes.place(options) = parse_size(text, std::string(option.keyword()));
   }
   void operator()(const typename Entry::Words& words) const {
     std::string word;
