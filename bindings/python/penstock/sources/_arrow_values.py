@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._encodings import FIRST_BYTES, extension_of
+from .._error import Error, made
 from ._arrow_types import is_bytes, is_file, is_list
 
 
@@ -64,7 +65,7 @@ def file_in(scalar: Any) -> Any:
         return None
     path = pathlib.Path(scalar["path"].as_py())
     if not path.is_file():
-        raise ValueError(f"its bytes are null, and the file {path} does not exist")
+        raise made("shape", f"its bytes are null, and the file {path} does not exist")
     return path
 
 
@@ -82,14 +83,14 @@ def array_in(scalar: Any) -> Any:
     shape = [len(values)]
     while is_list(values.type):
         if values.null_count:
-            raise ValueError(f"an array cannot hold a null among lists{_AS_JSON}")
+            raise made("shape", f"an array cannot hold a null among lists{_AS_JSON}")
         lengths = compute.unique(compute.list_value_length(values)).to_pylist()
         if len(lengths) > 1:
-            raise ValueError(f"lists of different length cannot become an array{_AS_JSON}")
+            raise made("shape", f"lists of different length cannot become an array{_AS_JSON}")
         shape.append(lengths[0] if lengths else 0)
         values = values.flatten()
     if values.null_count and not pa.types.is_floating(values.type):
-        raise ValueError(f"an array of whole numbers cannot hold a null{_AS_JSON}")
+        raise made("shape", f"an array of whole numbers cannot hold a null{_AS_JSON}")
     dtype = values.type.to_pandas_dtype()
     return values.to_numpy(zero_copy_only=False).astype(dtype, copy=False).reshape(shape)
 
@@ -105,7 +106,7 @@ def is_array(arrays: Iterator[Any]) -> bool:
             if scalar.is_valid:
                 try:
                     array_in(scalar)
-                except ValueError:
+                except Error:
                     return False
     return True
 
@@ -162,7 +163,8 @@ def parts_reader() -> Callable[[Any], Any]:
         parts = Parts()
         rest = apart(scalar, (), (), parts)
         if len(parts) > _MOST_PARTS:
-            raise ValueError(f"{len(parts)} values of bytes are more than the {_MOST_PARTS} fields that a row can have")
+            most = f"the {_MOST_PARTS} fields that a row can have"
+            raise made("shape", f"{len(parts)} values of bytes are more than {most}")
         if _has_value(rest):
             parts["json"] = rest
         return parts or None

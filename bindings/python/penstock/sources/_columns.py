@@ -159,7 +159,7 @@ def sample_of(source: str, number: int, key: str, columns: list[Column], row: li
         elif value is not None:
             sample[column.field] = value
     if len(sample) == 1:
-        raise item_error(source, key, ValueError("all columns of the row are null"), where=f"row {number}")
+        raise item_error(source, key, "all columns of the row are null", where=f"row {number}")
     return sample
 
 

@@ -96,14 +96,12 @@ class csv(Source):
     def _sample(self, task: tuple[int, list[str]]) -> Sample:
         line, row = task
         if len(row) != self._width:
-            error = ValueError(f"line {line} has {len(row)} columns, the header has {self._width}")
+            error = f"line {line} has {len(row)} columns, the header has {self._width}"
             raise item_error(self.name, number_key(line), error)
         text = row[self._path]
         stem, extension = posixpath.splitext(posixpath.normpath(text))
         if not extension:
-            raise item_error(
-                self.name, text, ValueError(f"line {line}: the path has no extension, which would name the field")
-            )
+            raise item_error(self.name, text, f"line {line}: the path has no extension, which would name the field")
         key = stem.lstrip("/")
         while key.startswith("../"):
             key = key[3:]

@@ -94,7 +94,7 @@ class huggingface(Source):
     def _sample(self, task: tuple[int, Any, Any, list[Any]]) -> Sample:
         number, key, columns, row = task
         if key is not None and not key.is_valid:
-            null = ValueError(f"the key column {self._key!r} is null")
+            null = f"the key column {self._key!r} is null"
             raise item_error(self.name, number_key(number), null, where=f"row {number}")
         name = number_key(number) if key is None else str(key.as_py())
         return sample_of(self.name, number, name, columns, row, self._told)

@@ -237,7 +237,7 @@ class parquet(Source):
         place = min(bisect.bisect_right(self._starts, number), len(self._files)) - 1
         file, at = str(self._files[place]), number - self._starts[place]
         if key is not None and not key.is_valid:
-            null = ValueError(f"the key column {self._key!r} is null")
+            null = f"the key column {self._key!r} is null"
             raise item_error(file, number_key(number), null, where=f"row {at}")
         name = number_key(number) if key is None else str(key.as_py())
         return sample_of(file, at, name, self._columns, row, self._told)

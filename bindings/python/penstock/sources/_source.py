@@ -16,9 +16,14 @@ class ItemError(Error):
     """An item of a source could not be read. The source continues with the next one."""
 
 
-def item_error(name: str, key: str, error: Exception, field: str = "", *, where: str = "") -> ItemError:
-    """Wraps `error` for the item `key` of the source `name`, located at `where`. Raise it from `error`."""
-    if isinstance(error, Error):
+def item_error(name: str, key: str, error: Exception | str, field: str = "", *, where: str = "") -> ItemError:
+    """Wraps `error` for the item `key` of the source `name`, located at `where`. Raise it from `error`.
+
+    A text is the cause itself: the item has not the form that the source needs.
+    """
+    if isinstance(error, str):
+        cause, kind = error, "shape"
+    elif isinstance(error, Error):
         field, cause, kind = error.field or field, error.cause, error.kind
     else:
         cause, kind = f"{type(error).__name__}: {error}", "corrupt"
