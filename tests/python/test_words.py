@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import time
 import warnings
 
 import penstock as ps
@@ -340,6 +341,18 @@ def test_means_of_pixels_up_to_255_are_doubted(tmp_path):
     for numbers in (in_255ths, ((0.5, 0.5, 0.5), (255, 255, 255)), ((0, 0, 1.5), (1, 1, 1)), ((0, 0, 0), (1, 2, 1))):
         said = notes(*numbers)
         assert said.startswith("output npy: image.normalize(") and said.endswith("divide them by 255")
+
+
+def test_a_notebook_shows_a_loader_as_idle_whose_loop_is_slow(labels):
+    with ps.Loader(labels, batch_size=5, workers=1) as loader:
+        for _ in loader:
+            time.sleep(0.2)
+        shown, stats = loader._repr_html_(), loader.stats()
+    shares = re.findall(r"<tr><td>(\w+)</td>.*?worked: ([\d.]+) s.*?<td>(\d+)% of the time worked", shown)
+    assert [stage for stage, _, _ in shares] == list(stats["stages"])
+    for stage, worked, share in shares:
+        whole = stats["stages"][stage]["threads"] * stats["wall_s"]
+        assert abs(int(share) / 100 - float(worked) / whole) < 0.02, (stage, worked, share, whole)
 
 
 def test_a_loader_tells_what_it_is_in_a_line(labels):
