@@ -6,6 +6,7 @@ reported as flaky, with the output of its failure. Crashes, timeouts, reports of
 so do more than MOST flaky tests. The output ends with ctest's closing lines for the whole run, and the exit code is ctest's.
 """
 
+import collections
 import json
 import os
 import pathlib
@@ -195,10 +196,16 @@ def forgive(which, failures, details):
 
 
 def show_skipped(folder):
-    """Lists the cases that test programs skipped beside others: ctest counts only whole programs."""
-    for account in sorted(folder.glob("*")):
+    """Prints a table of the cases that test programs skipped beside others: ctest counts only whole programs."""
+    cases = collections.Counter()
+    for account in folder.glob("*"):
         for line in account.read_text(errors="replace").splitlines():
-            say(f"skipped: {account.name}: {line}")
+            cases[account.name, line.partition("\t")[2]] += 1
+    if cases:
+        width = max(len(name) for name, _ in cases)
+        say(f"\nSkipped:\ncases  {'test':{width}}  reason")
+        for (name, reason), count in sorted(cases.items()):
+            say(f"{count:5}  {name:{width}}  {reason}")
 
 
 def main():

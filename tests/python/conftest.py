@@ -10,12 +10,13 @@ from command import FORMATS, run
 pytest.register_assert_rewrite("augmentations", "clouds")  # so that their asserts tell values, too
 
 
-SKIPPED = []  # "test: reason", for tests/run.sh, which lists them all
+SKIPPED = []  # "test\treason", for tests/run.sh, which counts them by reason
 
 
 def pytest_runtest_logreport(report):
     if report.skipped:
-        SKIPPED.append(f"{report.nodeid}: {report.longrepr[2] if isinstance(report.longrepr, tuple) else 'expected'}")
+        reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else "expected"
+        SKIPPED.append(f"{report.nodeid}\t{reason}")
 
 
 def pytest_collectreport(report):

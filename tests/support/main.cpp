@@ -56,12 +56,12 @@ class SkipListener : public doctest::IReporter {
 
 REGISTER_LISTENER("skips", 1, SkipListener);
 
-// For tests/run.sh, which lists them all.
+// For tests/run.sh, which counts them by reason.
 void keep_account() {
   const char* path = std::getenv("PENSTOCK_SKIPPED_CASES");
   if (path == nullptr) return;
   std::ofstream account(path, std::ios::trunc);
-  for (const auto& [name, reason] : skipped) account << name << ": " << reason << "\n";
+  for (const auto& [name, reason] : skipped) account << name << "\t" << reason << "\n";
 }
 
 }  // namespace
