@@ -190,6 +190,48 @@ def test_columns_of_a_csv_file_can_be_named(tmp_path):
         ps.sources.csv(tmp_path / "list.tsv")
 
 
+def labelled(folder, labels, **options):
+    """Packs images with these labels. Returns the class names, and the class of each key that has one."""
+    rows = ["path,label"]
+    for i, label in enumerate(labels):
+        (folder / f"{i}.png").write_bytes(encoded("PNG", i))
+        rows.append(f"{i}.png,{label}")
+    (folder / "list.csv").write_text("\n".join([*rows, ""]))
+    dataset, _ = pack(ps.sources.csv(folder / "list.csv", **options), folder, overwrite=True)
+    return dataset.classes, {sample.key: sample["cls"].decode() for sample in dataset if "cls" in sample}
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "values"),
+    [
+        (["3", "0", "12"], [], ["3", "0", "12"]),
+        (["1.0", "2.", "10.0"], [], ["1", "2", "10"]),
+        (["0", "", "2.0"], [], ["0", None, "2"]),
+        (["-1", "+2", "1e3"], [], ["-1", "2", "1000"]),
+        (["cat", "  ", "ant"], ["ant", "cat"], ["1", None, "0"]),
+        ([" cat", "cat ", "ant"], ["ant", "cat"], ["1", "1", "0"]),
+        (["007", "12", "7"], ["007", "12", "7"], ["0", "1", "2"]),
+        (["10.0", "x", "2"], ["10.0", "2", "x"], ["0", "2", "1"]),
+        (["nan", "NA", "null"], ["NA", "nan", "null"], ["1", "0", "2"]),
+        (["", "", ""], [], [None, None, None]),
+    ],
+)
+def test_labels_of_a_csv_file_are_numbers_if_all_are_whole(tmp_path, labels, classes, values):
+    expected = {str(i): value for i, value in enumerate(values) if value is not None}
+    assert labelled(tmp_path, labels) == (classes, expected)
+
+
+def test_given_classes_may_be_numbers_or_names(tmp_path):
+    assert labelled(tmp_path, ["2", "0.0"], classes=["a", "b", "c"]) == (["a", "b", "c"], {"0": "2", "1": "0"})
+    assert labelled(tmp_path, ["7", "1.5"], classes=["1.5", "7"]) == (["1.5", "7"], {"0": "1", "1": "0"})
+
+
+@pytest.mark.parametrize("label", ["1.5", "-0.25", ".5", "1e-3", "1e400"])
+def test_a_label_that_is_a_fraction_is_an_error_that_names_the_line(tmp_path, label):
+    with pytest.raises(ps.Error, match=f"list.csv: corrupt: line 3: the label '{label}' is not a whole number; label="):
+        labelled(tmp_path, ["1", label])
+
+
 def test_a_file_that_is_missing_is_named_with_its_key_or_skipped(listed, tmp_path):
     (listed / "images/1/4.jpg").unlink()
     with pytest.raises(ps.Error, match="images/1/4.jpg") as raised:

@@ -127,6 +127,42 @@ def test_a_folder_of_parquet_files_is_one_dataset(table, tmp_path):
     assert dict(dataset[25]) == {"jpg": encoded("JPEG", 25), "cls": b"1"}
 
 
+@pytest.mark.parametrize(
+    ("columns", "classes", "values"),
+    [
+        ([["1", "2.0"], ["10", ""]], [], ["1", "2", "10", None]),
+        ([[1.0, 2.0], [None, 10.0]], [], ["1", "2", None, "10"]),
+        ([[1, -1], [3, None]], [], ["1", "-1", "3", None]),
+        ([["1", "2"], ["x", "10"]], ["1", "10", "2", "x"], ["0", "2", "3", "1"]),
+        ([["007", "7"], ["7", None]], ["007", "7"], ["0", "1", "1", None]),
+        ([[" a", "b "], ["a", " "]], ["a", "b"], ["0", "1", "0", None]),
+        ([[1, 2], ["x", "2"]], ["1", "2", "x"], ["0", "1", "2", "1"]),
+        ([[1, 2], [3.0, 4.0]], [], ["1", "2", "3", "4"]),
+    ],
+)
+def test_labels_of_all_files_decide_whether_they_are_numbers(tmp_path, columns, classes, values):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    (tmp_path / "tables").mkdir()
+    for number, labels in enumerate(columns):
+        table = pa.table({"label": labels, "text": ["t"] * len(labels)})
+        pq.write_table(table, tmp_path / "tables" / f"{number}.parquet")
+    dataset, _ = pack(tmp_path / "tables", tmp_path, fields={"label": "cls", "text": "txt"})
+    assert dataset.classes == classes
+    assert [sample["cls"].decode() if "cls" in sample else None for sample in dataset] == values
+
+
+@pytest.mark.parametrize("labels", [["1", "1.5"], [1.0, 1.5], [1.0, float("nan")], ["cat", "0.5"]])
+def test_a_label_that_is_a_fraction_is_an_error_that_names_the_column(tmp_path, labels):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"label": labels}), tmp_path / "a.parquet")
+    with pytest.raises(ps.Error, match="column 'label': the label .* is not a whole number; fields="):
+        ps.sources.parquet(tmp_path / "a.parquet", fields={"label": "cls"})
+
+
 def test_rows_that_cannot_be_read_are_named_or_skipped(tmp_path):
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet as pq

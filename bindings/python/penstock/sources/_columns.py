@@ -38,7 +38,11 @@ from ._arrow_values import (
 )
 from ._source import Sample, Told, item_error
 
-_CLASS_NAMES = {"label", "labels", "class", "cls", "target", "category"}
+CLASS_NAMES = {"label", "labels", "class", "cls", "target", "category"}
+
+
+Readers = dict[str, Callable[[Any], Any]]
+"""Columns, and functions that convert their pyarrow.Scalars."""
 
 
 class Column(NamedTuple):
@@ -63,14 +67,14 @@ def columns_of(
     fields: Mapping[str, str] | None,
     table: Table,
     *,
-    class_columns: Mapping[str, list[str]],
+    class_columns: Readers,
     skip: tuple[str, ...] = (),
 ) -> list[Column]:
     """The columns of `schema` that become fields, in its order: the columns that `fields` ({COLUMN: FIELD}) names, else
     all possible ones. Columns that are left out are reported.
 
-    `class_columns` are those with known class names. Raises Error: invalid_argument, if a column in `fields` is
-    missing, comes twice, or has a type that cannot be a field.
+    `class_columns` maps the columns of classes to readers of their values. Raises Error: invalid_argument, if a column
+    in `fields` is missing, comes twice, or has a type that cannot be a field.
     """
     if fields is not None and not isinstance(fields, Mapping):
         raise made("invalid_argument", 'fields must be a dict from columns to fields: {"image": "jpg", "label": "cls"}')
@@ -172,7 +176,7 @@ def tell_empty(columns: list[Column], told: Told) -> None:
 
 
 def _kind(
-    column: Any, fields: Mapping[str, str] | None, table: Table, class_columns: Mapping[str, list[str]]
+    column: Any, fields: Mapping[str, str] | None, table: Table, class_columns: Readers
 ) -> tuple[str, Callable[[Any], Any]] | None:
     """The extension that suits a column, and a reader for its values. None if no field can hold them."""
     import numpy as np
@@ -181,7 +185,7 @@ def _kind(
     types, kind = pa.types, plain(column.type)
     wanted = (fields or {}).get(column.name, "").rpartition(".")[2].lower()
     if column.name in class_columns:
-        return "cls", class_in
+        return "cls", class_columns[column.name]
     if is_bytes(kind):
         return extension_of(table.first(column.name)), bytes_in
     if is_file(kind):
@@ -189,7 +193,7 @@ def _kind(
     if is_text(kind):
         # text is kept as stored; if the wanted field is not text, text_in makes the error say that text is not an image
         return "txt", bytes_in if not wanted or encoding_of(wanted).kind in ("text", "other") else text_in
-    if types.is_integer(kind) and column.name.lower() in _CLASS_NAMES:
+    if types.is_integer(kind) and column.name.lower() in CLASS_NAMES:
         return "cls", class_in
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return "npy", number_in(np.dtype(kind.to_pandas_dtype()))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._error import made
+from ._labels import Labels
 from ._source import Items, Sample, Source, item_error, number_key
 
 
@@ -20,8 +21,9 @@ class csv(Source):
                                                                             # a/1.jpg,cat
 
     The file has a header; columns are separated by commas, tabs or semicolons. The extension of a listed file names the
-    field, and the path without it is the key. Labels that are all whole numbers are class numbers. Other labels are
-    class names, numbered as in `classes`, else in their bytewise order.
+    field, and the path without it is the key. Labels that are all whole numbers (also "10.0") are class numbers. Other
+    labels are class names, numbered as in `classes`, else in their bytewise order. "007" is a name. A sample with an
+    empty label has no label. A label such as "1.5" is an error.
 
     path: the column of the paths, which are relative to `root` (default: the folder of the CSV file).
     label: the column of the labels, None for no labels. If the default column is missing, there are no labels; a column
@@ -52,15 +54,18 @@ class csv(Source):
         self._label = None if label is None or optional else self._column(header, label)
         self._further = [(self._column(header, name), field) for name, field in self._fields.items()]
         self._width = len(header)
-        labels: set[str] = set()
+        self._labels = Labels(self.classes)
         count = 0
-        for _, row in self._rows():
+        for line, row in self._rows():
             count += 1
             if self._label is not None and len(row) > self._label:
-                labels.add(row[self._label])
+                try:
+                    self._labels.add(row[self._label])
+                except ValueError as error:
+                    cause = f'line {line}: {error}; label=None, fields={{COLUMN: "NAME.txt"}} keeps the column as text'
+                    raise made("corrupt", cause, dataset=self.name) from error
         self._length = count
-        if not self.classes and not all(text.isascii() and text.isdigit() for text in labels):
-            self.classes = sorted(labels, key=str.encode)
+        self.classes = self.classes or self._labels.names()
 
     def _opened(self) -> Any:
         try:
@@ -106,8 +111,9 @@ class csv(Source):
         while key.startswith("../"):
             key = key[3:]
         sample: Sample = {"__key__": key, extension[1:]: self._root / text}
-        if self._label is not None:
-            sample["cls"] = row[self._label]
+        label = None if self._label is None else self._labels.value(row[self._label])
+        if label is not None:
+            sample["cls"] = label
         for column, field in self._further:
             sample[field] = row[column]
         return sample

@@ -8,14 +8,15 @@ import itertools
 import json
 import os
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .._encodings import FIRST_BYTES, encoding_of
 from .._error import made
 from ._arrow_types import is_bytes, is_list, is_number, is_text, plain
-from ._arrow_values import bytes_in
-from ._columns import Column, Table, columns_of, rows_of, sample_of, tell_empty
+from ._arrow_values import bytes_in, class_in
+from ._columns import CLASS_NAMES, Column, Readers, Table, columns_of, rows_of, sample_of, tell_empty
+from ._labels import Labels
 from ._source import Items, Sample, Source, Told, item_error, number_key
 
 _BATCH_BYTES = 16 << 20
@@ -66,7 +67,7 @@ class parquet(Source):
                 "table.tar.d", format="tar")
 
     Without `fields`, every column is a field. Bytes get the extension of their content (jpg, png, npy, ..., else bin).
-    Strings become txt, numbers and lists of numbers npy, other lists and structs json. Whole numbers in a column named
+    Strings become txt, numbers and lists of numbers npy, other lists and structs json. Integers in a column named
     label, class, cls, target or category become cls. The only image or class column is named just `jpg` or `cls`,
     others `COLUMN.png`.
 
@@ -77,7 +78,10 @@ class parquet(Source):
 
     fields: maps columns to fields. Columns that it does not name are not read.
     key: the column of the keys. By default, the column `__key__` if there is one, else row numbers of 12 digits.
-    classes: names for a `cls` column of strings. By default, all its values, sorted.
+    classes: names for a `cls` column of strings. By default, all its values in all files, sorted.
+
+    If all values of a `cls` column are whole numbers (also 10.0 or "10.0"), they are class numbers. "007" is a name.
+    Rows with a null or an empty string have no label. A label such as 1.5 is an error.
 
     About 16 MiB of rows are in memory at a time, and pyarrow's buffers. Raises Error: invalid_argument.
     """
@@ -104,7 +108,7 @@ class parquet(Source):
         self._key = key or ("__key__" if "__key__" in self._schema.names else None)
         if self._key is not None and self._key not in self._schema.names:
             raise made("invalid_argument", f"unknown column {self._key!r} for the keys", dataset=self.name)
-        class_columns = self._class_columns(fields)
+        class_columns = self._class_columns(fields, schemas)
         self._columns = self._choose_columns(fields, class_columns)
 
     @property
@@ -112,7 +116,7 @@ class parquet(Source):
         """{COLUMN: FIELD} of the columns that are read."""
         return {column.name: column.field for column in self._columns}
 
-    def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: dict[str, list[str]]) -> list[Column]:
+    def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: Readers) -> list[Column]:
         skip = (self._key,) if self._key and not (fields and self._key in fields) else ()
         table = Table(self._first_bytes, self._arrays, self._told)
         return columns_of(self._schema, fields, table, class_columns=class_columns, skip=skip)
@@ -141,31 +145,51 @@ class parquet(Source):
         parts = [part.partition("=") for part in file.relative_to(self._path).parts[:-1]]
         return {name: value for name, sign, value in parts if sign and name}
 
-    def _class_columns(self, fields: Mapping[str, str] | None) -> dict[str, list[str]]:
-        """The class columns with known names. Sets self.classes."""
-        import pyarrow as pa
-
-        told = _hugging_face_classes(self._schema.metadata)
-        found: dict[str, list[str]] = {}
+    def _class_columns(self, fields: Mapping[str, str] | None, schemas: list[Any]) -> Readers:
+        """The columns of classes, and readers of their values. Sets self.classes."""
+        named = _hugging_face_classes(self._schema.metadata)
+        found: Readers = {}
+        names: list[list[str]] = []
         for column in self._schema:
-            wanted = fields is None or column.name in fields
-            if column.name in told and wanted:
-                found[column.name] = told[column.name]
-            elif encoding_of((fields or {column.name: column.name}).get(column.name, "").rpartition(".")[2]).label:
-                kind = plain(column.type)
-                if is_text(kind):
-                    found[column.name] = self.classes or self._distinct(column.name)
-                elif pa.types.is_integer(kind):
-                    found[column.name] = self.classes
+            if fields is not None and column.name not in fields:
+                continue
+            if column.name in named:
+                found[column.name] = class_in
+                names.append(named[column.name])
+            elif self._holds_labels(column, fields):
+                labels = self._labels(column.name, schemas)
+                found[column.name] = _reader(labels)
+                names.append(labels.names())
         if not self.classes:
-            self.classes = next((list(names) for names in found.values() if names), [])
+            self.classes = next((one for one in names if one), [])
         return found
 
-    def _distinct(self, column: str) -> list[str]:
-        values: set[str] = set()
+    def _holds_labels(self, column: Any, fields: Mapping[str, str] | None) -> bool:
+        import pyarrow as pa
+
+        kind, integer = plain(column.type), pa.types.is_integer(plain(column.type))
+        if fields is not None:
+            label = encoding_of(fields[column.name].rpartition(".")[2]).label
+            return label and (integer or is_text(kind) or pa.types.is_floating(kind))
+        label = encoding_of(column.name.rpartition(".")[2]).label
+        return (integer and column.name.lower() in CLASS_NAMES) or (label and (integer or is_text(kind)))
+
+    def _labels(self, column: str, schemas: list[Any]) -> Labels:
+        """The labels of a column in all files. Only integers need not be read."""
+        import pyarrow as pa
+
+        labels = Labels(self.classes)
+        stored = [schema.field(column).type for schema in schemas if column in schema.names]
+        if stored and all(pa.types.is_integer(plain(kind)) for kind in stored):
+            return labels
         for _, batch in self._batches([column]):
-            values.update(value for value in batch.column(0).unique().to_pylist() if value is not None)
-        return sorted(values, key=str.encode)
+            for value in batch.column(0).unique().to_pylist():
+                try:
+                    labels.add(value)
+                except ValueError as error:
+                    cause = f'column {column!r}: {error}; fields={{COLUMN: "NAME.npy"}} keeps the numbers'
+                    raise made("corrupt", cause, dataset=self.name) from error
+        return labels
 
     def _arrays(self, column: str) -> Iterator[Any]:
         """A column's rows. Empty if it holds lists of numbers and the footers say that no number is null."""
@@ -241,6 +265,10 @@ class parquet(Source):
             raise item_error(file, number_key(number), null, where=f"row {at}")
         name = number_key(number) if key is None else str(key.as_py())
         return sample_of(file, at, name, self._columns, row, self._told)
+
+
+def _reader(labels: Labels) -> Callable[[Any], Any]:
+    return lambda scalar: labels.value(scalar.as_py())
 
 
 def _has_no_null(path: pathlib.Path, column: str) -> bool:

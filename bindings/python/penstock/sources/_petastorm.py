@@ -14,7 +14,7 @@ from .._encodings import encoding_of
 from .._error import made
 from ._arrow_types import is_list, plain
 from ._arrow_values import array_in, bytes_in, number_in
-from ._columns import Column, field_name
+from ._columns import Column, Readers, field_name
 from ._parquet import parquet, pyarrow_parquet
 
 _SCHEMA_KEY = b"dataset-toolkit.unischema.v1"
@@ -196,7 +196,7 @@ class petastorm(parquet):
             raise made(error.kind, error.cause, dataset=str(path)) from error  # type: ignore[attr-defined]
         super().__init__(path, fields=fields, key=key, classes=classes)
 
-    def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: dict[str, list[str]]) -> list[Column]:
+    def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: Readers) -> list[Column]:
         plain = super()._choose_columns(fields, class_columns)
         told = [self._encoded(column, class_columns) for column in plain]
         if fields is not None:
@@ -207,7 +207,7 @@ class petastorm(parquet):
             for column, (extension, value) in zip(plain, told)
         ]
 
-    def _encoded(self, column: Column, class_columns: dict[str, list[str]]) -> tuple[str, Callable[[Any], Any]]:
+    def _encoded(self, column: Column, class_columns: Readers) -> tuple[str, Callable[[Any], Any]]:
         """Extension and reader of a column of the schema. The extension is "" if Parquet's own type decides."""
         field = self._unischema.get(column.name)
         if field is None or column.name in class_columns:
