@@ -14,6 +14,7 @@
 #include <formats/filters/zstd.hpp>
 #include <formats/io/checks_sums.hpp>
 #include <formats/io/crc32c.hpp>
+#include <formats/text/npy_header.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
@@ -46,6 +47,7 @@ std::uint64_t most_per_byte(Filter::Id id) {
     case Filter::Id::byte_swap:
     case Filter::Id::crc32c:
     case Filter::Id::widen:
+    case Filter::Id::npy_order:
       break;
   }
   return 0;
@@ -155,6 +157,17 @@ void swap_bytes(Bytes stored, std::span<std::byte> plain, std::size_t element) {
   }
 }
 
+// Copies a .npy file, with its elements in C order. The header is unchanged.
+void order_npy(Bytes stored, std::span<std::byte> plain) {
+  std::copy(stored.begin(), stored.end(), plain.begin());
+  const NpyHeader header = read_npy_header(stored);
+  const std::size_t element = size_of(header.dtype);
+  if (element_count(header.shape) > (stored.size() - header.data_begin) / element)
+    throw Error::corrupt("npy: ends before the last element of " + to_string(header.shape));
+  if (header.fortran)
+    to_c_order(stored.data() + header.data_begin, plain.data() + header.data_begin, header.shape, element);
+}
+
 // Seven bits per byte, the lowest first. The top bit means that more bytes follow. Bits beyond 64 are dropped, as in
 // protobuf's own readers.
 void decode_varints(Bytes stored, std::span<std::byte> plain) {
@@ -205,6 +218,9 @@ void undo(const Filter& filter, Bytes stored, std::span<std::byte> plain) {
       return unshuffle(stored, plain, filter.parameter);
     case Filter::Id::widen:
       return widen(stored, plain, filter.parameter);
+    case Filter::Id::npy_order:
+      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+      return order_npy(stored, plain);
     case Filter::Id::fletcher32:
     case Filter::Id::crc32:
     case Filter::Id::crc32c:
@@ -292,6 +308,7 @@ bool can_undo(Filter::Id id) {
     case Filter::Id::varint:
     case Filter::Id::crc32c:
     case Filter::Id::widen:
+    case Filter::Id::npy_order:
       return true;
     case Filter::Id::zstd:
       return zstd_is_linked();

@@ -15,9 +15,9 @@
 #include <formats/index/row_key.hpp>
 #include <formats/index/row_limit.hpp>
 #include <formats/index/shared_rows.hpp>
-#include <formats/npy/header.hpp>
 #include <formats/npy/npy.hpp>
 #include <formats/places/places.hpp>
+#include <formats/text/npy_header.hpp>
 #include <formats/zip/entries.hpp>
 #include <penstock/error.hpp>
 
@@ -29,12 +29,13 @@ namespace fs = std::filesystem;
 constexpr std::string_view kLoneArray = "value";
 constexpr std::uint64_t kLongestHeader = std::uint64_t{1} << 20;
 
-/// An array and the location of its rows: in the file, or in a block that holds the whole .npy file.
+/// An array and the location of its rows: in the file, or in a block that holds the whole .npy file (a compressed
+/// member, or an array in Fortran order, whose rows are not contiguous).
 struct Array {
   std::string name;
   NpyHeader header;
-  std::uint64_t data = 0;           // offset of the first row, in the file or in the block
-  std::optional<Block> block = {};  // set for a compressed member
+  std::uint64_t data = 0;  // offset of the first row, in the file or in the block
+  std::optional<Block> block = {};
   std::optional<std::uint32_t> block_number = {};
 
   std::uint64_t rows() const { return static_cast<std::uint64_t>(header.shape.front()); }
@@ -71,9 +72,32 @@ NpyHeader header_at(HeaderWindow& file, std::uint64_t offset, std::uint64_t avai
   }
 }
 
-Array stored_member(HeaderWindow& file, const ZipEntry& entry) {
-  Array array{.name = {}, .header = header_at(file, entry.data, entry.stored)};
-  array.data = entry.data + array.header.data_begin;
+bool is_swapped(const NpyHeader& header) {
+  return header.swapped && size_of(header.dtype) > 1;
+}
+
+/// Makes the rows of `array` slices of its block. Adds the filters of elements in Fortran or big-endian order.
+void slice_block(Array& array, const HeaderWindow& file, std::uint64_t offset) {
+  array.data = array.header.data_begin;
+  std::vector<Filter> applied;
+  if (is_swapped(array.header)) {
+    const std::size_t element = size_of(array.header.dtype);
+    if (array.data % element != 0)
+      throw file.unsupported("npy: big-endian elements after a header of odd length", offset);
+    applied.push_back({Filter::Id::byte_swap, static_cast<std::uint32_t>(element)});
+  }
+  if (array.header.fortran) applied.push_back({Filter::Id::npy_order, 0});
+  array.block->filters.insert(array.block->filters.begin(), applied.begin(), applied.end());
+}
+
+/// Reads the array at `offset` of the file, in `available` bytes.
+Array stored_array(HeaderWindow& file, std::uint64_t offset, std::uint64_t available) {
+  Array array{.name = {}, .header = header_at(file, offset, available)};
+  array.data = offset + array.header.data_begin;
+  if (!array.header.fortran) return array;
+  const std::uint64_t length = array.header.data_begin + array.size().bytes;
+  array.block = Block{.extent = {0, offset, length}, .filters = {}, .decoded_length = length};
+  slice_block(array, file, offset);
   return array;
 }
 
@@ -87,14 +111,7 @@ Array compressed_member(HeaderWindow& file, const ZipEntry& entry) {
   } catch (const Error& error) {
     throw error.in({.shard = file.shard(), .offset = entry.header});
   }
-  array.data = array.header.data_begin;
-  if (array.header.swapped && size_of(array.header.dtype) > 1) {
-    const std::size_t element = size_of(array.header.dtype);
-    if (array.data % element != 0)
-      throw file.unsupported("npy: big-endian elements after a header of odd length", entry.header);
-    array.block->filters.insert(array.block->filters.begin(),
-                                {Filter::Id::byte_swap, static_cast<std::uint32_t>(element)});
-  }
+  slice_block(array, file, entry.header);
   return array;
 }
 
@@ -129,8 +146,8 @@ class NpyIndexer {
 
  private:
   void read_array() {
-    arrays_.push_back({.name = std::string(kLoneArray), .header = header_at(file_, 0, file_.size())});
-    arrays_.back().data = arrays_.back().header.data_begin;
+    arrays_.push_back(stored_array(file_, 0, file_.size()));
+    arrays_.back().name = kLoneArray;
   }
 
   void read_archive() {
@@ -139,7 +156,8 @@ class NpyIndexer {
       if (entry.is_folder || !entry.name.ends_with(".npy")) continue;
       const std::string name = entry.name.substr(0, entry.name.size() - 4);
       try {
-        arrays_.push_back(is_stored(entry) ? stored_member(file_, entry) : compressed_member(file_, entry));
+        arrays_.push_back(is_stored(entry) ? stored_array(file_, entry.data, entry.stored)
+                                           : compressed_member(file_, entry));
         arrays_.back().name = name;
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::unsupported) throw;
@@ -185,7 +203,7 @@ class NpyIndexer {
     Piece piece{.kind = Piece::Kind::block, .offset = offset, .length = length, .inline_bytes = {}};
     if (array.block_number) {
       piece.block = *array.block_number;
-    } else if (array.header.swapped && size_of(array.header.dtype) > 1) {
+    } else if (is_swapped(array.header)) {
       const auto element = static_cast<std::uint32_t>(size_of(array.header.dtype));
       piece.block = builder_.add_block(
           {.extent = extent, .filters = {{Filter::Id::byte_swap, element}}, .decoded_length = length});
@@ -233,7 +251,7 @@ constinit const Format kNpy{.name = "npy",
                             .stamp = probe_stamp,
                             .write = nullptr,
                             .proves = npy_proves,
-                            .reader = 2,  // 1: evidence decides which arrays are rows; 2: texts
+                            .reader = 3,  // 1: evidence decides which arrays are rows; 2: texts; 3: Fortran order
                             .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
                             .index_with = index_npy_with,
                             .columns = true};

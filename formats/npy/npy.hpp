@@ -13,11 +13,13 @@ namespace penstock {
 /// Rows of a deflated member are slices of one block, which all samples share (use savez, not savez_compressed, for
 /// random access). Each big-endian row is a block.
 ///
-/// Unsupported, with shard and offset: Fortran order of two dimensions or more, objects (pickles are never read),
-/// structures, strings, complex numbers, dates, scalars, rows of 0 bytes. In .npz such an array is left out and named
-/// in the attributes ("left_out"). If nothing remains, that is an error. index() throws Error: corrupt, if an array
-/// ends before its last row, and the errors of read_zip_entries. A deflated member is decompressed once to read its
-/// header, which needs its size in memory. Source: numpy.lib.format, "NPY format".
+/// Rows of an array in Fortran order are also slices of one block, which holds the whole array in C order.
+///
+/// Unsupported, with shard and offset: objects (pickles are never read), structures, strings, complex numbers, dates,
+/// scalars, rows of 0 bytes. In .npz such an array is left out and named in the attributes ("left_out"). If nothing
+/// remains, that is an error. index() throws Error: corrupt, if an array ends before its last row, and the errors of
+/// read_zip_entries. A deflated member is decompressed once to read its header, which needs its size in memory. Source:
+/// numpy.lib.format, "NPY format".
 extern const Format kNpy;
 
 }  // namespace penstock

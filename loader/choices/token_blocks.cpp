@@ -11,7 +11,7 @@
 #include <formats/extent.hpp>
 #include <formats/extent_reader.hpp>
 #include <formats/lists/number_table.hpp>
-#include <formats/npy/header.hpp>
+#include <formats/text/npy_header.hpp>
 #include <loader/choices/sample_scan.hpp>
 #include <order/tokens/blocks_of_tokens.hpp>
 #include <penstock/error.hpp>

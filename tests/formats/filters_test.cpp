@@ -246,6 +246,27 @@ TEST_CASE("the bytes of elements of any size are swapped, before or behind other
   CHECK(kind_of_failure(block_of(8, {byte_swap(0)}), noise(8)) == ErrorKind::corrupt);
 }
 
+TEST_CASE("a .npy file is brought into C order, and a header that promises more elements is corrupt") {
+  const auto file = [](const std::string& order, const std::string& shape) {
+    const std::string header = "{'descr': '|u1', 'fortran_order': " + order + ", 'shape': " + shape + ", }";
+    const std::string text = std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header;
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+    return Bytes(begin, begin + text.size());
+  };
+  const auto with = [](Bytes header, std::string_view data) {
+    for (const char value : data) header.push_back(static_cast<std::byte>(value));
+    return header;
+  };
+  const Filter order{Filter::Id::npy_order, 0};
+  const Bytes fortran = file("True", "(2, 2)"), plain = file("False", "(2, 2)");
+  CHECK(undone(block_of(fortran.size() + 5, {order}), with(fortran, "abcd+")) == with(fortran, "acbd+"));
+  CHECK(undone(block_of(fortran.size() + 4, {order, kDeflate}), deflated(with(fortran, "abcd"))) ==
+        with(fortran, "acbd"));
+  CHECK(undone(block_of(plain.size() + 4, {order}), with(plain, "abcd")) == with(plain, "abcd"));
+  CHECK(kind_of_failure(block_of(fortran.size() + 3, {order}), with(fortran, "abc")) == ErrorKind::corrupt);
+  CHECK(kind_of_failure(block_of(9, {order}), noise(9)) == ErrorKind::corrupt);
+}
+
 TEST_CASE("no block is taken to decode to more than its filters can make") {
   const std::vector<Filter> none, lzf_and_shuffle{shuffle(4), kLzf}, deflate{kDeflate};
   CHECK(penstock::longest_decoded(1000, none) == 1000);

@@ -93,12 +93,23 @@ TEST_CASE("big-endian rows are swapped, one-dimensional arrays are scalars, no r
   CHECK(File(npy_header_text(DType::f32, {0, 5})).index().size() == 0);
 }
 
+TEST_CASE("rows of an array in Fortran order are slices of a block that holds it in C order") {
+  const std::string header = replaced(npy_header_text(DType::u16, {2, 3}), "False", "True ");
+  const File file(header + "aabbccddeeff" + "behind the array");
+  CHECK(test::field_bytes(file.index(), file.folder.path(), 0, 0) == "aaccee");
+  CHECK(test::field_bytes(file.index(), file.folder.path(), 1, 0) == "bbddff");
+  CHECK(File(header + "aabbccddeef").failure()->kind() == ErrorKind::corrupt);
+  const File big(replaced(header, "<u2", ">u2") + "abcdefghijkl");
+  CHECK(test::field_bytes(big.index(), big.folder.path(), 1, 0) == "dchglk");
+  test::survive_cuts(kNpy, file.path, file.bytes, file.path, file.folder.path());
+  test::survive_flips(kNpy, file.path, file.bytes, file.path, file.folder.path(), 2000);
+}
+
 TEST_CASE("what has no rows, or none of plain numbers, is unsupported and says why") {
   const std::string plain = npy_header_text(DType::f32, {2, 2}), data(16, '\0');
   for (const auto& [bytes, text] :
        std::vector<std::pair<std::string, std::string>>{{npy_header_text(DType::f32, {}) + data, "scalar"},
                                                         {npy_header_text(DType::f32, {5, 0}), "rows of 0 bytes"},
-                                                        {replaced(plain, "False", "True ") + data, "Fortran"},
                                                         {replaced(plain, "'<f4'", "'|O' ") + data, "'|O'"}}) {
     const auto error = File(bytes).failure();
     REQUIRE(error);

@@ -31,8 +31,8 @@ MOST_FILES, MOST_PUBLIC = 40, 45
 ORDER = {
     "base": ["names", "numbers", "processor", ".", "options", "waits", "./parallel_for"],
     "formats": [
-        "io", "./encodings ./extent ./element_types ./mosaic ./open_options ./schema", "filters", "places",
-        "index", "text", "lists", ".", "streams", "./format ./writer", "folder", "tar", "lmdb", "sidecar", "packed", "zip",
+        "io", "./encodings ./extent ./element_types ./mosaic ./open_options ./schema", "places", "text",
+        "filters", "index", "lists", ".", "streams", "./format ./writer", "folder", "tar", "lmdb", "sidecar", "packed", "zip",
         "npy", "tfrecord", "megatron", "mds", "hdf5", "labels", "views", "./layout_line ./open",
     ],
     "transforms": [

@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import numpy as np
+import penstock as ps
 import pytest
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
@@ -39,8 +40,53 @@ def test_arrays_of_equally_many_rows_are_fields(tmp_path, save):
     penstock("verify", tmp_path / "packed", "--against", path)
 
 
+SHAPES = [(11, 5), (70, 40), (4, 3, 5), (3, 4, 5, 2), (5, 1), (1, 5), (6, 0, 2)]
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<i8", "|u1", "<f2"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_values_in_fortran_order_are_those_of_numpy(tmp_path, dtype, shape):
+    array = np.asfortranarray((np.arange(np.prod(shape)).reshape(shape) % 251).astype(dtype))
+    (tmp_path / "d").mkdir()
+    np.save(tmp_path / "d/1.npy", array)
+    penstock("pack", tmp_path / "d", tmp_path / "packed", "--format", "tar")
+    for path in (tmp_path / "d", tmp_path / "packed"):
+        with ps.Loader(path, batch_size=1, workers=1) as loader:
+            (row,) = [np.array(batch["npy"][0]) for batch in loader]
+        assert row.dtype == array.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(row, np.load(tmp_path / "d/1.npy"))
+
+
+def test_windows_of_values_in_fortran_order_are_rows_of_the_array(tmp_path):
+    array = np.arange(60, dtype=np.int32).reshape(20, 3)
+    (tmp_path / "d").mkdir()
+    np.save(tmp_path / "d/1.npy", np.asfortranarray(array))
+    penstock("pack", tmp_path / "d", tmp_path / "packed", "--format", "tar")
+    for path in (tmp_path / "d", tmp_path / "packed"):
+        for chain in (ps.array.random_slice(7), ps.array.random_slice(7) | ps.array.cast("float64")):
+            with ps.Loader(path, batch_size=1, workers=1, transforms={"npy": chain}) as loader:
+                (row,) = [np.array(batch["npy"][0]) for batch in loader]
+            start = int(row[0, 0]) // 3
+            np.testing.assert_array_equal(row, array[start : start + 7])
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "|u1"])
+@pytest.mark.parametrize("shape", [(11, 5), (70, 40), (4, 3, 5), (3, 4, 5, 2), (5, 1)])
+def test_rows_of_an_array_in_fortran_order_are_those_of_numpy(tmp_path, dtype, shape):
+    array = np.asfortranarray((np.arange(np.prod(shape)).reshape(shape) % 251).astype(dtype))
+    np.save(tmp_path / "x.npy", array)
+    np.savez(tmp_path / "x.npz", value=array, other=np.arange(len(array)))
+    np.savez_compressed(tmp_path / "y.npz", value=array, other=np.arange(len(array)))
+    for name in ("x.npy", "x.npz", "y.npz"):
+        with ps.Loader(tmp_path / name, batch_size=2, workers=2) as loader:
+            rows = np.concatenate([np.array(batch["value"]) for batch in loader])
+        np.testing.assert_array_equal(rows, array)
+    penstock("pack", tmp_path / "x.npz", tmp_path / "packed", "--format", "hdf5")
+    penstock("verify", tmp_path / "packed", "--against", tmp_path / "x.npz")
+
+
 def test_what_is_no_plain_array_is_refused(tmp_path):
-    for name, array in {"fortran": np.asfortranarray(np.zeros((3, 4))), "objects": np.array([{}, 1], object)}.items():
+    for name, array in {"complex": np.zeros((3, 4), complex), "objects": np.array([{}, 1], object)}.items():
         np.save(tmp_path / f"{name}.npy", array, allow_pickle=True)
         done = penstock("ls", tmp_path / f"{name}.npy", check=False)
         assert done.returncode == 1

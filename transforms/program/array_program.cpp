@@ -85,7 +85,8 @@ class ArrayRunner final : public OutputRunner {
     check(value_.layout);
     FieldBytes field = row.field;
     if (plan_.window != 0 && field.ranges.empty()) {
-      field = window_of(row, value_);
+      const auto start = static_cast<std::uint64_t>(window_start(plan_, value_.layout.shape[0], row.sample));
+      if (!cut_window(start, field)) return decode_window(start, row);
       value_ = decoders_.peek(field);
     }
     if (value_.layout.shape != plan_.shape) throw wrong(value_.layout);
@@ -158,23 +159,37 @@ class ArrayRunner final : public OutputRunner {
     return static_cast<std::uint64_t>(shape[0]);
   }
 
-  // Cuts the drawn rows out of a value that was read as a whole, so that they look as if read separately.
-  FieldBytes window_of(const SlotRow& row, const Peeked& peeked) {
-    const auto start = static_cast<std::uint64_t>(window_start(plan_, peeked.layout.shape[0], row.sample));
-    const FieldHeader header{row.field.schema, row.field.bytes, row.field.bytes.size()};
+  // Cuts the drawn rows out of a value that was read as a whole, so that they look as if read separately. Returns false
+  // if its rows cannot be decoded without the others.
+  bool cut_window(std::uint64_t start, FieldBytes& field) {
+    const FieldHeader header{field.schema, field.bytes, field.bytes.size()};
     ranges_.clear();
-    if (peeked.codec == nullptr ||
-        !peeked.codec->select(header, {start, start + static_cast<std::uint64_t>(plan_.window)}, ranges_)) {
-      throw Error::unsupported("array.random_slice() cannot cut this value into rows");
+    if (value_.codec == nullptr ||
+        !value_.codec->select(header, {start, start + static_cast<std::uint64_t>(plan_.window)}, ranges_)) {
+      return false;
     }
     std::uint64_t length = 0;
     for (const ByteRange& range : ranges_) length += range.end - range.begin;
     std::byte* cut = cut_.get(length);
     std::byte* to = cut;
     for (const ByteRange& range : ranges_) {
-      to = std::copy_n(row.field.bytes.data() + range.begin, range.end - range.begin, to);
+      to = std::copy_n(field.bytes.data() + range.begin, range.end - range.begin, to);
     }
-    return {row.field.schema, {cut, length}, ranges_};
+    field = {field.schema, {cut, length}, ranges_};
+    return true;
+  }
+
+  // Decodes the whole value and copies the drawn rows.
+  void decode_window(std::uint64_t start, const SlotRow& row) {
+    const Layout& layout = value_.layout;
+    const std::uint64_t bytes = element_count(layout.shape) * size_of(layout.dtype);
+    const std::uint64_t row_bytes = bytes / static_cast<std::uint64_t>(layout.shape[0]);
+    std::byte* all = scratch_.get(bytes);
+    value_.decoder->decode(row.field, nullptr, {all, layout.dtype, layout.shape});
+    row.watch.lap(row.watch.times.decode);
+    convert_elements(all + start * row_bytes, layout.dtype, row.slot.data(), plan_.delivered,
+                     element_count(plan_.shape));
+    row.watch.lap(row.watch.times.transform);
   }
 
   void check(const Layout& layout) const {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include <formats/npy/header.hpp>
+#include <formats/text/npy_header.hpp>
 #include <penstock/error.hpp>
 #include <transforms/values/npy.hpp>
 
@@ -39,7 +39,12 @@ class NpyDecoder final : public Decoder {
       throw Error::invalid_argument("npy: the output does not hold the value");
     }
     if (count == 0) return;
-    std::memcpy(out.data, field.bytes.data() + header_.data_begin, count * size);
+    const std::byte* stored = field.bytes.data() + header_.data_begin;
+    if (header_.fortran) {
+      to_c_order(stored, out.data, header_.shape, size);
+    } else {
+      std::memcpy(out.data, stored, count * size);
+    }
     if (header_.swapped && size > 1) swap_elements(out.data, count, size);
   }
 
@@ -64,7 +69,7 @@ class NpyCodec final : public Codec {
   bool select(const FieldHeader& field, ByteRange rows, std::vector<ByteRange>& ranges) const override {
     if (field.header.empty()) return false;
     const NpyHeader header = read_npy_header(field.header);
-    if (header.shape.empty()) return false;
+    if (header.shape.empty() || header.fortran) return false;
     const std::uint64_t row_bytes = header.row_bytes();
     const std::uint64_t bytes = element_count(header.shape) * size_of(header.dtype);
     if (header.data_begin > field.length || bytes > field.length - header.data_begin) {

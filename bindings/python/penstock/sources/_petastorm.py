@@ -152,20 +152,7 @@ def _uncompressed(scalar: Any) -> Any:
     import zipfile
 
     with zipfile.ZipFile(io.BytesIO(bytes_in(scalar))) as archive:
-        return _c_order(archive.read("arr.npy"))
-
-
-def _stored(scalar: Any) -> Any:
-    return _c_order(bytes_in(scalar))
-
-
-def _c_order(npy: Any) -> Any:
-    """Returns .npy bytes as they are, or as an array if they are in Fortran order, which .npy fields do not support."""
-    if b"'fortran_order': True" not in bytes(npy[:256]):
-        return npy
-    import numpy
-
-    return numpy.load(io.BytesIO(npy), allow_pickle=False)
+        return archive.read("arr.npy")
 
 
 class petastorm(parquet):
@@ -218,7 +205,7 @@ class petastorm(parquet):
             return "npy", _uncompressed
         listed = is_list(plain(self._schema.field(column.name).type))
         if field.codec == "NdarrayCodec" or (not field.codec and field.shape and not listed):
-            return "npy", _stored
+            return "npy", bytes_in
         if field.codec not in ("", "ScalarCodec"):
             raise made("unsupported", f"unknown codec {field.codec} of Petastorm", dataset=self.name, field=field.name)
         return self._scalar(column, field, listed)

@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include <formats/npy/header.hpp>
+#include <formats/text/npy_header.hpp>
 #include <formats/text/numpy_codes.hpp>
 #include <penstock/error.hpp>
 
@@ -106,7 +109,63 @@ std::string_view dictionary_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(at) + begin, length};
 }
 
+// Copies out[i, j] = in[j, i], where in has rows of `in_row` bytes and out has rows of `out_row` bytes. Tiles keep the
+// lines of both sides in the first-level cache.
+template <std::size_t Bytes>
+void transpose(const std::byte* in, std::size_t in_row, std::byte* out, std::size_t out_row, std::size_t rows,
+               std::size_t columns) {
+  constexpr std::size_t kTile = 32;
+  for (std::size_t top = 0; top < rows; top += kTile) {
+    for (std::size_t left = 0; left < columns; left += kTile) {
+      for (std::size_t i = top; i < std::min(rows, top + kTile); ++i) {
+        for (std::size_t j = left; j < std::min(columns, left + kTile); ++j) {
+          std::memcpy(out + i * out_row + j * Bytes, in + j * in_row + i * Bytes, Bytes);
+        }
+      }
+    }
+  }
+}
+
+template <std::size_t Bytes>
+void to_c_order(const std::byte* fortran, std::byte* c, const Shape& shape) {
+  const std::size_t dims = shape.size();
+  std::vector<std::size_t> from(dims, Bytes), to(dims, Bytes);  // bytes between neighbours along each axis
+  for (std::size_t d = 1; d < dims; ++d) from[d] = from[d - 1] * static_cast<std::size_t>(shape[d - 1]);
+  for (std::size_t d = dims - 1; d > 0; --d) to[d - 1] = to[d] * static_cast<std::size_t>(shape[d]);
+  // The first and the last axis form matrices. `at` counts through the axes between them.
+  std::vector<std::int64_t> at(dims, 0);
+  for (std::size_t axis = 1; axis != 0;) {
+    std::size_t in = 0, out = 0;
+    for (std::size_t d = 1; d + 1 < dims; ++d) {
+      in += static_cast<std::size_t>(at[d]) * from[d];
+      out += static_cast<std::size_t>(at[d]) * to[d];
+    }
+    transpose<Bytes>(fortran + in, from[dims - 1], c + out, to[0], static_cast<std::size_t>(shape[0]),
+                     static_cast<std::size_t>(shape[dims - 1]));
+    for (axis = dims - 2; axis != 0 && ++at[axis] == shape[axis]; --axis) at[axis] = 0;
+  }
+}
+
 }  // namespace
+
+void to_c_order(const std::byte* fortran, std::byte* c, const Shape& shape, std::size_t element_bytes) {
+  const std::uint64_t count = element_count(shape);
+  if (count == 0) return;
+  if (shape.size() < 2) {
+    std::memcpy(c, fortran, count * element_bytes);
+    return;
+  }
+  switch (element_bytes) {
+    case 1:
+      return to_c_order<1>(fortran, c, shape);
+    case 2:
+      return to_c_order<2>(fortran, c, shape);
+    case 4:
+      return to_c_order<4>(fortran, c, shape);
+    default:
+      return to_c_order<8>(fortran, c, shape);
+  }
+}
 
 std::uint64_t NpyHeader::row_bytes() const {
   return (shape.empty() ? 1 : element_count(Shape(shape.begin() + 1, shape.end()))) * size_of(dtype);
@@ -138,9 +197,12 @@ NpyHeader read_npy_header(std::span<const std::byte> bytes) {
     }
   }
   if (!literals.at_end() || !descr || !fortran_order || !shape) malformed("the header is not a whole dictionary");
-  if (*fortran_order) throw Error::unsupported("npy: Fortran order");
-  NpyHeader header{
-      .dtype = dtype_of(*descr), .shape = std::move(*shape), .swapped = descr->front() == '>', .data_begin = 0};
+  const bool fortran = *fortran_order && shape->size() > 1;
+  NpyHeader header{.dtype = dtype_of(*descr),
+                   .shape = std::move(*shape),
+                   .swapped = descr->front() == '>',
+                   .fortran = fortran,
+                   .data_begin = 0};
   header.data_begin = static_cast<std::size_t>(text.data() + text.size() - reinterpret_cast<const char*>(bytes.data()));
   if (element_count(header.shape) > std::numeric_limits<std::uint64_t>::max() / 8) malformed("too many elements");
   return header;
