@@ -159,7 +159,13 @@ std::optional<std::span<const std::byte>> Packer::value(const Batch& batch, std:
 
 void Packer::add_value(std::uint32_t number, std::span<const std::byte> bytes) {
   const Codec* codec = codec_named(fields_.schemas()[number].codec);
-  headers_.push_back(codec != nullptr ? codec->header(bytes) : std::vector<std::byte>{});
+  headers_.emplace_back();
+  try {
+    if (codec != nullptr) headers_.back() = codec->header(bytes);
+  } catch (const Error& error) {
+    // Values that cannot be decoded are copied like others. Without a header, they are read whole.
+    if (!error.is_data_fault()) throw;
+  }
   values_.push_back({number, bytes, crc32c(bytes), headers_.back()});
 }
 

@@ -83,11 +83,11 @@ Prepared prepared(const WriterValue& value, std::string_view key, const Format& 
   if (value.file.empty()) {
     field.length = value.bytes.size();
     field.crc = crc32c(value.bytes);
-    // Rejects values here that packing would reject only after all samples were added.
+    // A corrupt header is reported here, where the program still knows the origin of the value.
     try {
       if (const Codec* codec = codec_named(field.schema.codec)) codec->header(value.bytes);
     } catch (const Error& error) {
-      throw error.in(where);
+      if (error.kind() != ErrorKind::unsupported) throw error.in(where);
     }
     return field;
   }

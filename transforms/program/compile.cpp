@@ -61,6 +61,14 @@ std::unique_ptr<OutputProgram> compile_list(const OutputRequest& request) {
   return compile_array(ragged);
 }
 
+// Returns whether the values of the field have no codec at all, or are text. Without a chain, they are delivered as
+// stored.
+bool needs_no_codec(const OutputRequest& request) {
+  if (const Codec* codec = codec_named(request.schema().codec)) return kind_of_codec(codec->name()) == ValueKind::text;
+  const FirstBytes value = request.catalog->first_value(request.sources.front(), nullptr);
+  return std::ranges::none_of(codecs(), [&](const Codec* codec) { return codec->recognises(value.bytes); });
+}
+
 // Compiles a chain without a step that determines the kind of output. The field's codec determines it.
 std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   const FieldSchema& schema = request.schema();
@@ -75,10 +83,9 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   try {
     sample = request.probe();
   } catch (const Error& error) {
-    // JSON that is not a number, and files that no codec supports, are delivered as stored. Images are not.
-    const bool other = plain && error.kind() == ErrorKind::unsupported && schema.differences.text.empty();
-    if (other && kind_of_codec(schema.codec) != ValueKind::image) return compile_bytes(request);
-    throw;
+    if (!plain || error.kind() != ErrorKind::unsupported || !schema.differences.text.empty()) throw;
+    if (needs_no_codec(request)) return compile_bytes(request);
+    throw Error::unsupported(error.cause() + "; raw() delivers the stored bytes", error.context());
   }
   if (sample.layout && sample.layout->cloud) {
     const auto* cast = find_step<step::Cast>(request.chain);

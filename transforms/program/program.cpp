@@ -266,9 +266,8 @@ OutputAccount Program::explain(std::uint32_t output, const FieldBytes& field, co
       account.stored = peeked.layout;
     }
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported && !program.takes_bytes())
-      throw error.in({.key = std::string(sample.key), .field = account.field});
-    return account;  // bytes are delivered as stored if no codec knows them or none is needed
+    if (!program.takes_bytes()) throw error.in({.key = std::string(sample.key), .field = account.field});
+    return account;
   }
   account.outcomes = program.explain(*account.stored, sample);
   if (codec_traits(account.codec).tokens)
