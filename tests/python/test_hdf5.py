@@ -6,6 +6,7 @@ import subprocess
 
 import h5py
 import numpy as np
+import penstock as ps
 import pytest
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
@@ -325,3 +326,45 @@ def test_a_filter_that_is_not_read_is_named(tmp_path):
     done = subprocess.run([COMMAND, "ls", tmp_path / "foreign.h5"], capture_output=True, check=False, timeout=60)
     assert done.returncode == 1
     assert "x: filter 32008 (bitshuffle" in done.stderr.decode()
+
+
+NUMBERS = ["<i4", ">i4", "<i8", "<f4", ">f8", "<f2", "|i1", "<u2"]
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("form", [None, "hdf5", "tar", "lmdb", "zip"])
+def test_numbers_of_variable_length_keep_their_dtype(tmp_path, dtype, form):
+    values = [np.arange(3 * i, dtype=dtype) for i in range(6)]
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        column = file.create_dataset("tokens", (6,), h5py.vlen_dtype(np.dtype(dtype)))
+        for i, value in enumerate(values):
+            column[i] = value
+    path = tmp_path / "x.h5"
+    if form:
+        penstock("pack", path, tmp_path / "packed", "--format", form)
+        path = tmp_path / "packed"
+    with ps.Loader(path, batch_size=4, workers=1) as loader:
+        rows = [np.array(row) for batch in loader for row in batch["tokens"]]
+    for row, value in zip(rows, values, strict=True):
+        assert row.dtype == value.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(row, value)
+
+
+def test_variable_numbers_of_rows_keep_dtype_and_shape(tmp_path):
+    values = {f"{i}": np.arange(6 * i, dtype=np.float32).reshape(2 * i, 3) for i in range(1, 4)}
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for key, value in values.items():
+            file[f"{key}/points"] = value
+    with ps.Loader(tmp_path / "x.h5", batch_size=3, workers=1) as loader:
+        rows = [np.array(row) for batch in loader for row in batch["points"]]
+    for row, value in zip(rows, values.values(), strict=True):
+        np.testing.assert_array_equal(row, value)
+
+
+def test_bytes_of_variable_length_stay_bytes(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        column = file.create_dataset("blob", (2,), h5py.vlen_dtype(np.uint8))
+        column[0], column[1] = np.arange(3, dtype=np.uint8), np.arange(5, dtype=np.uint8)
+    with ps.Loader(tmp_path / "x.h5", batch_size=2, workers=1) as loader:
+        (batch,) = loader
+        assert [np.array(row).tolist() for row in batch["blob"]] == [[0, 1, 2], [0, 1, 2, 3, 4]]

@@ -49,15 +49,18 @@ std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   return compile_coordinates(request, boxes ? 4 : 2);
 }
 
-// Returns whether values have one dimension, different lengths, and an element type given by the schema.
-bool is_list(const FieldSchema& schema) {
+// Returns the shape of an item if values are lists of different lengths, whose element type the schema gives. Returns
+// nothing for bytes.
+std::optional<Shape> item_of_lists(const FieldSchema& schema) {
   const EncodingTraits& traits = codec_traits(schema.codec);
-  return !schema.fixed && (traits.tokens || (traits.in_place && schema.shape == Shape{-1}));
+  const bool bytes = schema.dtype == DType::u8 && schema.shape.size() < 2 && schema.shape != Shape{-1};
+  if (schema.fixed || !(traits.tokens || (traits.in_place && !bytes))) return std::nullopt;
+  return schema.shape.size() < 2 ? Shape{} : Shape(schema.shape.begin() + 1, schema.shape.end());
 }
 
-std::unique_ptr<OutputProgram> compile_list(const OutputRequest& request) {
+std::unique_ptr<OutputProgram> compile_list(const OutputRequest& request, const Shape& item) {
   OutputRequest ragged = request;
-  ragged.chain.steps = {step::Elements{.ragged = true, .shape = Shape{}}};
+  ragged.chain.steps = {step::Elements{.ragged = true, .shape = item}};
   return compile_array(ragged);
 }
 
@@ -77,7 +80,7 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   if (plain && traits.label) return compile_label(request);
   const bool bytes = schema.dtype == DType::u8 && schema.shape.size() < 2;  // bytes are their own elements
   if (plain && traits.in_place && !bytes) require_equal_rows(request);
-  if (plain && is_list(schema)) return compile_list(request);
+  if (const auto item = item_of_lists(schema); plain && item) return compile_list(request, *item);
   if (plain && (traits.free_text || (traits.in_place && !schema.fixed))) return compile_bytes(request);
   FirstValue sample;
   try {
