@@ -34,6 +34,8 @@ Index index_files(const fs::path& root, const OpenOptions& options, const OpenPr
                            if (own_folder.empty() || path < own_folder) own_folder = path;
                          }});
   if (paths.size() == 0) {
+    if (own_folder.empty() && paths.left_out() != 0)
+      throw Error::invalid_argument(paths.no_extensions() + ": " + root.string());
     const std::string packed = (root / own_folder).string();
     throw Error::invalid_argument(
         "the folder holds no file that can be a sample (hidden files and files without an "

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include <base/printable.hpp>
 #include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/folder/folder_names.hpp>
@@ -57,6 +58,10 @@ void SamplePaths::add_folder(std::string_view path) {
 void SamplePaths::leave_out(std::string_view path) {
   ++left_out_;
   if (left_out_example_.empty() || path < left_out_example_) left_out_example_ = path;
+}
+
+std::string SamplePaths::no_extensions() const {
+  return "none of its files has an extension, which would name a field, for example " + one_line(left_out_example_);
 }
 
 void SamplePaths::leave_out(const std::vector<bool>& which) {

@@ -27,6 +27,9 @@ class SamplePaths {
   /// Counts a path that belongs to no sample.
   void leave_out(std::string_view path);
   std::uint64_t size() const { return files_.size(); }  ///< files that count
+  std::uint64_t left_out() const { return left_out_; }  ///< paths that belong to no sample
+  /// The message if no file counts. Names a file that was left out.
+  std::string no_extensions() const;
 
   enum class Order : std::uint8_t {
     by_key,     ///< samples in the bytewise order of their keys

@@ -203,7 +203,10 @@ std::uint64_t ZipReader::read_entry(const Directory& directory, std::uint64_t at
 
   const bool made_by_unix = little_endian<std::uint16_t>(bytes, 4) >> 8 == kMadeByUnix;
   const std::uint32_t type = little_endian<std::uint32_t>(bytes, 38) >> 16 & kModeType;
-  const std::string whole = decoded_name(raw, extra, flags);
+  std::string whole = decoded_name(raw, extra, flags);
+  // APPNOTE 4.4.17 requires slashes, but some programs for Windows write backslashes. On Unix they can be part of
+  // names.
+  if (!made_by_unix) std::ranges::replace(whole, '\\', '/');
   std::string_view name = without_leading_dots(whole);
   entry.is_folder = name.ends_with('/') || name.ends_with('\\');
   while (name.ends_with('/') || name.ends_with('\\')) name.remove_suffix(1);

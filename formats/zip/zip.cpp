@@ -57,11 +57,11 @@ Index index_zip_with(const fs::path& shard, const fs::path& root, const OpenOpti
     name.remove_prefix(folder.size());
     entries[i].is_folder ? paths.add_folder(name) : paths.add_file(name, i);
   }
-  if (paths.size() == 0) {
-    throw Error::invalid_argument("the archive holds no file that can be a sample", {.shard = file.shard()});
-  }
+  if (paths.size() == 0 && paths.left_out() != 0)
+    throw Error::invalid_argument(paths.no_extensions(), {.shard = file.shard()});
   IndexBuilder builder;
   builder.add_file({.path = file.shard(), .size = file.size(), .stamp = zip_stamp(file)});
+  if (paths.size() == 0) return std::move(builder).finish();
   try {
     std::move(paths).build(builder, SamplePaths::Order::by_number,
                            [&](IndexBuilder& index, std::uint32_t field, std::string_view, std::uint64_t number) {
@@ -81,7 +81,9 @@ Index index_zip(const fs::path& shard, const fs::path& root, const OpenProgress&
 bool is_zip_file(const fs::path& path) {
   if (path.extension() == ".zip") return true;
   HeaderWindow file(path, path.filename().string());
-  return file.size() >= 4 && text_of(file.read(0, 4, 4)) == "PK\3\4" && ends_as_zip(path);
+  if (file.size() < 4) return false;
+  const std::string_view first = text_of(file.read(0, 4, 4));  // an archive without entries begins with its end record
+  return (first == "PK\3\4" || first == "PK\5\6") && ends_as_zip(path);
 }
 
 std::vector<fs::path> find_zip_shards(const fs::path& path) {
@@ -112,9 +114,10 @@ constinit const Format kZip{.name = "zip",
                             .longest_name = 65535,
                             .room = zip_room,
                             .proves = zip_proves,
-                            .reader = 1,  // 1: dots in names, names of splits
+                            .reader = 2,  // 1: dots in names, names of splits; 2: backslashes
                             .depends = [](const OpenOptions& options) { return options.change_names(); },
                             .index_with = index_zip_with,
-                            .folders = Format::Folders::classes};
+                            .folders = Format::Folders::classes,
+                            .content = "files"};
 
 }  // namespace penstock

@@ -141,6 +141,25 @@ TEST_CASE("folders, symbolic links, hidden names and what macOS adds belong to n
   CHECK(contents(archive) == Strings{"a.txt=1"});
 }
 
+TEST_CASE("backslashes separate folders, except in archives made on Unix, where they can be part of a name") {
+  const auto windows = [](const char* name, const char* plain) {
+    return Made{name, plain, 0, 0, {}, {}, 0x0014, 0x20};
+  };
+  const Archive archive(Entries{windows("cat\\1.jpg", "1"), windows("dog\\a\\", ""), windows(".\\dog\\2.jpg", "2"),
+                                windows("__MACOSX\\._x.jpg", "x")});
+  CHECK(contents(archive) == Strings{"cat/1.jpg=1", "cat/1.cls=0", "dog/2.jpg=2", "dog/2.cls=1"});
+  CHECK(contents(Archive(Entries{{"a\\b.txt", "1", 0, 0, {}, {}, 0x0314, 0100644U << 16}})) == Strings{"a\\b.txt=1"});
+}
+
+TEST_CASE("an archive without files is an empty dataset, and one of files without extensions an error that names one") {
+  for (const Entries& entries : {Entries{}, Entries{{"d/", ""}}, Entries{{".hidden", "x"}}}) {
+    const Archive archive(entries);
+    CHECK(archive.index().size() == 0);
+    CHECK(kZip.find_shards(archive.path).size() == 1);
+  }
+  CHECK_THROWS_WITH_AS(Archive(Entries{{"b/data", "1"}, {"README", "2"}}).index(), doctest::Contains("README"), Error);
+}
+
 TEST_CASE("data descriptors, extra fields, bytes before the archive and a comment behind it change nothing") {
   Made streamed{"a.txt", "streamed", 8, 0, number(0x5455, 2) + number(1, 2) + "x"};
   streamed.descriptor = true;

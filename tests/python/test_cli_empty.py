@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import tarfile
+import zipfile
 
 import pytest
 from command import fails, run
@@ -47,6 +48,27 @@ def test_a_tar_whose_members_have_no_extension_is_refused_by_their_names(tmp_pat
     run("info", tar_of(tmp_path / "b.tar", ["one", "0.txt"]))
     lines = tar_of(tmp_path / "c.tar", ["a\nb"])
     assert "a\\x0ab" in fails("info", lines)
+
+
+def test_a_zip_or_folder_whose_files_have_no_extension_is_refused_by_a_name(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("folder/two", "READ\nME", ".hidden.jpg"):
+            archive.writestr(name, "abcd")
+    refused_everywhere(tmp_path / "a.zip", "none of its files has an extension, which would name a field, for example")
+    assert "READ\\x0aME" in fails("info", tmp_path / "a.zip")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/README").write_text("x")
+    refused_everywhere(tmp_path / "folder", "which would name a field, for example README")
+
+
+def test_a_zip_without_files_is_an_empty_dataset_and_said_so(tmp_path):
+    for name in ("a.zip", "a"):
+        with zipfile.ZipFile(tmp_path / name, "w"):
+            pass
+        said_everywhere(tmp_path / name, "0 samples: its zip files hold no files")
+    with zipfile.ZipFile(tmp_path / "folder.zip", "w") as archive:
+        archive.writestr("folder/", "")
+    said_everywhere(tmp_path / "folder.zip", "0 samples: its zip files hold no files")
 
 
 def test_members_that_belong_to_no_sample_are_counted_over_all_shards_and_the_first_is_named(tmp_path):

@@ -4,6 +4,7 @@ import os
 import subprocess
 import zipfile
 
+import penstock as ps
 import pytest
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
@@ -81,3 +82,16 @@ def test_what_penstock_packs_is_read_by_zipfile(tmp_path, align):
                 entries[info.filename] = archive.read(info)
     assert entries == VALUES
     penstock("verify", tmp_path / "packed", "--against", tmp_path / "source")
+
+
+def test_backslashes_of_windows_separate_class_folders(tmp_path):
+    with zipfile.ZipFile(tmp_path / "pets.zip", "w") as archive:
+        for name in ("cat", "dog"):
+            for number in range(2):
+                entry = zipfile.ZipInfo("x")
+                entry.filename, entry.create_system = f"{name}\\{number}.jpg", 0
+                archive.writestr(entry, VALUES["a/1.jpg"])
+    dataset = ps.open(tmp_path / "pets.zip")
+    assert dataset.classes == ["cat", "dog"]
+    assert dataset.keys == ["cat/0", "cat/1", "dog/0", "dog/1"]
+    assert [sample["cls"] for sample in dataset] == [b"0", b"0", b"1", b"1"]
