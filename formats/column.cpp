@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <base/byte_order_mark.hpp>
 #include <base/numbers/decimal.hpp>
 #include <base/numbers/load.hpp>
 #include <base/printable.hpp>
@@ -20,7 +21,7 @@ namespace penstock {
 namespace {
 
 std::string_view characters(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return without_byte_order_mark({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Returns one stored number as text. Half floats are not supported, because no column of labels has them.

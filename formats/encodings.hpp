@@ -29,6 +29,7 @@ struct EncodingTraits {
   bool in_place = false;     ///< elements that are delivered without conversion
   bool tokens = false;       ///< elements that are delivered as int64
   bool label = false;        ///< a class number as text
+  bool int_text = false;     ///< usually an integer as text, in the data of WebDataset
   bool free_text = false;    ///< any text, delivered as bytes
   bool members = false;      ///< text of objects with named members
   bool mesh = false;         ///< points that are the corners of triangles

@@ -7,6 +7,7 @@
 #include <transforms/decoders.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/values/raw.hpp>
+#include <transforms/values/text.hpp>
 
 namespace penstock {
 namespace {
@@ -64,6 +65,13 @@ std::unique_ptr<OutputProgram> compile_list(const OutputRequest& request, const 
   return compile_array(ragged);
 }
 
+// Returns whether the first value of the field is a text that label() reads.
+bool begins_with_integer_text(const OutputRequest& request) {
+  if (!holds_integer_text({.schema = &request.schema(), .bytes = {}})) return false;  // do not read other values
+  const FirstBytes value = request.catalog->first_value(request.sources.front(), nullptr);
+  return value.exists && holds_integer_text(value.of(request.schema())) && integer_in(value.bytes);
+}
+
 // Returns whether the values of the field have no codec at all, or are text. Without a chain, they are delivered as
 // stored.
 bool needs_no_codec(const OutputRequest& request) {
@@ -77,7 +85,7 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   const FieldSchema& schema = request.schema();
   const EncodingTraits& traits = codec_traits(schema.codec);
   const bool plain = request.chain.steps.empty();
-  if (plain && traits.label) return compile_label(request);
+  if (plain && (traits.label || begins_with_integer_text(request))) return compile_label(request);
   const bool bytes = schema.dtype == DType::u8 && schema.shape.size() < 2;  // bytes are their own elements
   if (plain && traits.in_place && !bytes) require_equal_rows(request);
   if (const auto item = item_of_lists(schema); plain && item) return compile_list(request, *item);

@@ -80,6 +80,8 @@ void refuse_bytes_of_text(const OutputRequest& request);
 /// `first` is the result of an earlier probe(), or null.
 std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue* first = nullptr);
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
+/// Returns whether label() reads the value as text although its field has no codec: the integers of WebDataset.
+bool holds_integer_text(const FieldBytes& field);
 std::unique_ptr<OutputProgram> compile_bytes(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_points(const OutputRequest& request);
 /// Compiles attribute(), valid_mask() or rows of an array, for points or after follow("POINTS").

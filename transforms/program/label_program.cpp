@@ -1,4 +1,4 @@
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string_view>
@@ -10,21 +10,15 @@
 #include <transforms/elements.hpp>
 #include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
+#include <transforms/values/text.hpp>
 
 namespace penstock {
 namespace {
 
-// Parses an integer. Blanks and line ends around it are ignored.
-std::int64_t parse_integer(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
-  const std::string_view digits = text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-  std::int64_t value = 0;
-  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (fault != std::errc{} || end != digits.data() + digits.size() || digits.empty()) {
-    throw Error::corrupt("label() expects an integer, not \"" + std::string(text.substr(0, 40)) + "\"");
-  }
-  return value;
+std::int64_t parse_integer(std::span<const std::byte> bytes) {
+  if (const auto value = integer_in(bytes)) return *value;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  throw Error::corrupt("label() expects an integer, not \"" + std::string(text.substr(0, 40)) + "\"");
 }
 
 class LabelRunner final : public OutputRunner {
@@ -32,8 +26,8 @@ class LabelRunner final : public OutputRunner {
   explicit LabelRunner(std::int64_t classes) : classes_(classes) {}
 
   void fill(const SlotRow& row) override {
-    const bool text_alone = codec_traits(row.field.schema->codec).free_text;
-    const std::int64_t value = text_alone ? parse_integer(text(row.field)) : decode(row.field);
+    const bool text = codec_traits(row.field.schema->codec).free_text || holds_integer_text(row.field);
+    const std::int64_t value = text ? parse_integer(row.field.bytes) : decode(row.field);
     if (classes_ == 0) {
       std::memcpy(row.slot.data(), &value, sizeof(value));
     } else {
@@ -53,10 +47,6 @@ class LabelRunner final : public OutputRunner {
     std::memcpy(slot.data() + static_cast<std::size_t>(value) * sizeof(one), &one, sizeof(one));
   }
 
-  static std::string_view text(const FieldBytes& field) {
-    return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
-  }
-
   std::int64_t decode(const FieldBytes& field) {
     const Peeked peeked = decoders_.peek(field);
     const Layout& layout = peeked.layout;
@@ -69,6 +59,12 @@ class LabelRunner final : public OutputRunner {
     if (!is_integer(layout.dtype)) check_whole(stored, layout.dtype);
     std::int64_t value = 0;
     convert_elements(stored, layout.dtype, reinterpret_cast<std::byte*>(&value), DType::i64, 1);
+    if (layout.dtype == DType::u64 && std::memcmp(stored, &value, sizeof(value)) != 0) {
+      std::uint64_t beyond = 0;
+      std::memcpy(&beyond, stored, sizeof(beyond));
+      throw Error::corrupt("label() expects an integer that fits int64, not " + std::to_string(beyond) +
+                           "; array.decode() delivers uint64");
+    }
     return value;
   }
 
@@ -100,6 +96,12 @@ std::int64_t classes_of(const Chain& chain) {
 }
 
 }  // namespace
+
+bool holds_integer_text(const FieldBytes& field) {
+  const std::string_view name = field.schema->name;
+  if (!field.schema->codec.empty() || !extension_traits(name.substr(name.rfind('.') + 1)).int_text) return false;
+  return std::ranges::none_of(codecs(), [&](const Codec* codec) { return codec->recognises(field.bytes); });
+}
 
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request) {
   for (const std::uint32_t source : request.sources) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <base/byte_order_mark.hpp>
 #include <formats/text/json_cause.hpp>
 #include <penstock/error.hpp>
 #include <transforms/values/text.hpp>
@@ -31,13 +32,12 @@ class ClassIndexDecoder final : public Decoder {
   Layout peek(const FieldBytes&) override { return {.dtype = DType::i64}; }
   void decode(const FieldBytes& field, const Region* region, TensorView out) override {
     check_output(region, out, sizeof(std::int64_t));
-    const std::string_view digits = trimmed(text(field.bytes));
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size()) {
-      throw Error::corrupt("cls: not a decimal integer: '" + std::string(digits.substr(0, 40)) + "'");
+    const std::optional<std::int64_t> value = integer_in(field.bytes);
+    if (!value) {
+      throw Error::corrupt("cls: not a decimal integer: '" + std::string(trimmed(text(field.bytes)).substr(0, 40)) +
+                           "'");
     }
-    std::memcpy(out.data, &value, sizeof(value));
+    std::memcpy(out.data, &*value, sizeof(*value));
   }
 };
 
@@ -148,6 +148,13 @@ class TextCodec final : public Codec {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> integer_in(std::span<const std::byte> bytes) {
+  const std::string_view digits = trimmed(without_byte_order_mark(text(bytes)));
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc() && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
+}
 
 const Codec& class_index_codec() {
   static const TextCodec<ClassIndexDecoder> codec("cls");

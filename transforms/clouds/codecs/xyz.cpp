@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 
+#include <base/byte_order_mark.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/table.hpp>
 #include <transforms/clouds/codecs/text_numbers.hpp>
@@ -11,7 +12,6 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kSeparators = " \t,;", kCells = ",;";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMostColumns = 4096;
 
 using Words = std::vector<std::string_view>;
@@ -159,19 +159,14 @@ std::uint64_t points_in(const Preamble& preamble, std::span<const std::byte> byt
   return points;
 }
 
-std::span<const std::byte> without_mark(std::span<const std::byte> bytes) {
-  const auto mark = std::as_bytes(std::span(kByteOrderMark));
-  const bool marked = bytes.size() >= mark.size() && std::equal(mark.begin(), mark.end(), bytes.begin());
-  return marked ? bytes.subspan(mark.size()) : bytes;
-}
-
 class XyzDecoder final : public TableDecoder {
  public:
   explicit XyzDecoder(const DecodeOptions& options) : wanted_(options.attributes) {}
 
  protected:
   void read(const FieldBytes& field, CloudTable& table) override {
-    const std::span<const std::byte> bytes = without_mark(field.bytes);
+    const std::string_view text(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+    const std::span<const std::byte> bytes = field.bytes.last(without_byte_order_mark(text).size());
     const Preamble preamble = read_preamble(bytes);
     const std::uint64_t points = points_in(preamble, bytes);
     const auto axes = axes_of(preamble);
