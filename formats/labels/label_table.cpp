@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include <base/byte_order_mark.hpp>
 #include <base/printable.hpp>
 #include <formats/io/file_bytes.hpp>
 #include <formats/labels/label_table.hpp>
@@ -196,13 +197,24 @@ LabelTable read_csv(std::string_view text, const std::string& wanted) {
   return table;
 }
 
-// Parses "NAME LABEL": splits at the first tab, or else at the first blank.
-LabelTable read_txt(std::string_view text, const std::string& wanted) {
+using IsSample = std::function<bool(std::string_view name)>;
+
+// Returns the end of the name in "NAME LABEL": the first tab. Without a tab, the last blank before which the line names
+// a sample, else the first blank. Names and labels may both contain blanks.
+std::size_t end_of_name(std::string_view line, const IsSample& is_sample) {
+  if (const std::size_t tab = line.find('\t'); tab != std::string_view::npos) return tab;
+  const std::size_t first = line.find(' ');
+  for (std::size_t blank = line.rfind(' '); blank != first; blank = line.rfind(' ', blank - 1)) {
+    if (is_sample(trimmed(line.substr(0, blank)))) return blank;
+  }
+  return first;
+}
+
+LabelTable read_txt(std::string_view text, const std::string& wanted, const IsSample& is_sample) {
   if (!wanted.empty()) throw Error::invalid_argument("a text file of labels has no column \"" + wanted + "\"");
   LabelTable table;
   for (const std::string_view line : lines_of(text)) {
-    const std::size_t tab = line.find('\t');
-    const std::size_t cut = tab != std::string_view::npos ? tab : line.find(' ');
+    const std::size_t cut = end_of_name(line, is_sample);
     if (cut == std::string_view::npos) throw Error::corrupt("no label after \"" + std::string(line) + "\"");
     table.rows.push_back(row_of(std::string(trimmed(line.substr(0, cut))), line.substr(cut + 1)));
   }
@@ -274,9 +286,8 @@ LabelTable read_json(std::string_view text, const std::string& wanted) {
 
 std::string read_text_file(const std::filesystem::path& path) {
   const FileBytes file = read_place(path);
-  std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  std::string copy(text);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  std::string copy(without_byte_order_mark(text));
   file.require_whole();
   return copy;
 }
@@ -285,13 +296,13 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return split(text, "\n");
 }
 
-LabelTable read_label_table(const std::filesystem::path& path, const std::string& column) {
+LabelTable read_label_table(const std::filesystem::path& path, const std::string& column, const IsSample& is_sample) {
   try {
     const std::string text = read_text_file(path);
     const std::string kind = lower(path.extension().string());
     LabelTable table = kind == ".json"                    ? read_json(text, column)
                        : kind == ".csv" || kind == ".tsv" ? read_csv(text, column)
-                                                          : read_txt(text, column);
+                                                          : read_txt(text, column, is_sample);
     if (table.rows.empty()) throw Error::corrupt("contains no labels");
     return table;
   } catch (const Error& error) {

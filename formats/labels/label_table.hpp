@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +26,11 @@ struct LabelTable {
   std::vector<LabelRow> rows;
 };
 
-/// Reads a label file of the kinds that labels.hpp describes. `column` may be empty. Throws Error: io; invalid_argument
-/// (no such column, or the column is ambiguous); corrupt (path and line or key).
-LabelTable read_label_table(const std::filesystem::path& path, const std::string& column);
+/// Reads a label file of the kinds that labels.hpp describes. `column` may be empty. `is_sample` returns whether a name
+/// belongs to a sample; names with blanks in a "NAME LABEL" list need it. Throws Error: io; invalid_argument (no such
+/// column, or the column is ambiguous); corrupt (path and line or key).
+LabelTable read_label_table(const std::filesystem::path& path, const std::string& column,
+                            const std::function<bool(std::string_view name)>& is_sample);
 
 /// Reads a text file without its byte order mark. Throws Error: io.
 std::string read_text_file(const std::filesystem::path& path);

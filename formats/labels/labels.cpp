@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <formats/folder/folder_names.hpp>
 #include <formats/labels/label_table.hpp>
@@ -49,18 +51,51 @@ class Names {
   std::size_t count_ = 0;
 };
 
+// The keys that a name in a label file can mean: the name itself, and its parts before an extension. The end of the key
+// in a name with words between dots depends on the other names of the dataset. Therefore both possible ends are tried.
+struct NameKeys {
+  explicit NameKeys(std::string_view name) : whole(name) {
+    if (whole.starts_with("./")) whole.remove_prefix(2);
+    const std::string_view base = base_of(whole);
+    const std::size_t dot = std::min(base.rfind('.'), base.size());
+    stems = {split_file_name(whole).key, whole.substr(0, whole.size() - base.size() + dot)};
+  }
+  std::string_view whole;
+  std::array<std::string_view, 2> stems;
+};
+
+// Tells whether a name in a label file belongs to a sample.
+class SampleNames {
+ public:
+  explicit SampleNames(const Dataset& dataset) : dataset_(dataset) {}
+
+  bool contains(std::string_view name) {
+    if (keys_.empty()) {
+      for (std::uint64_t s = 0; s < dataset_.size(); ++s) {
+        keys_.insert(dataset_.key(s));
+        keys_.insert(base_of(dataset_.key(s)));
+      }
+    }
+    const NameKeys keys(name);
+    if (keys_.contains(keys.whole) || keys_.contains(base_of(keys.whole))) return true;
+    return std::ranges::any_of(keys.stems, [&](std::string_view stem) {
+      const bool extension = keys.whole.find(' ', stem.size()) == std::string_view::npos;  // not part of the label
+      return extension && keys_.contains(base_of(stem));
+    });
+  }
+
+ private:
+  const Dataset& dataset_;
+  std::unordered_set<std::string_view> keys_;  // and their last parts; collected when first needed
+};
+
 // Returns the row of each sample.
 std::vector<std::uint64_t> match(const std::vector<LabelRow>& rows, const Dataset& dataset) {
   NumberOf by_key, by_stem, by_base, samples_by_base;
   for (std::uint64_t r = 0; r < rows.size(); ++r) {
-    std::string_view key = rows[r].key;
-    if (key.starts_with("./")) key.remove_prefix(2);
-    if (!by_key.try_emplace(key, r).second) throw Error::invalid_argument("two labels of " + rows[r].key);
-    // The end of the key in a name with words between dots depends on the other names of the dataset. Therefore both
-    // possible ends are tried.
-    const std::string_view base = base_of(key);
-    const std::size_t dot = std::min(base.rfind('.'), base.size());
-    for (const std::string_view stem : {split_file_name(key).key, key.substr(0, key.size() - base.size() + dot)}) {
+    const NameKeys keys(rows[r].key);
+    if (!by_key.try_emplace(keys.whole, r).second) throw Error::invalid_argument("two labels of " + rows[r].key);
+    for (const std::string_view stem : keys.stems) {
       note(by_stem, stem, r);
       note(by_base, base_of(stem), r);
     }
@@ -317,7 +352,9 @@ Labels read_labels(const std::string& file_and_column, const Dataset& dataset, s
     path = file_and_column.substr(0, colon);
     column = file_and_column.substr(colon + 1);
   }
-  const LabelTable table = read_label_table(address_of(path).value_or(path), column);
+  SampleNames names(dataset);
+  const LabelTable table = read_label_table(address_of(path).value_or(path), column,
+                                            [&](std::string_view name) { return names.contains(name); });
   try {
     const std::vector<std::uint64_t> row_of = match(table.rows, dataset);
     return Encoder(table, row_of, classes).encode();

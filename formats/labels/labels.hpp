@@ -28,7 +28,8 @@ struct Labels {
 ///   filename, image or id, else the first one. The value is COLUMN. Without COLUMN, it is the other one of two
 ///   columns, else the one named label, class, cls, target or category.
 /// - json: {KEY: VALUE}, {KEY: {COLUMN: VALUE}}, or a list of objects whose members are named like csv columns.
-/// - anything else: "NAME LABEL" per line, split at the first tab, else at the first blank.
+/// - anything else: "NAME LABEL" per line, split at the first tab. Without a tab, the name is the longest one of a
+///   sample, else it ends at the first blank.
 ///
 /// All values together decide how they are read:
 /// - one word: the name of a class. Classes are numbered as in `classes`, or else in their bytewise order. Field `cls`,

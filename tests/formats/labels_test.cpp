@@ -65,6 +65,21 @@ TEST_CASE("class names are numbered in bytewise order, and matched with or witho
   }
 }
 
+TEST_CASE("names in a list may contain blanks, like the labels behind them") {
+  const Strings keys{"my photo", "x/other one", "plain"};
+  const auto values = [&](const std::string& content) {
+    return values_of(labels_from("l.txt", content, "", {}, keys));
+  };
+  CHECK(values("my photo.jpg 3\nx/other one.jpg 4\nplain.jpg 5\n") == Strings{"3", "4", "5"});
+  CHECK(values("\xEF\xBB\xBFmy photo 3\r\n./x/other one 4\r\nplain 5\r\n") == Strings{"3", "4", "5"});
+  CHECK(values("my photo.jpg  3\nother one.jpg 4\nplain.jpg\t5\n") == Strings{"3", "4", "5"});
+  const Labels words = labels_from("l.txt", "my photo.jpg big cat\nother one dog\nplain big cat\n", "", {}, keys);
+  CHECK(words.classes == Strings{"big cat", "dog"});
+  CHECK(values_of(words) == Strings{"0", "1", "0"});
+  CHECK(values_of(labels_from("l.txt", "a 1\na b 2\n", "", {}, {"a", "a b"})) == Strings{"1", "2"});
+  CHECK_THROWS_WITH_AS(values("my photos.jpg 3\nother one 4\nplain 5\n"), doctest::Contains("my photo"), Error);
+}
+
 TEST_CASE("whole numbers are class numbers, unless the classes have them as names") {
   const std::string content = "a 7\nb 0\nc 12\n";
   CHECK(values_of(labels_from("l.txt", content)) == Strings{"7", "0", "12"});
