@@ -19,7 +19,7 @@ import time
 import numpy as np
 import penstock as ps
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 
 def digest(folder):
@@ -129,6 +129,32 @@ def test_images_have_the_quality_asked_for(tmp_path):
     assert len(coarse) * 2 < len(fine)
 
 
+def test_an_image_with_an_orientation_is_stored_upright(tmp_path):
+    pixels = np.random.default_rng(3).integers(0, 256, (6, 9, 3), np.uint8)
+    samples, expected = {}, {}
+    for orientation in range(1, 9):
+        exif = Image.Exif()
+        exif[0x112] = orientation
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "PNG", exif=exif)
+        samples[str(orientation)] = {"png": Image.open(file)}
+        expected[str(orientation)] = np.asarray(ImageOps.exif_transpose(Image.open(file)))
+    dataset = written(tmp_path, samples)
+    for key, sample in zip(dataset.keys, dataset):
+        image = Image.open(io.BytesIO(sample["png"]))
+        assert image.getexif().get(0x112, 1) == 1, key
+        assert np.array_equal(np.asarray(image), expected[key]), key
+
+
+def test_bits_and_16_bit_levels_keep_their_values(tmp_path):
+    levels = np.arange(64, dtype=np.uint16).reshape(8, 8) * 1000
+    bits = levels > 30000
+    sample = written(tmp_path, {"k": {"png": levels, "mask.png": bits, "jpg": bits}})[0]
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(sample["png"]))), levels)
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(sample["mask.png"]))).astype(bool), bits)
+    assert Image.open(io.BytesIO(sample["jpg"])).mode == "L"
+
+
 def test_classes_may_be_named(tmp_path):
     dataset = written(tmp_path, {"a": {"cls": "dog"}, "b": {"cls": 0}, "c": {"cls": "1"}}, classes=["cat", "dog"])
     assert [sample["cls"] for sample in dataset] == [b"1", b"0", b"1"] and dataset.classes == ["cat", "dog"]
@@ -150,6 +176,13 @@ def test_classes_may_be_named(tmp_path):
         ("json", {"x": float("nan")}, "JSON"),
         ("jpg", np.zeros((3, 20, 20), np.uint8), "(3, 20, 20)"),
         ("jpg", 3, "int"),
+        ("jpg", np.zeros((4, 4), np.uint16), "JPEG stores 8 bits per channel, not uint16; name the field png"),
+        ("x.jpeg", np.zeros((4, 4), np.float32), "not float32; name the field png for uint16 (H, W), or npy"),
+        ("jpg", np.zeros((4, 4, 3), np.float64), "JPEG stores 8 bits per channel, not float64"),
+        ("jpg", np.zeros((4, 4), np.int32), "JPEG stores 8 bits per channel, not int32"),
+        ("jpg", Image.fromarray(np.zeros((4, 4), np.uint16)), "JPEG stores 8 bits per channel, not uint16"),
+        ("webp", np.zeros((4, 4), np.uint16), "WEBP stores 8 bits per channel, not uint16"),
+        ("png", np.zeros((4, 4), np.float32), "PNG stores 8 or 16 bits per channel, not float32"),
         ("image", Image.new("RGB", (2, 2)), "image.png"),
         ("big", 1 << 70, "64 bits"),
         ("npy", b"\x93NUMPY no", "npy"),

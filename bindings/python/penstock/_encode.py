@@ -18,6 +18,10 @@ Encoded = Union[bytes, bytearray, memoryview, "os.PathLike[str]"]
 """Bytes, or the path of a file with the bytes."""
 
 _TEXTS = ("txt", "text")
+_MODES = {"I": "int32", "F": "float32", "I;16": "uint16", "I;16L": "uint16", "I;16B": "uint16", "I;16N": "uint16"}
+"""The dtypes of Pillow's modes with more than 8 bits."""
+_BYTE_FORMATS = ("JPEG", "WEBP", "GIF")
+"""Formats with 8 bits per channel for which Pillow would clip other numbers."""
 
 
 @keywords_in_words
@@ -27,7 +31,9 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
 
     bytes, bytearray, memoryview    as they are; os.PathLike: the bytes of that file
     cls                             an integer (Python, NumPy, torch), or a name among `classes`: ASCII decimal
-    jpg, png, webp, bmp, tif, ...   a Pillow image, or an array (H, W), (H, W, 3) or (H, W, 4), encoded by Pillow
+    jpg, png, webp, bmp, tif, ...   a Pillow image, turned upright by its EXIF orientation, or an array (H, W),
+                                    (H, W, 3) or (H, W, 4), encoded by Pillow. JPEG, WebP and GIF store only uint8 and
+                                    bool; PNG also uint16 (H, W)
     str                             UTF-8
     txt                             also numbers, as Python prints them
     json                            values of json.dumps; in them arrays (as lists), dates, decimals and UTF-8 (as text)
@@ -101,19 +107,32 @@ def _image(value: Any, extension: str, quality: int) -> bytes:
     if not _is_pillow(value) and not _is_array(value):
         raise TypeError(f"an image must be bytes, a Pillow image or an array, not {type(value).__qualname__}")
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError:
         raise ImportError("encoding an array as an image needs Pillow: pip install pillow") from None
-    if not _is_pillow(value):
-        value = Image.fromarray(_pixels(value))
     format = Image.registered_extensions().get("." + extension)
     if format not in Image.SAVE:
         raise ValueError(f"Pillow cannot write {extension} files; pass the bytes of the encoded image")
+    if _is_pillow(value):
+        _require_levels(_MODES.get(value.mode, "uint8"), format)
+        value = ImageOps.exif_transpose(value)  # encoding drops the EXIF block
+    else:
+        pixels = _pixels(value)
+        _require_levels(pixels.dtype.name, format)
+        value = Image.fromarray(pixels)
     if format == "JPEG" and value.mode not in ("L", "RGB", "CMYK"):
         value = value.convert("L" if value.mode == "1" else "RGB")  # JPEG has no palette and no alpha
     out = io.BytesIO()
     value.save(out, format=format, **({"quality": quality} if format in ("JPEG", "WEBP") else {}))
     return out.getvalue()
+
+
+def _require_levels(dtype: str, format: str) -> None:
+    if dtype not in ("uint8", "bool") and (format in _BYTE_FORMATS or (format == "PNG" and dtype.startswith("float"))):
+        levels = "8 bits per channel" if format in _BYTE_FORMATS else "8 or 16 bits per channel"
+        raise ValueError(
+            f"{format} stores {levels}, not {dtype}; name the field png for uint16 (H, W), or npy, or convert to uint8"
+        )
 
 
 def _pixels(value: Any) -> Any:
