@@ -48,13 +48,15 @@ void check_type(const std::string& type, DType dtype, T low, T high) {
     check_choice(ply_codec(), bytes, {}, true);
   }
   std::string text = header_of("ascii", properties, 3);
+  int numbers = 0;
   for (const T value : {low, T{1}, T{2}, T{3}, high, T{4}, T{5}, T{6}, T{7}, T{8}, T{9}, T{10}}) {
     std::array<char, 400> digits{};
     if constexpr (std::is_floating_point_v<T>)
       std::snprintf(digits.data(), digits.size(), "%.17g ", static_cast<double>(value));
     else
-      std::snprintf(digits.data(), digits.size(), "%s\n", std::to_string(value).c_str());
+      std::snprintf(digits.data(), digits.size(), "%s\t", std::to_string(value).c_str());
     text += digits.data();
+    if (++numbers % 4 == 0) text += " \n\n";
   }
   const DecodedCloud cloud = decode_cloud(ply_codec(), text);
   CHECK(cloud.xyz == std::vector<float>{1, 2, 3, 4, 5, 6, 8, 9, 10});
@@ -163,7 +165,11 @@ TEST_CASE("one message says what is wrong, and where") {
         "ply: line 15: '1e999' is beyond the range of its type");
   CHECK(fault_of(ply_codec(), text("1 2 3 4.0\n5 nan inf 255")).empty());
   CHECK(fault_of(ply_codec(), text("1 2 3 4\n5 6 seven 1\n")) == "ply: line 14: 'seven' is not a number");
-  CHECK(fault_of(ply_codec(), text("1 2 3 4\n5 6 7 \n       ")) == "ply: ends before its last vertex");
+  CHECK(fault_of(ply_codec(), text("1 2 3 4\n5 6 7 \n       ")) ==
+        "ply: line 14: fewer numbers than the header specifies for element 'vertex'");
+  CHECK(fault_of(ply_codec(), text("1 2 3 4 5 6 7 8\n")) ==
+        "ply: line 13: more numbers than the header specifies for element 'vertex'");
+  CHECK(fault_of(ply_codec(), text("1 2 3 4          \n \n\n\n")) == "ply: ends before its last vertex");
   CHECK(fault_of(ply_codec(), text("1 2")) == "ply: 2 vertices do not fit the file");
   CHECK(fault_of(ply_codec(), header_of("binary_little_endian", kXyz, 1) + "12345678901").find("do not fit") !=
         std::string::npos);
@@ -176,6 +182,23 @@ TEST_CASE("one message says what is wrong, and where") {
   CHECK(fault_of(ply_codec(), "ply\nelement vertex 0\n" + kXyz + "end_header\n") == "ply: the header has no format");
   CHECK(fault_of(ply_codec(), "ply\nformat ascii 1.0\nelement vertex -1\n").find("line 3") != std::string::npos);
   CHECK(decode_cloud(ply_codec(), header_of("ascii", kXyz, 0)).xyz.empty());
+}
+
+TEST_CASE("a line of text is one element, so numbers never come from the next line") {
+  const std::string before = "element camera 1\nproperty short a\nproperty list uchar int b\n";
+  const auto fault = [&](const std::string& lines) {
+    return fault_of(ply_codec(), header_of("ascii", kXyz + "property list uchar int near\n", 2, before) + lines);
+  };
+  const std::string face = "3 0 1 0\n";
+  CHECK(fault("7 1 2\n1 2 3 0\n4 5 6 1 9\n" + face).empty());
+  const std::string fewer = "fewer numbers than the header specifies for element ";
+  const std::string more = "more numbers than the header specifies for element ";
+  CHECK(fault("7 1 2\n1 2\n4 5 6 1 9\n" + face) == "ply: line 17: " + fewer + "'vertex'");
+  CHECK(fault("7 1 2\n1 2 3 0\n4 5 6 2 9\n" + face) == "ply: line 18: " + fewer + "'vertex'");
+  CHECK(fault("7 1 2\n1 2 3 0 5\n4 5 6 1 9\n" + face) == "ply: line 17: " + more + "'vertex'");
+  CHECK(fault("7 2 2\n1 2 3 0\n4 5 6 1 9\n" + face) == "ply: line 16: " + fewer + "'camera'");
+  CHECK(fault("7 0 2\n1 2 3 0\n4 5 6 1 9\n" + face) == "ply: line 16: " + more + "'camera'");
+  CHECK(fault("7 1 2\n1 2 3 0\n4 5 6 18446744073709551615 9\n" + face) == "ply: line 18: " + fewer + "'vertex'");
 }
 
 TEST_CASE("broken records end in values or a fault") {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/ply.hpp>
@@ -197,8 +198,9 @@ class PlyDecoder final : public TableDecoder {
     for (std::size_t i = 0; i < header_.vertex; ++i) {
       const PlyElement& element = header_.elements[i];
       if (element.properties.empty()) continue;
-      for (std::uint64_t k = 0; k < element.count; ++k)
-        for (const PlyProperty& property : element.properties) skip(reader, property);
+      for (std::uint64_t k = 0; k < element.count; ++k) {
+        read_line(reader, element, [](std::size_t, std::string_view) {});
+      }
     }
     // A number needs at least a digit and a separator. This bound prevents huge allocations for a wrong vertex count.
     if (vertex.count > (reader.left() + 1) / (2 * vertex.properties.size())) {
@@ -207,22 +209,31 @@ class PlyDecoder final : public TableDecoder {
     table.lay_out_columns(vertex.count, wanted_);
     const Targets targets = targets_of(vertex, table);
     for (std::uint64_t i = 0; i < vertex.count; ++i) {
-      for (std::size_t k = 0; k < targets.size(); ++k) {
-        if (targets[k] == nullptr) {
-          skip(reader, vertex.properties[k]);
-          continue;
-        }
-        std::byte* to = table.memory.data() + targets[k]->begin + i * targets[k]->stride;
-        store_number(reader, reader.word("its last vertex"), targets[k]->dtype, to);
-      }
+      read_line(reader, vertex, [&](std::size_t property, std::string_view word) {
+        const TableColumn* column = targets[property];
+        if (column == nullptr) return;
+        store_number(reader, word, column->dtype, table.memory.data() + column->begin + i * column->stride);
+      });
     }
   }
 
-  static void skip(TextReader& reader, const PlyProperty& property) {
-    const std::string_view word = reader.word("its last vertex");
-    if (!property.length) return;
-    const std::uint64_t items = count_of(reader, word);
-    for (std::uint64_t i = 0; i < items; ++i) reader.word("its last vertex");
+  /// Reads an element, which is one line, so that a line with too few numbers is not filled from the next one. Calls
+  /// each(number of the property, its word); for a list, the word is its length.
+  template <typename Each>
+  static void read_line(TextReader& reader, const PlyElement& element, const Each& each) {
+    std::string_view word = reader.word("its last vertex");
+    const auto next = [&] {
+      if (word.empty()) reader.fail("fewer numbers than the header specifies for element '" + element.name + "'");
+      return std::exchange(word, reader.word_of_line());
+    };
+    for (std::size_t i = 0; i < element.properties.size(); ++i) {
+      const std::string_view first = next();
+      if (element.properties[i].length) {
+        for (std::uint64_t items = count_of(reader, first); items != 0; --items) next();
+      }
+      each(i, first);
+    }
+    if (!word.empty()) reader.fail("more numbers than the header specifies for element '" + element.name + "'");
   }
 
   std::vector<std::string> wanted_;

@@ -10,10 +10,11 @@ namespace penstock {
 /// are skipped. Reads ASCII and binary files of either byte order. Binary files are read point by point if the vertices
 /// come first and have no lists.
 ///
-/// ASCII is read number by number; line ends count as blanks. ASCII, float64 and 32-bit integer coordinates are
+/// In ASCII files, an element is one line; empty lines are skipped. ASCII, float64 and 32-bit integer coordinates are
 /// relative to an origin near the first point if that point is farther than 65,536 from (0, 0, 0); see origin_near().
-/// Throws Error: corrupt (header, too few bytes or numbers, a number beyond its type, with its line), unsupported (no
-/// vertices, or none with x, y and z). Source: G. Turk, "The PLY Polygon File Format", 1994.
+/// Throws Error: corrupt (header, too few bytes, a line with too few or too many numbers, a number beyond its type),
+/// with the line; unsupported (no vertices, or none with x, y and z).
+/// Source: G. Turk, "The PLY Polygon File Format", 1994.
 const CloudCodec& ply_codec();
 
 }  // namespace penstock
