@@ -117,6 +117,25 @@ TEST_CASE("one message says what is wrong, and where") {
   CHECK(fault("1 2 3\n4 5 -1e-400\n").empty());
 }
 
+TEST_CASE("a first point with a word in it is not taken for names of columns") {
+  const auto fault = [](const std::string& text) { return fault_of(xyz_codec(), text); };
+  CHECK(fault("N/A 2 3\n4 5 6\n") == "xyz: line 1: 'N/A' is not a number");
+  CHECK(fault("-1.#IND 2 3\n4 5 6\n") == "xyz: line 1: '-1.#IND' is not a number");
+  CHECK(fault("-1.#IND 1.#QNAN .x\n4 5 6\n") == "xyz: line 1: '-1.#IND' is not a number");
+  CHECK(fault("null null null 7\n4 5 6 7\n") == "xyz: line 1: 'null' is not a number");
+  CHECK(fault("- - -\n4 5 6\n") == "xyz: line 1: '-' is not a number");
+  CHECK(fault("N/A N/A N/A\n4 5 6\n") == "xyz: line 1: 'N/A' is not a number");
+  CHECK(fault("N/A;2;\"3\"\n4;5;6\n") == "xyz: line 1: 'N/A' is not a number");
+  CHECK(fault("?,?,\n4,5,6\n") == "xyz: line 2: 3 numbers, but 2 names of columns");
+  CHECK(fault("# x y z t\nN/A 2 3 4\n5 6 7 8\n") == "xyz: line 2: 'N/A' is not a number");
+  CHECK(decode_cloud(xyz_codec(), "nan 2 3\n4 5 6\n").header.points == 2);
+  for (const char* text : {"x y z 2020 2021\n1 2 3 4 5\n", "2020,z,y,x,2021\n1,4,3,2,5\n", "east;north;up\n1;2;3\n",
+                           "east,north,up,band 1\n1,2,3,4\n", "points\n1 2 3\n", "two words\n1 2 3\n"}) {
+    CAPTURE(text);
+    CHECK(decode_cloud(xyz_codec(), text).header.points == 1);
+  }
+}
+
 TEST_CASE("broken files end in values or a fault") {
   survive(xyz_codec(), "3\n# x y z t\n1.5 -2e3 3 4\n+5 6 nan 8\n9;10,11\t12\n", "");
   survive(xyz_codec(), "\"x\",y;z,\"t, s\"\n1.5,-2e3,,4\n\"+5\",6;nan,\n", "");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include <base/byte_order_mark.hpp>
@@ -88,6 +89,34 @@ std::vector<std::string> names_in(const Words& words) {
   return names;
 }
 
+/// Returns the columns named x, y and z.
+std::optional<std::array<std::size_t, 3>> named_axes(const std::vector<std::string>& names) {
+  std::array<std::size_t, 3> axes{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::string lower(1, "xyz"[axis]), upper(1, "XYZ"[axis]);
+    std::size_t at = 0;
+    while (at < names.size() && names[at] != lower && names[at] != upper) ++at;
+    if (at == names.size()) return std::nullopt;
+    axes[axis] = at;
+  }
+  return axes;
+}
+
+/// Returns whether the first line names the columns. A point whose coordinates are words, such as "N/A" or "-1.#IND",
+/// is not such a line. It has a number in another column, or its first three words are no three different names.
+bool is_header(const Words& words) {
+  if (named_axes(names_in(words))) return true;
+  const bool numbers = std::ranges::any_of(words, [](std::string_view word) {
+    return is_number(trimmed_quotes(word.substr(0, word.find_first_of(" \t"))));
+  });
+  if (numbers) return false;
+  if (words.size() < 3) return true;  // a title
+  const bool values = std::any_of(words.begin(), words.begin() + 3, [](std::string_view word) {
+    return std::string_view("+-.0123456789").find(trimmed_quotes(word).substr(0, 1)) != std::string_view::npos;
+  });
+  return !values && words[0] != words[1] && words[0] != words[2] && words[1] != words[2];
+}
+
 void take_columns(const TextReader& reader, const Line& line, bool header, Preamble& preamble) {
   preamble.table = line.is_table();
   preamble.columns = preamble.table ? line.cells.size() : line.words.size();
@@ -114,11 +143,11 @@ Preamble read_preamble(std::span<const std::byte> bytes) {
     if (line.words.empty() && line.cells.empty()) continue;
     const std::string_view begin = line.words.empty() ? std::string_view() : line.words[0];
     const bool comment = is_comment(begin);
-    const bool number = is_number(trimmed_quotes(begin));
-    const bool header = first && !comment && !number && !line.words.empty();
+    const Words& words = line.cells.empty() ? line.words : line.cells;
+    const bool header = first && !comment && !begin.empty() && is_header(words);
     if (comment && named) continue;
     if (comment || header) {
-      preamble.names = names_in(line.cells.empty() ? line.words : line.cells);
+      preamble.names = names_in(words);
       named = header;
     } else if (first && line.words.size() == 1 && line.cells.empty()) {
       preamble.stated = count_of(at, begin);
@@ -130,19 +159,6 @@ Preamble read_preamble(std::span<const std::byte> bytes) {
     if (!comment) first = false;
   }
   return preamble;
-}
-
-/// Returns the column of each coordinate.
-std::array<std::size_t, 3> axes_of(const Preamble& preamble) {
-  std::array<std::size_t, 3> axes{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::string lower(1, "xyz"[axis]), upper(1, "XYZ"[axis]);
-    std::size_t at = 0;
-    while (at < preamble.names.size() && preamble.names[at] != lower && preamble.names[at] != upper) ++at;
-    if (at == preamble.names.size()) return {0, 1, 2};
-    axes[axis] = at;
-  }
-  return axes;
 }
 
 std::uint64_t points_in(const Preamble& preamble, std::span<const std::byte> bytes) {
@@ -169,7 +185,7 @@ class XyzDecoder final : public TableDecoder {
     const std::span<const std::byte> bytes = field.bytes.last(without_byte_order_mark(text).size());
     const Preamble preamble = read_preamble(bytes);
     const std::uint64_t points = points_in(preamble, bytes);
-    const auto axes = axes_of(preamble);
+    const auto axes = named_axes(preamble.names).value_or(std::array<std::size_t, 3>{0, 1, 2});
     constexpr std::size_t kNone = ~std::size_t{0};
     std::vector<std::size_t> attributes(preamble.columns, kNone);
     for (std::size_t i = 0; i < preamble.columns; ++i) {
