@@ -99,6 +99,10 @@ class PointRows {
     std::vector<float> coordinates(points * 3);
     decoder.coordinates(field, {}, coordinates.data());
     place(std::as_bytes(std::span(coordinates)), 0, sizeof(float) * 3);
+    for (std::size_t point = 0; point < points; ++point) {
+      const auto* xyz = coordinates.data() + 3 * point;
+      finite_ += static_cast<std::size_t>(std::all_of(xyz, xyz + 3, [](float at) { return std::isfinite(at); }));
+    }
     std::size_t at = sizeof(float) * 3;
     std::vector<std::byte> values;
     for (const PointAttribute& attribute : wanted) {
@@ -115,6 +119,7 @@ class PointRows {
   }
 
   std::size_t count() const { return sorted_.size(); }
+  std::size_t finite() const { return finite_; }  ///< points with finite coordinates, which are those that pack stores
   /// Returns whether every row of `few` is here at least as often as there.
   bool holds(const PointRows& few) const {
     return few.row_ == row_ &&
@@ -128,7 +133,7 @@ class PointRows {
       std::memcpy(bytes_.data() + point * row_ + at, column.data() + point * width, width);
   }
 
-  std::size_t row_ = sizeof(float) * 3;
+  std::size_t row_ = sizeof(float) * 3, finite_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<const std::byte*> sorted_;
 };
@@ -189,7 +194,7 @@ std::string fault_of_points(const CloudRecoding& recoding, const Compared& pair)
     const bool all = recoding.presample.empty();
     const bool right =
         std::memcmp(ours.origin.data(), theirs->origin.data(), sizeof(ours.origin)) == 0 &&
-        (all ? our_points.count() == their_points->count() : our_points.count() <= their_points->count());
+        (all ? our_points.count() == their_points->finite() : our_points.count() <= their_points->finite());
     return right && (moved || their_points->holds(our_points)) ? std::string() : kOtherValue;
   });
 }

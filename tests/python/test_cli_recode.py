@@ -5,6 +5,7 @@ import json
 import shutil
 
 import numpy as np
+import penstock as ps
 import pytest
 from command import FORMATS, bytes_of, fails, run
 from PIL import Image
@@ -214,3 +215,41 @@ def test_pack_asks_which_images_to_decode(tmp_path):
     for words in [["none=8"], ["0"], ["8x"], ["8x8x8"], ["=8"], ["jpg,=8"], ["same:3"], ["wide"], ["99999"]]:
         fails("pack", tmp_path / "pairs", tmp_path / "y", "--format", "tar", "--decode", *words, code=2)
     fails("pack", tmp_path / "pairs", tmp_path / "y", "--format", "tar", "--decode", "jpg=8", "--max-side", 10, code=2)
+
+
+# Point clouds
+
+
+@pytest.mark.parametrize(
+    "words", [["--point-order", "progressive"], ["--presample", "random:4"], ["--presample", "voxel:0.5"]]
+)
+def test_pack_leaves_out_points_without_coordinates(tmp_path, words):
+    rng = np.random.default_rng(6)
+    folder = tmp_path / "clouds"
+    folder.mkdir()
+    finite = rng.normal(size=(20, 3)).astype(np.float32)
+    cloud = np.concatenate([finite, np.full((9, 3), np.nan, np.float32), [[1, np.inf, 2]]]).astype(np.float32)
+    order = rng.permutation(len(cloud))
+    ring = np.arange(len(cloud))[order]
+    header = f"VERSION 0.7\nFIELDS x y z ring\nSIZE 4 4 4 4\nTYPE F F F I\nWIDTH {len(cloud)}\nHEIGHT 1\nDATA binary\n"
+    dtype = np.dtype([("xyz", "<f4", 3), ("ring", "<i4")])
+    records = np.zeros(len(cloud), dtype)
+    records["xyz"], records["ring"] = cloud[order], ring
+    (folder / "sensor.pcd").write_bytes(header.encode() + records.tobytes())
+    records["xyz"] = np.nan
+    (folder / "nothing.pcd").write_bytes(header.encode() + records.tobytes())
+    run("pack", folder, tmp_path / "packed", "--format", "tar", "--point-attributes", "ring", *words)
+    chains = {
+        "xyz": ps.field("pcd") | ps.points.decode(["ring"]),
+    }
+    with ps.Loader(tmp_path / "packed", batch_size=2, shuffle=False, transforms=chains) as loader:
+        (batch,) = loader
+        points = [np.asarray(batch["xyz"][i]) for i in range(2)]
+    by_key = dict(zip(batch["__key__"], points))
+    assert by_key["nothing"].shape[0] == 0
+    stored = by_key["sensor"]
+    assert np.isfinite(stored).all()
+    assert len(stored) == {"progressive": 20, "random:4": 4}.get(words[1], len(stored))
+    if words[1] != "voxel:0.5":
+        assert np.array_equal(stored[:, :3], finite[stored[:, 3].astype(int)])
+    run("verify", tmp_path / "packed", "--against", folder)

@@ -152,7 +152,8 @@ struct CloudRecoder::State {
     rows.resize(count * 3);
     decoder.coordinates(field, {}, rows.data());
     cloud.set(rows.data(), 3);
-    cloud.require_finite();
+    // Sensors write NaN for a direction without a return. No sampler can place such a point.
+    cloud.drop_nonfinite();
   }
 
   void sample_and_order(std::string_view key) {

@@ -11,12 +11,7 @@ const StepTable& step::DropNonfinite::table() {
 }
 
 void step::DropNonfinite::apply(PointBuffer& cloud, Random&) const {
-  std::vector<std::uint32_t>& positions = cloud.positions();
-  positions.clear();
-  for (std::size_t i = 0; i < cloud.rows(); ++i) {
-    if (cloud.finite(i)) positions.push_back(static_cast<std::uint32_t>(i));
-  }
-  if (positions.size() != cloud.rows()) cloud.take(positions);
+  cloud.drop_nonfinite();
 }
 
 }  // namespace penstock

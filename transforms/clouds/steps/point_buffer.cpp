@@ -116,6 +116,14 @@ bool PointBuffer::finite(std::size_t row) const {
   return std::isfinite(column(0)[row]) && std::isfinite(column(1)[row]) && std::isfinite(column(2)[row]);
 }
 
+void PointBuffer::drop_nonfinite() {
+  positions_.clear();
+  for (std::size_t i = 0; i < rows_; ++i) {
+    if (finite(i)) positions_.push_back(static_cast<std::uint32_t>(i));
+  }
+  if (positions_.size() != rows_) take(positions_);
+}
+
 void PointBuffer::require_finite() const {
   const PointColumns points = coordinates();
   unsigned odd = 0;

@@ -43,6 +43,7 @@ class PointBuffer {
   void add(std::size_t column, float offset);  ///< to every row
   void multiply(float factor);                 ///< to all coordinates
   bool finite(std::size_t row) const;          ///< whether its coordinates are finite
+  void drop_nonfinite();                       ///< drops the rows whose coordinates are not finite
   /// Throws Error: corrupt, naming the first point with a coordinate that is not finite.
   void require_finite() const;
   /// Scratch memory for take().
