@@ -50,21 +50,24 @@ auto joined(std::array<const Codec*, First> first, std::array<const Codec*, Seco
   return all;
 }
 
-// Returns the name of an unsupported image format, for error messages. The first bytes decide, else the field's
-// extension.
-std::string foreign_image(const FieldSchema& schema, std::span<const std::byte> bytes) {
+// Throws Error: unsupported, if the value is an image that penstock cannot decode. The first bytes decide. If the
+// schema names no codec, the field's extension counts too.
+void refuse_foreign_image(const FieldSchema& schema, std::span<const std::byte> bytes) {
   const auto of_kind = [&](const Encoding& encoding) {
     return encoding.kind == ValueKind::image && encoding.codec.empty() && begins_as(encoding, bytes);
   };
   const auto begun = std::ranges::find_if(encodings(), of_kind);
   const Encoding* found =
-      begun != encodings().end()
-          ? &*begun
-          : encoding_with_extension(std::string_view(schema.name).substr(schema.name.rfind('.') + 1));
-  if (found == nullptr || found->kind != ValueKind::image || !found->codec.empty()) return {};
+      begun != encodings().end() ? &*begun
+      : schema.codec.empty() ? encoding_with_extension(std::string_view(schema.name).substr(schema.name.rfind('.') + 1))
+                             : nullptr;
+  if (found == nullptr || found->kind != ValueKind::image || !found->codec.empty()) return;
   std::string kind(found->extensions.front());
   std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return kind == "TIF" ? "TIFF" : kind;
+  throw Error::unsupported(
+      "is a " + (kind == "TIF" ? "TIFF" : kind) +
+          " image; only JPEG, PNG and WebP images can be decoded: convert it with Pillow and ps.Writer when you pack",
+      {.field = schema.name});
 }
 
 }  // namespace
@@ -94,14 +97,12 @@ const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> byt
   }
   // Photographs that could not be recoded are JPEG files with any first bytes.
   if (named == &jpt_codec() && !bytes.empty()) return jpeg_codec();
-  if (named != nullptr) return *named;
-  if (schema.fixed) return raw_codec();
-  if (const std::string kind = foreign_image(schema, bytes); !kind.empty()) {
-    throw Error::unsupported(
-        "is a " + kind +
-            " image; only JPEG, PNG and WebP images can be decoded: convert it with Pillow and ps.Writer when you pack",
-        {.field = schema.name});
+  if (named != nullptr) {
+    if (kind_of_codec(schema.codec) == ValueKind::image) refuse_foreign_image(schema, bytes);
+    return *named;
   }
+  if (schema.fixed) return raw_codec();
+  refuse_foreign_image(schema, bytes);
   throw Error::unsupported("neither the schema nor the first bytes identify the codec" + disagreement(schema),
                            {.field = schema.name});
 }

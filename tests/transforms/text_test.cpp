@@ -79,14 +79,23 @@ TEST_CASE("json that is no rectangle of numbers is refused") {
 }
 
 TEST_CASE("an image of a kind that is not decoded is named") {
-  const auto told = [](const std::string& field, const std::string& begin) -> std::string {
+  const auto told = [](const std::string& field, const std::string& begin, const std::string& codec = "") {
     try {
-      codec_for({.name = field, .codec = ""}, bytes(begin));
-      return "a codec";
+      codec_for({.name = field, .codec = codec}, bytes(begin));
+      return std::string("a codec");
     } catch (const Error& error) {
-      return error.what();
+      return std::string(error.what());
     }
   };
+  for (const char* codec : {"jpeg", "png", "webp"}) {
+    CAPTURE(codec);
+    CHECK(told("x", "GIF89a", codec).find("is a GIF image") != std::string::npos);
+    CHECK(told("x", "BM1234", codec).find("is a BMP image") != std::string::npos);
+    CHECK(told("x", std::string("II*\0rest", 8), codec).find("is a TIFF image") != std::string::npos);
+    CHECK(told("x", "", codec) == "a codec");
+    CHECK(told("tiff", "what", codec) == "a codec");
+  }
+  CHECK(told("x", "GIF89a", "npy") == "a codec");
   for (const auto& [field, begin, kind] : std::vector<std::array<std::string, 3>>{
            {"x", std::string("II*\0rest", 8), "is a TIFF image"},
            {"x", std::string("MM\0*rest", 8), "is a TIFF image"},
