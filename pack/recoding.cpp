@@ -32,7 +32,7 @@ bool is_photograph(const FieldSchema& field, std::span<const std::byte> value) {
 constexpr std::uint64_t kLooked = 1000;  // samples to inspect to find out what a field holds
 constexpr std::uint64_t kTries = 16;     // values to inspect; more than one, because the first ones may be corrupt
 
-// Returns the size of the field's first image, or nothing if the field holds other values.
+// Returns the size of the field's first image, upright, or nothing if the field holds other values.
 std::optional<Size> first_image(const Dataset& source, std::uint32_t field) {
   std::vector<Piece> pieces;
   std::uint64_t tries = 0;
@@ -42,7 +42,7 @@ std::optional<Size> first_image(const Dataset& source, std::uint32_t field) {
     try {
       const std::vector<std::byte> value = read_field(source, sample, field);
       const FieldSchema& schema = source.fields()[field];
-      const Layout layout = codec_for(schema, value).decoder(schema)->peek({&schema, value});
+      const Layout layout = codec_for(schema, value).decoder(schema, {.upright = true})->peek({&schema, value});
       if (!layout.image) return std::nullopt;
       return Size{layout.shape.at(1), layout.shape.at(0)};
     } catch (const Error& error) {

@@ -8,7 +8,7 @@ import numpy as np
 import penstock as ps
 import pytest
 from command import FORMATS, bytes_of, fails, run
-from PIL import Image
+from PIL import Image, ImageOps
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +200,27 @@ def test_pack_keeps_pixels_of_one_size_as_they_are(tmp_path):
         "--overwrite",
     )
     assert "3.png" not in run("ls", tmp_path / "other").stdout.decode()
+
+
+@pytest.mark.parametrize("size", ["same", "12x18"])
+def test_pack_stores_pixels_upright(tmp_path, size):
+    folder, upright = tmp_path / "photographs", {}
+    folder.mkdir()
+    pixels = np.random.default_rng(4).integers(0, 256, (12, 18, 3), np.uint8)
+    for orientation in range(1, 9):
+        exif = Image.Exif()
+        exif[0x112] = orientation
+        image = Image.fromarray(pixels if orientation < 5 else pixels.transpose(1, 0, 2))
+        image.save(folder / f"{orientation}.png", exif=exif)
+        image.save(folder / f"{orientation}_.jpg", exif=exif)
+        for name in (f"{orientation}.png", f"{orientation}_.jpg"):
+            with Image.open(folder / name) as file:
+                upright[name] = np.asarray(ImageOps.exif_transpose(file))
+    run("pack", folder, tmp_path / "packed", "--format", "tar", "--decode", f"jpg,png={size}")
+    for name, expected in upright.items():
+        key, field = name.split(".")
+        assert np.array_equal(stored_pixels(tmp_path / "packed", key, field, (12, 18, 3)), expected), name
+    run("verify", tmp_path / "packed", "--against", folder)
 
 
 def test_pack_asks_which_images_to_decode(tmp_path):

@@ -111,7 +111,7 @@ std::string decode_text(const PixelRecoding& recoding) {
 
 struct PixelRecoder::State {
   PixelRecoding recoding;
-  Decoders decoders = Decoders();
+  Decoders decoders = Decoders(DecodeOptions{.upright = true});  // raw pixels have no EXIF block
   Resampler resampler = {};
   ScratchMemory decoded = {}, made = {};
 };

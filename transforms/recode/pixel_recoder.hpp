@@ -27,9 +27,10 @@ class PixelRecoder {
   ~PixelRecoder();
   PixelRecoder(PixelRecoder&&) noexcept;
 
-  /// Returns uint8 (height, width, 3), RGB like Pillow's convert("RGB"), valid until the next call. A square size gives
-  /// the pixels of image.resize(size) | image.center_crop(size). Throws Error: corrupt, unsupported; shape, if the
-  /// value is not an image, or has another size and is not to be fitted.
+  /// Returns uint8 (height, width, 3), RGB like Pillow's convert("RGB"), valid until the next call. The image is
+  /// upright, by its EXIF orientation. A square size gives the pixels of image.resize(size) | image.center_crop(size).
+  /// Throws Error: corrupt, unsupported; shape, if the value is not an image, or has another size and is not to be
+  /// fitted.
   std::span<const std::byte> recode(const FieldSchema& field, std::span<const std::byte> value);
 
  private:
