@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <formats/io/crc32c.hpp>
 #include <formats/labels/shared_classes.hpp>
 #include <formats/packed/packed.hpp>
+#include <formats/packed/skip_report.hpp>
 #include <pack/delivery_proof.hpp>
 #include <pack/key_order.hpp>
 #include <pack/recoding.hpp>
@@ -25,6 +27,7 @@
 #include <staging/list.hpp>
 #include <transforms/image/jpt/encoder.hpp>
 #include <transforms/image/jpt/jpt.hpp>
+#include <transforms/value_reader.hpp>
 
 namespace penstock {
 namespace {
@@ -61,8 +64,8 @@ std::optional<std::string_view> class_name(const Dataset& dataset, std::span<con
 
 class Verification {
  public:
-  Verification(const Dataset& dataset, const Dataset* source)
-      : dataset_(dataset), source_(source), recoding_(recoding_of(dataset)) {
+  Verification(const Dataset& dataset, const Dataset* source, bool decode)
+      : dataset_(dataset), source_(source), decode_(decode), recoding_(recoding_of(dataset)) {
     if (source != nullptr) match_ = match(dataset, *source);
   }
 
@@ -106,8 +109,7 @@ class Verification {
 
   VerifyResult result() {
     VerifyResult absent;
-    for (const std::uint64_t sample : match_.lacking)
-      note(absent, std::string(source_->key(sample)), {}, "the source has this sample, the dataset lacks it");
+    note_lacking(absent);
     for (const FieldSchema& field : dataset_.fields()) {
       try {
         require_one_type(field);
@@ -137,10 +139,39 @@ class Verification {
         if (*recorded != crc32c(value)) note(found, key, field_name, "the bytes do not match the recorded CRC-32C");
       }
       check_ranges(sample, field, value, found);
+      if (decode_) decode(dataset_.fields()[field], value, found);
       if (source_ != nullptr && match_.source_of[sample]) compare(sample, field, value, found);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::resource) throw;
       note(found, key, field_name, error.cause());
+    }
+  }
+
+  static void decode(const FieldSchema& schema, std::span<const std::byte> value, VerifyResult& found) {
+    const ValueKind kind = kind_of_codec(recognised(schema, value).codec);
+    if (kind != ValueKind::image && kind != ValueKind::cloud && kind != ValueKind::array) return;
+    ++found.decoded;
+    ReadValue read;
+    ValueReader().read(schema, value, read);
+  }
+
+  // The packed dataset lists the samples that `pack` skipped.
+  void note_lacking(VerifyResult& found) const {
+    if (match_.lacking.empty()) return;
+    std::map<std::string, std::string, std::less<>> skipped;
+    try {
+      const bool may_skip = dataset_.packed() && !dataset_.in_store();
+      for (const SkippedSample& sample : skipped_samples(may_skip ? read_skip_report(dataset_.path()) : ""))
+        skipped[sample.key] = (sample.field.empty() ? "" : "field " + sample.field + ": ") + sample.cause;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::resource) throw;
+      note(found, {}, {}, error.what());
+    }
+    for (const std::uint64_t sample : match_.lacking) {
+      const auto skip = skipped.find(source_->key(sample));
+      note(found, std::string(source_->key(sample)), {},
+           skip == skipped.end() ? "the source has this sample, the dataset lacks it"
+                                 : "the dataset lacks this sample, because pack skipped it: " + skip->second);
     }
   }
 
@@ -226,6 +257,7 @@ class Verification {
     result_.checked += found.checked;
     result_.ranges_checked += found.ranges_checked;
     result_.compared += found.compared;
+    result_.decoded += found.decoded;
     result_.shards_checked += found.shards_checked;
     result_.indexes_compared += found.indexes_compared;
     result_.bad_count += found.bad_count;
@@ -235,6 +267,7 @@ class Verification {
 
   const Dataset& dataset_;
   const Dataset* source_;
+  const bool decode_;
   const Recoding recoding_;
   Match match_;
   std::mutex mutex_;  // guards result_ and bad_
@@ -257,7 +290,7 @@ VerifyResult verify(const Dataset& dataset, const VerifyOptions& options,
   // Packing may have prefixed the keys with the names of the source's shards.
   std::optional<KeyOrder> source;
   if (options.against != nullptr && dataset.packed()) source = key_order(*options.against);
-  Verification verification(dataset, source ? &source->dataset : options.against);
+  Verification verification(dataset, source ? &source->dataset : options.against, options.decode);
   parallel_for(
       dataset.size() + (dataset.is_view() ? 0 : dataset.shard_count()), workers_of(dataset, options),
       [&](std::uint64_t number) {

@@ -16,7 +16,9 @@ namespace penstock {
 /// The options of verify().
 struct VerifyOptions {
   const Dataset* against = nullptr;  ///< the source that the values must equal; null: check only checksums
-  unsigned workers = 0;              ///< threads; 0: usable cores, but at least 16 if a dataset is in a store
+  /// also decode images, point clouds and .npy arrays like a loader, so that damaged files without a checksum are found
+  bool decode = false;
+  unsigned workers = 0;  ///< threads; 0: usable cores, but at least 16 if a dataset is in a store
 };
 
 /// A value or shard that failed verification.
@@ -31,13 +33,15 @@ struct VerifyResult {
   std::uint64_t checked = 0;                         ///< values compared with a CRC-32C
   std::uint64_t ranges_checked = 0;  ///< ranges of values, at most 64 KiB each, compared with their own CRC-32C
   std::uint64_t compared = 0;        ///< values compared with the source
+  std::uint64_t decoded = 0;         ///< images, point clouds and arrays that were decoded
   std::uint64_t shards_checked = 0;
   std::uint64_t indexes_compared = 0;  ///< shards of other programs whose index was compared with a new one
   std::uint64_t bad_count = 0;
   std::vector<BadValue> bad;  ///< the first 10,000, in sample order; shards last
 };
 
-/// Verifies every value. Samples are matched with the source by key. Fields that the source lacks (labels stored
+/// Verifies every value. The dataset's skipped.jsonl gives the cause for samples that only the source has. Samples are
+/// matched with the source by key. Fields that the source lacks (labels stored
 /// separately) are not compared. Class indexes are compared by class name if both datasets name their classes.
 ///
 /// A photograph stored as `jpt` must restore the source's JPEG file. Other re-encoded values must equal the result of

@@ -18,6 +18,7 @@ namespace {
 struct VerifyArguments {
   std::string dataset, against;
   unsigned workers = 0;
+  bool decode = false;
   OpenOptions open;
 };
 
@@ -33,8 +34,9 @@ int run(const VerifyArguments& options) {
   VerifyResult result;
   {
     Progress progress("verifying", "parts");
-    result = verify(dataset, {.against = source ? &*source : nullptr, .workers = options.workers},
-                    [&](std::uint64_t done, std::uint64_t total) { return progress(done, total); });
+    result =
+        verify(dataset, {.against = source ? &*source : nullptr, .decode = options.decode, .workers = options.workers},
+               [&](std::uint64_t done, std::uint64_t total) { return progress(done, total); });
   }
   for (const BadValue& bad : result.bad) print(line_of(bad));
   if (result.bad_count > result.bad.size())
@@ -48,6 +50,10 @@ int run(const VerifyArguments& options) {
     text += "; the index of " + with_commas(result.indexes_compared) +
             (result.indexes_compared == 1 ? " shard" : " shards") + " compared with the files";
   if (source) text += "; " + with_commas(result.compared) + " values compared with " + shown_place(options.against);
+  if (options.decode)
+    text += "; " + with_commas(result.decoded) + " images, clouds and arrays decoded";
+  else if (!dataset.packed())
+    text += "; nothing decoded (--decode checks images, clouds and arrays)";
   if (result.bad_count == 0) {
     print(text + ": good\n");
     return 0;
@@ -66,12 +72,15 @@ Command verify_command(CLI::App& app) {
       app.add_subcommand("verify", "Read all values, check checksums, and compare values with their source");
   command->add_option("DATASET", options->dataset, "Dataset of any format, or a folder of files")->required();
   command->add_option("--against", options->against, "Source that every value must equal; samples are matched by key");
+  command->add_flag("--decode", options->decode,
+                    "Also decode images, point clouds and .npy arrays, which finds damaged files without a checksum");
   command
       ->add_option("--workers", options->workers, "Threads; 0: usable cores, but at least 16 for a dataset in a store")
       ->capture_default_str();
   add_open_options(*command, options->open);
   command->footer(
-      "Examples:\n  penstock verify train.tar.d\n  penstock verify train.tar.d --against photos\n"
+      "Examples:\n  penstock verify train.tar.d\n  penstock verify train.tar.d --against photos\n  penstock "
+      "verify photos --decode\n"
       "Each bad value has its own line. Any bad value makes the exit code 1.");
   return {command, [options] { return run(*options); }};
 }

@@ -230,7 +230,9 @@ void DatasetWriter::State::resume() {
 // Returns the keys of all samples that the interrupted run left out, up to its last whole shard.
 std::vector<std::string> DatasetWriter::State::left_out_before() const {
   if (journal->skipped() == 0) return {};
-  return keys_of_skip_report(read_skip_report(partial));
+  std::vector<std::string> keys;
+  for (SkippedSample& sample : skipped_samples(read_skip_report(partial))) keys.push_back(std::move(sample.key));
+  return keys;
 }
 
 // Shards are numbered consecutively, but a plan may skip numbers.

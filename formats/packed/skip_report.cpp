@@ -65,17 +65,24 @@ std::uint64_t count_lines(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-std::vector<std::string> keys_of_skip_report(std::string_view text) {
-  std::vector<std::string> keys;
+std::vector<SkippedSample> skipped_samples(std::string_view text) {
+  std::vector<SkippedSample> samples;
   for (std::size_t begin = 0, end = text.find('\n'); end != std::string_view::npos;
        begin = end + 1, end = text.find('\n', begin)) {
     const Json line = Json::parse(text.substr(begin, end - begin), nullptr, false);
+    const auto text_of = [&](const char* name) {
+      return line.contains(name) && line[name].is_string() ? line[name].get<std::string>() : std::string();
+    };
     if (!line.is_object() || !line.contains("key") || !line["key"].is_string())
       throw Error::corrupt("a line does not describe a sample that was left out",
                            {.shard = std::string(SkipReport::kFileName)});
-    keys.push_back(line["key"].get<std::string>());
+    const bool numbered = line.contains("sample") && line["sample"].is_number_unsigned();
+    samples.push_back({.sample = numbered ? line["sample"].get<std::uint64_t>() : 0,
+                       .key = text_of("key"),
+                       .field = text_of("field"),
+                       .cause = text_of("cause")});
   }
-  return keys;
+  return samples;
 }
 
 }  // namespace penstock

@@ -40,7 +40,7 @@ class SkipReport {
 /// Returns the report of the dataset in `folder`. Empty if nothing was left out. Throws Error: io.
 std::string read_skip_report(const std::filesystem::path& folder);
 std::uint64_t count_lines(std::string_view text);
-/// Returns the key of each line, as in the report. Throws Error: corrupt.
-std::vector<std::string> keys_of_skip_report(std::string_view text);
+/// Returns the samples of the report, in its order. Throws Error: corrupt.
+std::vector<SkippedSample> skipped_samples(std::string_view text);
 
 }  // namespace penstock

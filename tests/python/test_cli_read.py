@@ -60,6 +60,38 @@ def test_verify_against_names_missing_and_changed_samples(packed, icons, tmp_pat
     assert "class_09/new: the source has this sample" in text
 
 
+def test_verify_decodes_on_request(tmp_path):
+    np = pytest.importorskip("numpy")
+    image = pytest.importorskip("PIL.Image")
+    folder = tmp_path / "media"
+    folder.mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (60, 80, 3), np.uint8)
+    image.fromarray(pixels).save(folder / "good.jpg")
+    image.fromarray(pixels).save(folder / "good.png")
+    np.save(folder / "good.npy", pixels)
+    (folder / "good.xyz").write_text("1 2 3\n4 5 6\n")
+    (folder / "good.json").write_text("{}")
+    for name in ("jpg", "png", "npy"):
+        (folder / f"half.{name}").write_bytes((folder / f"good.{name}").read_bytes()[:-100])
+    (folder / "half.xyz").write_text("1 2 3\n4 5\n")
+    (folder / "half.json").write_text("{}")
+    words = ["pack", folder, tmp_path / "packed", "--format", "tar"]
+    run(*words)
+    told = run("verify", folder).stdout.decode()
+    assert "; nothing decoded (--decode checks images, clouds and arrays): good" in told
+    assert "nothing decoded" not in run("verify", tmp_path / "packed").stdout.decode()
+    for dataset in (folder, tmp_path / "packed"):
+        result = run("verify", dataset, "--decode", check=False)
+        lines = result.stdout.decode().splitlines()
+        assert result.returncode == 1 and "4 bad" in result.stderr.decode()
+        assert sorted(line.split(":")[0] for line in lines[:-1]) == ["half.jpg", "half.npy", "half.png", "half.xyz"]
+        assert "half.xyz: xyz: line 2: fewer numbers" in result.stdout.decode()
+        assert "; 8 images, clouds and arrays decoded" in lines[-1]
+    for name in ("jpg", "png", "npy", "xyz", "json"):
+        (folder / f"half.{name}").unlink()
+    assert "; 4 images, clouds and arrays decoded: good" in run("verify", folder, "--decode").stdout.decode()
+
+
 # Faults
 
 
