@@ -15,8 +15,12 @@
 namespace penstock {
 namespace {
 
+bool is_image(const FieldSchema& field) {
+  return kind_of_codec(field.codec) == ValueKind::image;
+}
+
 bool may_be_jpeg(const FieldSchema& field) {
-  return field.codec.empty() || kind_of_codec(field.codec) == ValueKind::image;  // a JPEG file may be named .png
+  return field.codec.empty() || is_image(field);  // a JPEG file may be named .png
 }
 
 // Detects a photograph like a loader does: if the field's name gives the codec, the first bytes may be invalid.
@@ -182,6 +186,7 @@ Recoding recoding_of(const Dataset& dataset) {
 FieldRecoder::FieldRecoder(const Recoding& recoding) : decoded_(recoding.pixels) {
   if (!decoded_.keeps_all()) pixels_.emplace(decoded_);
   if (!recoding.jpeg.keeps_all()) jpeg_.emplace(recoding.jpeg);
+  decodes_images_ = recoding.jpeg.max_side != 0 || recoding.jpeg.policy == JpegRecoding::Policy::quality;
   if (!recoding.clouds.keeps_all()) clouds_.emplace(recoding.clouds);
 }
 
@@ -190,9 +195,15 @@ std::span<const std::byte> FieldRecoder::recode(const FieldSchema& field, std::s
   kept_ = {};
   if (pixels_ && decoded_.takes(field.name)) return pixels_->recode(field, value);
   if (clouds_ && CloudRecoder::takes(field)) return clouds_->recode(field, key, value);
-  if (!jpeg_ || !may_be_jpeg(field) || !is_photograph(field, value)) return value;
-  const std::span<const std::byte> made = jpeg_->recode(value);
-  kept_ = jpeg_->kept_because();
+  if (!jpeg_ || !may_be_jpeg(field)) return value;
+  std::span<const std::byte> made = value;
+  if (is_photograph(field, value)) {
+    made = jpeg_->recode(value);
+    kept_ = jpeg_->kept_because();
+  }
+  // Images that stay as they are must not be damaged either, because the ones that are re-encoded are decoded.
+  const bool kept = made.data() == value.data();
+  if (kept && decodes_images_ && is_image(recognised(field, value))) images_.read(field, value, read_);
   return made;
 }
 

@@ -13,6 +13,7 @@
 #include <transforms/recode/cloud_recoder.hpp>
 #include <transforms/recode/jpeg_recoder.hpp>
 #include <transforms/recode/pixel_recoder.hpp>
+#include <transforms/value_reader.hpp>
 
 namespace penstock {
 
@@ -45,6 +46,9 @@ class FieldRecoder {
   std::optional<CloudRecoder> clouds_;
   std::optional<PixelRecoder> pixels_;
   PixelRecoding decoded_;
+  bool decodes_images_ = false;  // max_side and quality decode images, so that damaged ones are errors
+  ValueReader images_;
+  ReadValue read_;
   std::string_view kept_;  // set by jpeg_
 };
 

@@ -132,6 +132,33 @@ def test_pack_refuses_recodings_that_are_none_and_names_what_cannot_be_recoded(p
     assert "class_0/00.jpg" not in run("ls", tmp_path / "packed").stdout.decode()
 
 
+@pytest.mark.parametrize("words", [["--max-side", 400], ["--jpeg", "quality:80"], ["--max-side", 100]])
+def test_pack_lists_every_image_that_it_cannot_decode(tmp_path, words):
+    folder = tmp_path / "photographs"
+    folder.mkdir()
+    pixels = np.random.default_rng(0).integers(0, 255, (200, 300, 3), np.uint8)
+    for name, kind in (("jpeg", "JPEG"), ("png", "PNG"), ("ink", "JPEG"), ("webp", "WEBP")):
+        image = Image.fromarray(pixels).convert("CMYK" if name == "ink" else "RGB")
+        image.save(folder / f"{name}.jpg", kind)
+        (folder / f"half_{name}.jpg").write_bytes((folder / f"{name}.jpg").read_bytes()[:20000])
+    Image.fromarray(pixels).save(folder / "gif.jpg", "GIF")
+    (folder / "noise.jpg").write_bytes(bytes(range(256)))
+    broken = ["gif", "half_ink", "half_jpeg", "half_png", "half_webp", "noise"]
+    words = ["pack", folder, tmp_path / "packed", "--format", "tar", *words]
+    assert "field jpg" in fails(*words)
+    report = tmp_path / "skipped.jsonl"
+    run(*words, "--on-error", "skip", "--overwrite", "--report", report)
+    lines = [json.loads(line) for line in report.read_text().splitlines()]
+    assert [line["key"] for line in lines] == broken
+    assert "is a GIF image" in lines[0]["cause"]
+    kept = run("ls", tmp_path / "packed").stdout.decode().split()
+    assert kept == ["ink.jpg", "jpeg.jpg", "png.jpg", "webp.jpg"]
+    told = run("verify", tmp_path / "packed", "--against", folder, check=False).stdout.decode()
+    for key in broken:
+        assert f"{key}: the dataset lacks this sample, because pack skipped it: field jpg: " in told
+    assert told.count("\n") == len(broken) + 1
+
+
 # Pixels
 
 
