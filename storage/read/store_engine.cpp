@@ -4,6 +4,7 @@
 #include <cstring>
 #include <list>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <tuple>
 #include <utility>
@@ -23,13 +24,17 @@ struct StoredRange {
   std::uint64_t size() const { return end - begin; }
 };
 
-/// Requests of one file that are answered together. A job is in exactly one place at a time: in one of the three lists
+/// A file and the number of a cached block.
+using BlockNumber = std::pair<std::uint32_t, std::uint64_t>;
+
+/// Requests of one file that are answered together. A job is in exactly one place at a time: in one of the four lists
 /// of State, or with the thread that serves it. Therefore each request is answered exactly once.
 struct StoreJob {
   std::vector<ReadRequest> requests = {};
   StoredRange wanted = {};                   ///< with a cache: the whole blocks around all requests
   StoredRange fetched = {};                  ///< part of `wanted` that is fetched from the store; empty: the cache has
-                                             ///< all blocks
+                                             ///< all blocks, or will have them once other jobs have fetched them
+  std::multiset<BlockNumber> blocks = {};    ///< the fetched blocks, until State::fetching has them
   std::unique_ptr<std::byte[]> buffer = {};  ///< the fetched blocks; allocated once the window has room
   std::size_t ranges = 0;                    ///< ranges that the store has not answered yet
   std::exception_ptr failure = {};
@@ -80,12 +85,15 @@ struct StoreEngine::State {
   void push(std::span<const ReadRequest> requests);
   void push_again(std::span<const ReadRequest> requests);
   void add_plain(std::vector<ReadRequest> requests, StoreJobs& made, std::vector<RangeRead>& reads);
-  void add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits);
+  void add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits, StoreJobs& follow);
+  bool is_fetched(std::uint32_t file, StoredRange missing) const;
+  bool waits(const StoreJob& follower) const;
   void ask_for(StoreJob& job, std::vector<RangeRead>& reads);
   void send(StoreJobs& made, std::vector<RangeRead> reads);
-  void send_cached(StoreJobs& made, StoreJobs& hits);
+  void send_cached(StoreJobs& made, StoreJobs& hits, StoreJobs& follow);
   void begin_waiting();
   void take_those_with_room(StoreJobs& begun);
+  void end_fetch(const StoreJob& job);
   void is_through(const StoreJob& job);
   void came(StoreJob& job, std::exception_ptr failure);
   void answer(const StoreJob& job);
@@ -106,10 +114,12 @@ struct StoreEngine::State {
 
   std::mutex mutex;  // guards the members below
   std::condition_variable_any changed;
-  StoreJobs waiting;              // jobs waiting for room in the block window, in order
-  StoreJobs sent;                 // jobs that the store is reading
-  StoreJobs for_cache;            // jobs that the cache threads will serve
-  std::uint64_t block_bytes = 0;  // sum of fetched.size() over jobs that are sent or being served
+  StoreJobs waiting;                    // jobs waiting for room in the block window, in order
+  StoreJobs sent;                       // jobs that the store is reading
+  StoreJobs for_cache;                  // jobs that the cache threads will serve
+  StoreJobs following;                  // jobs whose missing blocks other jobs fetch
+  std::multiset<BlockNumber> fetching;  // blocks of jobs with a fetch, until these are in the cache
+  std::uint64_t block_bytes = 0;        // sum of fetched.size() over jobs that are sent or being served
   std::chrono::steady_clock::time_point busy_since{};
 };
 
@@ -124,12 +134,12 @@ void StoreEngine::State::push(std::span<const ReadRequest> requests) {
     const bool is_cached = cache != nullptr && cache->block_bytes(request.extent.file) != 0;
     (!inside ? beyond : is_cached ? cached : plain).push_back(request);
   }
-  StoreJobs made, made_cached, hits;
+  StoreJobs made, made_cached, hits, follow;
   std::vector<RangeRead> reads;
   add_plain(std::move(plain), made, reads);
-  add_cached(std::move(cached), false, made_cached, hits);
+  add_cached(std::move(cached), false, made_cached, hits, follow);
   send(made, std::move(reads));
-  send_cached(made_cached, hits);
+  send_cached(made_cached, hits, follow);
   for (const ReadRequest& request : beyond) core.answer(request.tag, core.failure_of(request.extent, 0));
 }
 
@@ -140,9 +150,9 @@ void StoreEngine::State::push_again(std::span<const ReadRequest> requests) {
   const auto failure = caught([&] {
     const std::shared_lock lock(sending);
     if (cancelled) refuse_at_the_end();
-    StoreJobs made, hits;
-    add_cached({requests.begin(), requests.end()}, true, made, hits);
-    send_cached(made, hits);
+    StoreJobs made, hits, follow;
+    add_cached({requests.begin(), requests.end()}, true, made, hits, follow);
+    send_cached(made, hits, follow);
   });
   if (failure != nullptr) core.fail(requests, failure);
 }
@@ -159,7 +169,27 @@ void StoreEngine::State::add_plain(std::vector<ReadRequest> requests, StoreJobs&
   }
 }
 
-void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits) {
+// Returns whether other jobs fetch all of the missing blocks. The caller holds `mutex`.
+bool StoreEngine::State::is_fetched(std::uint32_t file, StoredRange missing) const {
+  const std::uint64_t block = cache->block_bytes(file);
+  for (std::uint64_t number = missing.begin / block; number * block < missing.end; ++number)
+    if (!fetching.contains({file, number}) && !cache->has(file, number)) return false;
+  return true;
+}
+
+// Returns whether other jobs still fetch blocks of the job. The caller holds `mutex`.
+bool StoreEngine::State::waits(const StoreJob& follower) const {
+  const std::uint64_t block = cache->block_bytes(follower.file());
+  const auto next = fetching.lower_bound({follower.file(), follower.wanted.begin / block});
+  return next != fetching.end() && next->first == follower.file() && next->second * block < follower.wanted.end;
+}
+
+// Blocks that another job fetches are not requested twice. Otherwise the next epoch would wait for the store although
+// all its blocks are in the cache by then.
+void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool again, StoreJobs& made, StoreJobs& hits,
+                                    StoreJobs& follow) {
+  // A block is in the cache before it leaves `fetching`, so under the lock it is in one of the two.
+  const std::scoped_lock guard(mutex);
   std::ranges::sort(requests, [](const ReadRequest& a, const ReadRequest& b) {
     return std::tie(a.extent.file, a.extent.offset) < std::tie(b.extent.file, b.extent.offset);
   });
@@ -176,6 +206,12 @@ void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool agai
       hit_bytes += request.extent.length;
       continue;
     }
+    if (!again && is_fetched(file, missing)) {
+      StoreJob& job = follow.emplace_back();
+      job.requests.push_back(request);
+      job.wanted = wanted;
+      continue;
+    }
     const bool near = open != nullptr && open->file() == file &&
                       missing.begin <= open->fetched.end + std::max(options.merge_gap_bytes, block) &&
                       std::max(missing.end, open->fetched.end) - open->fetched.begin <= kLongestStoreRange;
@@ -189,6 +225,11 @@ void StoreEngine::State::add_cached(std::vector<ReadRequest> requests, bool agai
       open->fetched.end = std::max(open->fetched.end, missing.end);
     }
     open->requests.push_back(request);
+  }
+  for (StoreJob& job : made) {
+    const std::uint64_t block = cache->block_bytes(job.file());
+    for (std::uint64_t number = job.fetched.begin / block; number * block < job.fetched.end; ++number)
+      job.blocks.emplace(job.file(), number);
   }
 }
 
@@ -230,10 +271,16 @@ void StoreEngine::State::send(StoreJobs& made, std::vector<RangeRead> reads) {
 }
 
 // Cannot fail either.
-void StoreEngine::State::send_cached(StoreJobs& made, StoreJobs& hits) {
-  const bool wakes = !hits.empty();
+void StoreEngine::State::send_cached(StoreJobs& made, StoreJobs& hits, StoreJobs& follow) {
+  bool wakes = false;
   {
     const std::scoped_lock guard(mutex);
+    for (StoreJob& job : made) fetching.merge(job.blocks);
+    while (!follow.empty()) {
+      StoreJobs& to = waits(follow.front()) ? following : hits;
+      to.splice(to.end(), follow, follow.begin());
+    }
+    wakes = !hits.empty();
     waiting.splice(waiting.end(), made);
     for_cache.splice(for_cache.end(), hits);
   }
@@ -272,6 +319,25 @@ void StoreEngine::State::begin_waiting() {
     for_cache.splice(for_cache.end(), begun);
   }
   changed.notify_all();
+}
+
+// Lets the cache threads serve the jobs that waited for these blocks.
+void StoreEngine::State::end_fetch(const StoreJob& job) {
+  if (job.fetched.size() == 0) return;
+  const std::uint64_t block = cache->block_bytes(job.file());
+  const std::scoped_lock guard(mutex);
+  for (std::uint64_t number = job.fetched.begin / block; number * block < job.fetched.end; ++number)
+    fetching.erase(fetching.find({job.file(), number}));
+  for (auto at = following.begin(); at != following.end();) {
+    const auto follower = at++;
+    const bool concerned = follower->file() == job.file() && follower->wanted.begin < job.fetched.end &&
+                           job.fetched.begin < follower->wanted.end;
+    if (!concerned) continue;
+    if (job.failure != nullptr) follower->failure = job.failure;
+    if (waits(*follower)) continue;
+    for_cache.splice(for_cache.end(), following, follower);
+    changed.notify_one();
+  }
 }
 
 // Returns the job's share of the block window, and starts waiting jobs.
@@ -319,6 +385,7 @@ void StoreEngine::State::run(const std::stop_token& stop) {
     }
     serve(job.front());
     job.front().buffer.reset();
+    end_fetch(job.front());
     is_through(job.front());
   }
 }
@@ -384,6 +451,7 @@ void StoreEngine::State::cancel() noexcept {
     left.splice(left.end(), waiting);
     left.splice(left.end(), sent);
     left.splice(left.end(), for_cache);
+    left.splice(left.end(), following);
   }
   for (const StoreJob& job : left) core.fail(job.requests, caught(refuse_at_the_end));
 }

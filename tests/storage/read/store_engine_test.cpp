@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <map>
 #include <mutex>
 #include <random>
@@ -323,6 +324,61 @@ TEST_CASE("of blocks at the ends that the cache has none is fetched, and all of 
   CHECK(bytes_for({0, 5 * kBlock + 1, 2 * kBlock}) == kBlock);
   cache->lies = true;
   CHECK(bytes_for({0, 2 * kBlock, 5 * kBlock}) == 5 * kBlock);
+}
+
+TEST_CASE("blocks that are on their way are not asked for again, so a store that dies afterwards is not missed") {
+  constexpr std::uint64_t kBlock = 4096;
+  Objects objects;
+  objects.add(100'000);
+  const Dataset dataset = objects.dataset();
+  for (const bool keeps : {true, false}) {
+    CAPTURE(keeps);
+    auto cache = std::make_shared<MemoryCache>(kBlock);
+    std::promise<void> answer;
+    std::atomic<int> ranges{0};
+    objects.store.before = [&, gate = answer.get_future().share()](const std::string&, const std::string&) {
+      gate.wait();
+      if (++ranges > 2 && keeps) throw Error::io(ECONNREFUSED, "the store is dead");
+    };
+    Answers answers;
+    // The last three extents need only blocks of the first two.
+    Asked asked({{0, 10, 4 * kBlock},
+                 {0, 20 * kBlock, kBlock},
+                 {0, kBlock, kBlock},
+                 {0, 20 * kBlock + 100, 7},
+                 {0, 3 * kBlock, kBlock + 5}});
+    auto chosen = choose_engine(dataset, {.merge_gap_bytes = 0, .disk_cache = cache}, answers.collect());
+    for (const ReadRequest& request : asked.requests) chosen.engine->submit({&request, 1});
+    cache->lies = !keeps;  // then all have to be asked for in the end
+    answer.set_value();
+    REQUIRE(answers.wait_for(asked.requests.size()));
+    asked.require_right(objects, answers);
+    CHECK((ranges == 2) == keeps);
+    CHECK(chosen.engine->stop(kStopGrace));
+    objects.store.before = {};
+  }
+}
+
+TEST_CASE("who waits for a block that cannot be fetched is told why") {
+  Objects objects;
+  objects.add(100'000);
+  const Dataset dataset = objects.dataset();
+  std::promise<void> answer;
+  std::atomic<int> ranges{0};
+  objects.store.before = [&, gate = answer.get_future().share()](const std::string&, const std::string&) {
+    gate.wait();
+    ++ranges;
+    throw Error::io(ECONNREFUSED, "the store is dead");
+  };
+  Answers answers;
+  Asked asked({{0, 10, 100}, {0, 20, 100}});
+  auto chosen = choose_engine(dataset, {.disk_cache = std::make_shared<MemoryCache>(4096)}, answers.collect());
+  for (const ReadRequest& request : asked.requests) chosen.engine->submit({&request, 1});
+  answer.set_value();
+  REQUIRE(answers.wait_for(2));
+  for (const std::uint64_t tag : {0U, 1U}) CHECK(answers.failure(tag).find("the store is dead") != std::string::npos);
+  CHECK(ranges == 1);
+  CHECK(chosen.engine->stop(kStopGrace));
 }
 
 TEST_CASE("an engine that ends waits neither for the store nor for those who wait for it") {
