@@ -3,6 +3,7 @@ written from that page alone."""
 
 import functools
 import json
+import os
 from collections import Counter
 
 import draws_model
@@ -334,8 +335,48 @@ def test_wrong_types_are_told(dataset, tmp_path):
     with pytest.raises(TypeError, match="one number for each sample, not an array of 2 dimensions"):
         loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.weighted(np.ones((SIZE, 1))))
     (tmp_path / "numbers").write_text("1\ntwo\n")
-    with pytest.raises(ValueError, match="numbers, line 2: 'two' is not a number"):
+    with pytest.raises(ps.Error, match="numbers, line 2: 'two' is not a number"):
         loader_of(dataset, batch_size=4, shuffle=True, sampler=ps.sampler.weighted(tmp_path / "numbers"))
+
+
+USES = {
+    "weights": lambda file: {"sampler": ps.sampler.weighted(file)},
+    "repeats": lambda file: {"sampler": ps.sampler.repeated(file)},
+    "lengths": lambda file: {"batching": ps.batching.by_length(file)},
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("name", ["numbers.txt", "numbers.npy"])
+def test_a_file_of_numbers_must_be_a_regular_file(dataset, tmp_path, use, name):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    for other in ("/dev/zero", tmp_path / "fifo", tmp_path / "folder"):
+        link = tmp_path / name
+        link.symlink_to(other)
+        with pytest.raises(ps.Error, match=f"{use}: {link} is not a regular file") as caught:
+            loader_of(dataset, batch_size=4, shuffle=True, **USES[use](link))
+        assert caught.value.kind == "invalid_argument"
+        link.unlink()
+
+
+@pytest.mark.parametrize("use", USES)
+def test_an_array_file_that_holds_no_numbers_is_an_error_with_its_name(dataset, tmp_path, use):
+    file = tmp_path / "numbers.npy"
+    np.save(file, np.ones(SIZE))
+    whole = file.read_bytes()
+    np.save(file, np.array([{}] * SIZE, object), allow_pickle=True)
+    objects = file.read_bytes()
+    np.save(file, np.ones((SIZE, 2)))
+    tables = file.read_bytes()
+    np.save(file, np.array(["a"] * SIZE))
+    for content in (objects, tables, file.read_bytes(), b"", b"1\n2\n", whole[:-1], whole.replace(b"shape", b"shap3")):
+        file.write_bytes(content)
+        with pytest.raises(ps.Error, match=f"{use}: cannot read numbers from {file}: ") as caught:
+            loader_of(dataset, batch_size=4, shuffle=True, **USES[use](file))
+        assert caught.value.kind == "corrupt"
+    with pytest.raises(FileNotFoundError, match="gone.npy"):
+        USES[use](tmp_path / "gone.npy")
 
 
 def test_a_mixture_has_weights_of_its_own(dataset):

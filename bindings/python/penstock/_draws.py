@@ -8,6 +8,8 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
+from ._error import made
+
 
 def _float64(numbers: Any, name: str) -> Any:
     """Returns a buffer of float64. Raises TypeError if `numbers` is not a list of numbers."""
@@ -32,17 +34,28 @@ def _float64(numbers: Any, name: str) -> Any:
 
 
 def _of_file(path: str, name: str) -> Any:
+    # A FIFO may never be written to, and a device may never end.
+    if os.path.exists(path) and not os.path.isfile(path):
+        cause = f"{name}: {path} is not a regular file; pass a file, a list or an array of numbers"
+        raise made("invalid_argument", cause)
     if path.endswith(".npy"):
         import numpy
 
-        return _float64(numpy.load(path, mmap_mode="r"), name)
-    with open(path, encoding="utf-8") as lines:
+        try:
+            return _float64(numpy.lib.format.open_memmap(path, mode="r"), name)
+        except OSError:
+            raise
+        except Exception as error:  # NumPy raises errors of several types for invalid files
+            cause = f"{name}: cannot read numbers from {path}: {error}; write the file again with numpy.save()"
+            raise made("corrupt", cause) from None
+    with open(path, encoding="utf-8", errors="replace") as lines:
         numbers = array("d")
         for number, line in enumerate(lines, 1):
             try:
                 numbers.append(float(line))
             except ValueError:
-                raise ValueError(f"{path}, line {number}: {line.strip()[:40]!r} is not a number") from None
+                cause = f"{name}: {path}, line {number}: {line.strip()[:40]!r} is not a number"
+                raise made("corrupt", cause) from None
         return numbers
 
 
