@@ -288,6 +288,29 @@ def test_stop_ends_a_run_of_another_thread():
     some.close()
 
 
+def test_close_waits_for_all_processes_at_once(monkeypatch):
+    monkeypatch.setattr("penstock._processes.pool._GRACE_S", 1.5)
+    some = pool(4)
+    some.run(Bytes(*[b"echo"] * 8))
+    pids, failed = some.pids, []
+
+    def run():
+        try:
+            some.run(Bytes(*[b"sleep 60"] * 8))
+        except ps.Error as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while sum(each.at()[1] == 1 for each in some._processes) < 4:
+        time.sleep(0.01)
+    began = time.monotonic()
+    some.close()
+    assert 1 < time.monotonic() - began < 4 and not any(map(alive, pids))
+    thread.join()
+    assert len(failed) == 1
+
+
 def test_a_forked_process_neither_uses_nor_ends_those_of_its_parent():
     some = pool(1)
     some.run(Bytes(b"echo"))

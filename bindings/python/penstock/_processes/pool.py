@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -137,16 +138,17 @@ class _Process:
 
 
 def _end(processes: list[_Process], owner: int, grace: float) -> None:
-    """Ends the processes after their current step, or at once if a step takes longer than `grace` seconds."""
+    """Ends the processes after their current step. After `grace` seconds, ends those that still run."""
     if os.getpid() != owner:  # after a fork, the processes belong to the parent
         for each in processes:
             each.channel.close()
         return
     for each in processes:
         each.channel.end()
+    until = time.monotonic() + grace  # for all of them, because they finish their steps at the same time
     for each in processes:
         try:
-            each.process.wait(grace)
+            each.process.wait(max(0.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             pass
         each.kill()
