@@ -34,6 +34,16 @@ class Handler:
                 mark.touch()
                 os.kill(os.getpid(), signal.SIGKILL)
             return b"lives"
+        if word == b"fork":
+            mark = pathlib.Path(rest.decode())
+            if not mark.exists():
+                child = os.fork()
+                if child == 0:
+                    time.sleep(60)
+                    os._exit(0)
+                mark.write_text(str(child))
+                os.kill(os.getpid(), signal.SIGKILL)
+            return b"lives"
         if word == b"sleep":
             time.sleep(float(rest))
         if word == b"fail":

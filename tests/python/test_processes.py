@@ -195,6 +195,23 @@ def test_a_process_that_dies_is_replaced_and_its_tasks_are_told(tmp_path):
     some.close()
 
 
+@pytest.mark.parametrize("reported", [True, False])
+def test_a_process_that_dies_is_replaced_while_a_child_of_it_lives(tmp_path, monkeypatch, reported):
+    if not reported:  # as by an old kernel
+        monkeypatch.setattr("penstock._processes.pool._descriptor_of", lambda pid: -1)
+    some, mark = pool(1), tmp_path / "mark"
+    some.run(Bytes(b"echo"))
+    work, began = Bytes(b"echo before", b"fork %s" % os.fsencode(mark), b"echo after"), time.monotonic()
+    try:
+        some.run(work)
+        assert time.monotonic() - began < 30 and alive(int(mark.read_text()))
+    finally:
+        os.kill(int(mark.read_text()), 9)
+    assert sorted(reply for _, reply in work.replies) == [b"hello after", b"hello before", b"lives"]
+    assert (1, "signal 9 (SIGKILL)") in work.deaths and some.replaced == 1
+    some.close()
+
+
 def test_a_process_that_cannot_be_replaced_is_an_error_until_it_can(monkeypatch):
     def refused(*_, **__):
         raise OSError(errno.EAGAIN, "no more processes")

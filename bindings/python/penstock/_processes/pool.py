@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._error import made
@@ -22,6 +22,7 @@ from .memory import SharedMemory
 
 _AHEAD = 2  # tasks per process: the current one, and the next one, which waits in its channel
 _STARTS = 10  # an error after this many processes in a row ended before they were ready
+_LOOK_MS = 500  # between two looks at whether a process has ended, if the kernel cannot report it
 _GRACE_S = 5.0  # seconds for the current steps to finish when the pool is closed
 # Each process has one thread, because the program asked for a number of processes.
 _ONE_THREAD = dict.fromkeys(
@@ -69,6 +70,13 @@ def _how_ended(status: int) -> str:
         return f"signal {-status}"
 
 
+def _descriptor_of(pid: int) -> int:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return -1
+
+
 def _no_process(error: OSError) -> Exception:
     return made("resource", f"cannot start a process for Python functions: {error}")
 
@@ -108,6 +116,8 @@ class _Process:
             if descriptor >= 0:
                 os.close(descriptor)
             other.close()
+        self.ended = _descriptor_of(self.process.pid)
+        """Readable once the process has ended. -1: the kernel or Python is too old."""
         self.channel.send(pickle.dumps((target, self.page.size, setup.size)), [self.page.descriptor, setup.descriptor])
 
     def give(self, task: Task, work: Work) -> None:
@@ -129,19 +139,28 @@ class _Process:
         task, step = AT.unpack_from(self.page.view, 0)
         return task, step
 
+    def has_ended(self, ready: Mapping[int, int]) -> bool:
+        return self.ended in ready or (self.ended < 0 and self.process.poll() is not None)
+
     def kill(self) -> str:
         self.ready, self.dead = False, True
         self.process.kill()
         status = self.process.wait()
-        self.channel.close()
+        self.close()
         return _how_ended(status)
+
+    def close(self) -> None:
+        self.channel.close()
+        ended, self.ended = self.ended, -1
+        if ended >= 0:
+            os.close(ended)
 
 
 def _end(processes: list[_Process], owner: int, grace: float) -> None:
     """Ends the processes after their current step. After `grace` seconds, ends those that still run."""
     if os.getpid() != owner:  # after a fork, the processes belong to the parent
         for each in processes:
-            each.channel.close()
+            each.close()
         return
     for each in processes:
         each.channel.end()
@@ -177,7 +196,7 @@ class Pool:
             raise _no_process(error) from None
         self._numbers = 0
         self._starts = 0
-        self._watched: tuple[Any, dict[int, _Process]] | None = None  # None: a process was added or removed since
+        self._watched: tuple[Any, list[_Process]] | None = None  # None: a process was added or removed since
         self.replaced = 0
         """Number of dead processes that were replaced."""
         self._ender = weakref.finalize(self, _end, self._processes, self._owner, 0.0)
@@ -260,23 +279,29 @@ class Pool:
                     return self._hand_out(work)
         return True
 
-    def _watch(self) -> tuple[Any, dict[int, _Process]]:
+    def _watch(self) -> tuple[Any, list[_Process]]:
         poll = select.poll()
         poll.register(self._wake_out, select.POLLIN)
-        at = {each.channel.fileno(): each for each in self._processes if not each.dead}
-        for descriptor in at:
-            poll.register(descriptor, select.POLLIN)
-        return poll, at
+        living = [each for each in self._processes if not each.dead]
+        for each in living:
+            poll.register(each.channel.fileno(), select.POLLIN)
+            if each.ended >= 0:
+                poll.register(each.ended, select.POLLIN)
+        return poll, living
 
     def _wait(self) -> None:
         if self._watched is None:
             self._watched = self._watch()
-        poll, at = self._watched
-        for descriptor, _ in poll.poll():
-            if descriptor == self._wake_out:
-                self._require_open()
-            else:
-                self._receive(at[descriptor])
+        poll, living = self._watched
+        ready = dict(poll.poll(_LOOK_MS if any(each.ended < 0 for each in living) else None))
+        if self._wake_out in ready:
+            self._require_open()
+        for process in living:
+            if process.channel.fileno() in ready:
+                self._receive(process)
+            # Processes that a function has forked keep the channel open after the function's process has died.
+            elif process.has_ended(ready):
+                self._end_of(process)
 
     def _receive(self, process: _Process) -> None:
         try:
