@@ -260,6 +260,21 @@ def test_rows_marked_bad_are_zeros(tmp_path):
             assert [batch["cls"].tolist() for batch in loader] == [[0, 0, 2, 3], [4, 5, 6, 7], [0, 0, 0, 0]]
 
 
+@pytest.mark.parametrize("outputs", [70, 300])
+def test_any_number_of_outputs(arrays, outputs):
+    chain = ps.field("npy") | ps.array.decode() | ps.transform(own_functions.changes_what_it_gets)
+    with ps.Loader(
+        arrays, batch_size=16, python_workers=2, transforms={f"o{i}": chain for i in range(outputs)}
+    ) as loader:
+        for _ in range(2):
+            rows = 0
+            for batch in loader:
+                numbers = [int(key) + 1 for key in batch["__key__"]]
+                assert all(batch[f"o{i}"][:, 0].tolist() == numbers for i in range(outputs))
+                rows += len(numbers)
+            assert rows == 40
+
+
 def test_a_process_that_is_killed_is_replaced_and_its_rows_are_done_again(arrays, tmp_path):
     dies = own_functions.Dies(tmp_path, {0, 3, 17, 18, 39})
     changed = expected(arrays, own_functions.changes_what_it_gets)

@@ -164,6 +164,38 @@ def test_descriptors_that_cannot_be_had_are_told():
     assert done.stderr == "" and len(done.stdout.split()) > 6 and set(done.stdout.split()) == {"resource"}
 
 
+def test_a_task_may_have_more_memory_than_fits_into_one_message():
+    some = pool(1)
+    memory = [SharedMemory(4) for _ in range(300)]
+    for count in (64, 300):
+        work = Bytes(b"write %4d" % count, memory=memory[:count])
+        some.run(work)
+        assert work.replies == [(b"write %4d" % count, b"%d" % count)]
+        assert all(bytes(each.view) == b"%4d" % count for each in memory[:count])
+    some.close()
+
+
+def test_a_task_that_cannot_be_sent_does_not_disturb_the_next_run(monkeypatch):
+    some = pool(1)
+    some.run(Bytes(b"echo"))
+    send, left = Channel.send, [1]
+
+    def full(channel, body, descriptors=()):
+        if not left:
+            raise OSError(errno.ETOOMANYREFS, "too many")
+        left.pop()
+        send(channel, body, descriptors)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Channel, "send", full)
+        with pytest.raises(OSError, match="too many"):
+            some.run(Bytes(*[b"echo"] * 5))
+    work = Bytes(b"echo again")
+    some.run(work)
+    assert work.replies == [(b"echo again", b"hello again")]
+    some.close()
+
+
 def test_memory_goes_with_tasks_and_may_be_forgotten():
     some, first, second = pool(1), SharedMemory(10), SharedMemory(10)
     work = Bytes(b"write abcd", memory=[first, second])

@@ -8,10 +8,12 @@ import socket
 from collections.abc import Sequence
 from typing import Union
 
+from .._error import made
 from .memory import SharedMemory
 
 _INLINE = 32 << 10  # bytes of a message; larger messages use separate memory
-_ROOM = socket.CMSG_SPACE(64 * 4)  # for the descriptors of one message
+MOST_DESCRIPTORS = 63  # of one message: receivers have room for them and for separate memory
+_ROOM = socket.CMSG_SPACE((MOST_DESCRIPTORS + 1) * 4)
 _PLAIN, _IN_MEMORY = b"\0", b"\1"
 
 Body = Union[bytes, memoryview]
@@ -41,7 +43,9 @@ class Channel:
         return self._socket.fileno()
 
     def send(self, body: Body, descriptors: Sequence[int] = ()) -> None:
-        """Raises PeerGone; Error: resource, if there is no memory for a large message."""
+        """Sends at most MOST_DESCRIPTORS descriptors. Raises PeerGone; Error: resource, if memory for a large message is
+        lacking, or if too many descriptors are in transit."""
+        assert len(descriptors) <= MOST_DESCRIPTORS
         if len(body) <= _INLINE:
             self._send(_PLAIN, body, descriptors)
             return
@@ -57,6 +61,8 @@ class Channel:
                 self._socket.sendmsg([kind, body])
         except (BrokenPipeError, ConnectionResetError):
             raise PeerGone from None
+        except OSError as error:
+            raise made("resource", f"cannot send a message to another process: {error.strerror}") from None
 
     def receive(self) -> tuple[Body, list[int]]:
         """Returns the next message and the descriptors that came with it. The caller owns the descriptors. Raises

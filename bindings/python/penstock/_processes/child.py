@@ -124,6 +124,8 @@ def _serve(channel: Channel) -> None:
         task, new, dropped, work = pickle.loads(body)
         if new or dropped:
             blocks.change(new, dropped, descriptors)
+        if work is None:  # more memory follows
+            continue
         page[0] = task
         try:
             channel.send(DONE + handler(work, blocks, at))

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._error import made
-from .channel import Channel, PeerGone
+from .channel import MOST_DESCRIPTORS, Channel, PeerGone
 from .child import AT, DONE, FAILED, READY, unpacked_exception
 from .memory import SharedMemory
 
@@ -126,10 +126,16 @@ class _Process:
             if self.knows.get(id(memory)) is not memory:
                 self.knows[id(memory)] = memory
                 new.append(memory)
-        body = (task.number, [(id(memory), memory.size) for memory in new], self.dropped, task.body)
         self.tasks.append((task, work))
+        while len(new) > MOST_DESCRIPTORS:
+            self._send(task.number, new[:MOST_DESCRIPTORS], None)
+            del new[:MOST_DESCRIPTORS]
+        self._send(task.number, new, task.body)
+
+    def _send(self, number: int, new: list[SharedMemory], body: bytes | None) -> None:
+        message = number, [(id(memory), memory.size) for memory in new], self.dropped, body
         self.dropped = []
-        self.channel.send(pickle.dumps(body), [memory.descriptor for memory in new])
+        self.channel.send(pickle.dumps(message), [memory.descriptor for memory in new])
 
     def forget(self, memory: SharedMemory) -> None:
         if self.knows.pop(id(memory), None) is not None:
@@ -277,6 +283,10 @@ class Pool:
                 except PeerGone:
                     self._end_of(self._processes[index])
                     return self._hand_out(work)
+                except BaseException:  # the process has a part of the task
+                    self._processes[index].kill()
+                    self._watched = None
+                    raise
         return True
 
     def _watch(self) -> tuple[Any, list[_Process]]:
