@@ -275,6 +275,25 @@ def test_any_number_of_outputs(arrays, outputs):
             assert rows == 40
 
 
+def test_batches_that_are_held_need_few_descriptors(arrays):
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (120, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+held, chain = [], ps.array.decode() | ps.transform(own_functions.same)
+loader = ps.Loader(sys.argv[1], batch_size=1, python_workers=2, memory_options=ps.MemoryOptions(max_live_batches=200),
+                   transforms={name: ps.field("npy") | chain for name in ("a", "b")})
+for epoch in range(6):
+    if epoch == 4:
+        held.clear()  # memory without a descriptor is not used again
+    held += loader
+assert [batch[name][0][0] for batch in held for name in ("a", "b")] == [i for i in range(40) for _ in range(2)] * 2
+print("good")
+"""
+    run = program("loader.close()\n" + code, arrays)
+    out, err = run.communicate(timeout=120)
+    assert (out, err) == ("good\n", "")
+
+
 def test_a_process_that_is_killed_is_replaced_and_its_rows_are_done_again(arrays, tmp_path):
     dies = own_functions.Dies(tmp_path, {0, 3, 17, 18, 39})
     changed = expected(arrays, own_functions.changes_what_it_gets)

@@ -164,6 +164,17 @@ def test_descriptors_that_cannot_be_had_are_told():
     assert done.stderr == "" and len(done.stdout.split()) > 6 and set(done.stdout.split()) == {"resource"}
 
 
+def test_mapped_memory_needs_no_descriptor():
+    before = len(os.listdir("/proc/self/fd"))
+    memory = SharedMemory(10)
+    other = SharedMemory.attached(os.dup(memory.descriptor), 10)
+    assert len(os.listdir("/proc/self/fd")) == before + 1
+    memory.close()
+    assert len(os.listdir("/proc/self/fd")) == before and memory.descriptor == other.descriptor == -1
+    memory.view[:2] = b"in"
+    assert bytes(other.view[:2]) == b"in"
+
+
 def test_a_task_may_have_more_memory_than_fits_into_one_message():
     some = pool(1)
     memory = [SharedMemory(4) for _ in range(300)]

@@ -6,6 +6,7 @@ import collections
 import io
 import math
 import pickle
+import resource
 import time
 import types
 import weakref
@@ -23,9 +24,11 @@ _TASK_S = 1e-3  # minimum duration of a task, if the time per row is known and a
 # approximate cost of a message on both sides: no task is shorter, even if one process then runs all rows
 _MESSAGE_S = 2e-4
 _BATCHES = 8  # the time per row is measured over this many batches
-_FREE = 8  # at most this many memory blocks wait for a batch
+_FREE = 8  # at most this many memory blocks of an output wait for a batch
 _ALIGNED = 64
 _DEATHS = 2  # a row is an error after this many processes died on it
+
+_DESCRIPTORS = 0.25  # at most this share of the process's descriptors is for results that the program holds
 
 _LAYOUTS = 64  # cached at most
 _COPIED = 512 << 10  # bytes per copy: one large copy was slower than several of this size
@@ -98,7 +101,11 @@ class Processes:
         self._pool = Pool(workers, "penstock._own.worker:Worker", packed(work))
         self._input: SharedMemory | None = None
         self._free: list[SharedMemory] = []
+        self._free_most = _FREE * len(work.outputs)
         self._spent: weakref.WeakSet[SharedMemory] = weakref.WeakSet()  # must not be used again
+        self._open: weakref.WeakSet[SharedMemory] = weakref.WeakSet()  # done batches, whose memory can be used again
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._open_most: float = math.inf if limit == resource.RLIM_INFINITY else _DESCRIPTORS * limit
         self._layouts: dict[Any, bytes] = {}
         self.types: dict[str, _Type] = {}
         """Shape and dtype of the last batch's rows, which the next batch probably has too."""
@@ -140,8 +147,18 @@ class Processes:
             self._spent.update(rows.memory())
             self._input = None
             raise
+        for block in rows.results():
+            self._spare(block)
         batch.columns.update(rows.columns())
         return rows.seconds
+
+    def _spare(self, block: SharedMemory) -> None:
+        """Closes the descriptor of a finished result if the program holds many. Its memory is then not used again."""
+        if block in self._open or len(self._open) < self._open_most:
+            self._open.add(block)
+        else:
+            self._pool.forget(block)
+            block.close()
 
     def input(self, size: int) -> SharedMemory:
         """Memory for the inputs, used for one batch after another."""
@@ -180,7 +197,7 @@ class Processes:
         return array
 
     def give_back(self, block: SharedMemory) -> None:
-        if len(self._free) < _FREE and block not in self._spent:
+        if len(self._free) < self._free_most and block.descriptor >= 0 and block not in self._spent:
             self._free.append(block)
         else:
             self._pool.forget(block)
@@ -273,9 +290,11 @@ class _Rows(Work):
             if self._in_place(output):
                 self._into[output], self._given[output] = array, self._results[output]
 
+    def results(self) -> list[SharedMemory]:
+        return [block for block, _ in self._blocks.values()]
+
     def memory(self) -> list[SharedMemory]:
-        blocks = [block for block, _ in self._blocks.values()]
-        return blocks if self._input is None else [self._input, *blocks]
+        return self.results() if self._input is None else [self._input, *self.results()]
 
     # ---- for the pool
 

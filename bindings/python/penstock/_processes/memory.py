@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import mmap
 import os
 import pathlib
 import sys
 from collections.abc import Callable
 
 from .._error import made
+from .._penstock import shared_mapping
 
 _LOOKED_AT = 1 << 20  # requests of at least this many bytes are checked against the available memory
 
@@ -62,44 +62,46 @@ class SharedMemory:
 
     The memory is not in a mounted file system (memfd). Therefore the size and use of /dev/shm do not matter, and no
     name can be left behind. All bytes are allocated at once and cannot be removed (sealed), so an access never raises
-    SIGBUS.
+    SIGBUS. The mapping needs no descriptor; only passing the memory on does.
     """
 
     def __init__(self, size: int) -> None:
         """Raises Error: resource, if there is not enough memory."""
-        size = max(1, size)
-        descriptor = -1
+        self.descriptor, self.size = -1, max(1, size)
+        size = self.size
         try:
             if size >= _LOOKED_AT and size > available():
                 raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
-            descriptor = os.memfd_create("penstock", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-            os.posix_fallocate(descriptor, 0, size)
-            fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-            self._map(descriptor, size)
+            self.descriptor = os.memfd_create("penstock", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            os.posix_fallocate(self.descriptor, 0, size)
+            fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+            self._mapping = shared_mapping(self.descriptor, size)
         except OSError as error:
-            if descriptor >= 0:
-                os.close(descriptor)
+            self.close()
             raise made(
                 "resource", f"cannot reserve {size} bytes of memory to share with other processes: {error.strerror}"
             ) from None
 
-    def _map(self, descriptor: int, size: int) -> None:
-        self._memory = mmap.mmap(descriptor, size)
-        self.descriptor, self.size = descriptor, size
-
     @classmethod
     def attached(cls, descriptor: int, size: int) -> SharedMemory:
-        """Attaches memory of another process by its descriptor. Takes ownership of the descriptor."""
+        """Attaches memory of another process by its descriptor, and closes the descriptor."""
         self = cls.__new__(cls)
-        self._map(descriptor, size)
+        self.descriptor, self.size = descriptor, size
+        try:
+            self._mapping = shared_mapping(descriptor, size)
+        finally:
+            self.close()
         return self
 
     @property
     def view(self) -> memoryview:
-        return memoryview(self._memory)
+        return memoryview(self._mapping)
 
-    def __del__(self, close: Callable[[int], None] = os.close) -> None:
-        # Views of the memory keep it mapped. `os` may be gone before this runs at the end of a program.
-        descriptor, self.descriptor = getattr(self, "descriptor", -1), -1
+    def close(self, close: Callable[[int], None] = os.close) -> None:
+        """Closes the descriptor, so that no other process can get the memory any more. The mapping stays."""
+        descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
-            close(descriptor)
+            close(descriptor)  # `os` may be gone at the end of a program
+
+    def __del__(self) -> None:
+        self.close()
