@@ -3,15 +3,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <base/thread.hpp>
 
 #include "bind.hpp"
 
 namespace penstock::python {
 namespace {
+
+constexpr int kLookMs = 500;  // between two looks at the parent, if the kernel cannot report its end (before 5.3)
 
 struct Mapping {
   Mapping(int descriptor, std::size_t bytes)
@@ -36,6 +44,18 @@ nb::object shared_mapping(int descriptor, std::size_t size) {
   return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(memory, {size}, owner));
 }
 
+// PR_SET_PDEATHSIG would end this process with the thread that started it.
+[[noreturn]] void exit_after(pid_t parent) {
+  pollfd end{.fd = static_cast<int>(::syscall(SYS_pidfd_open, parent, 0)), .events = POLLIN, .revents = 0};
+  while (::getppid() == parent) ::poll(&end, 1, end.fd < 0 ? kLookMs : -1);
+  ::_exit(0);
+}
+
+void end_with_process(pid_t parent) {
+  static const auto* const watcher = new Thread("ps-parent", [parent](const std::stop_token&) { exit_after(parent); });
+  static_cast<void>(watcher);
+}
+
 }  // namespace
 
 void bind_processes(nb::module_& module) {
@@ -43,6 +63,8 @@ void bind_processes(nb::module_& module) {
       "shared_mapping", shared_mapping, nb::arg("descriptor"), nb::arg("size"),
       nb::sig("def shared_mapping(descriptor: int, size: int) -> typing.Any"),
       "Maps the memory of a descriptor as a NumPy array of uint8. The descriptor may be closed. Raises OSError.");
+  module.def("end_with_process", end_with_process, nb::arg("parent"),
+             "Ends this process as soon as its parent ends, even if a function holds the interpreter.");
 }
 
 }  // namespace penstock::python

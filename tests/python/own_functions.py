@@ -3,6 +3,7 @@
 import os
 import pathlib
 import random
+import re
 import signal
 import sys
 import time
@@ -53,6 +54,12 @@ def where(row):
 
 def slow(row):
     time.sleep(0.005)
+    return row
+
+
+def holds_the_interpreter(row):
+    pathlib.Path(os.environ["PENSTOCK_TEST_MARK"]).write_text(str(os.getpid()))
+    re.match("(a+)+b", "a" * 40)  # minutes, without releasing the interpreter
     return row
 
 

@@ -415,6 +415,31 @@ def test_processes_end_when_their_program_is_killed(arrays, forked):
     run.communicate()
 
 
+def test_a_process_that_holds_its_interpreter_ends_when_the_program_is_killed(arrays, tmp_path):
+    code = """
+loader = ps.Loader(sys.argv[1], batch_size=4, python_workers=1, transforms={
+    "npy": ps.array.decode() | ps.transform(own_functions.holds_the_interpreter)})
+next(iter(loader))
+"""
+    mark = tmp_path / "mark"
+    os.environ["PENSTOCK_TEST_MARK"] = str(mark)
+    try:
+        run = program(code, arrays)
+    finally:
+        del os.environ["PENSTOCK_TEST_MARK"]
+    while not mark.exists() or not mark.read_text():
+        time.sleep(0.02)
+    time.sleep(0.2)  # until it matches
+    pid = int(mark.read_text())
+    run.kill()
+    run.wait()
+    ended = gone([pid], 5)
+    if not ended:
+        os.kill(pid, signal.SIGKILL)
+    run.communicate()
+    assert ended
+
+
 def test_ctrl_c_ends_a_program_and_its_processes(arrays):
     code = "print('ready', flush=True)\nwhile True:\n    for batch in loader: pass\n"
     run = program(code, arrays)

@@ -6,13 +6,12 @@ import functools
 import importlib
 import os
 import pickle
-import select
 import signal
 import struct
 import sys
-import threading
 from typing import Any
 
+from .._penstock import end_with_process
 from .channel import Channel, PeerGone
 from .memory import SharedMemory
 
@@ -60,23 +59,6 @@ def unpacked_exception(message: bytes | memoryview) -> BaseException:
     return error
 
 
-def end_with(parent: int) -> None:
-    """Ends this process as soon as its parent ends, however the parent died and whatever this process is doing."""
-
-    def wait() -> None:
-        try:
-            descriptor = os.pidfd_open(parent)
-        except (AttributeError, OSError):  # the kernel or Python is too old, or the parent has ended
-            while os.getppid() == parent:
-                threading.Event().wait(0.5)
-            os._exit(0)
-        if os.getppid() == parent:
-            select.select([descriptor], [], [])
-        os._exit(0)
-
-    threading.Thread(target=wait, name="penstock-parent", daemon=True).start()
-
-
 class _Blocks(dict[int, memoryview]):
     """The parent's memory blocks, by number."""
 
@@ -95,7 +77,7 @@ class _Blocks(dict[int, memoryview]):
 
 def main(descriptor: int, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's program handles Ctrl-C
-    end_with(parent)
+    end_with_process(parent)
     channel = Channel.of_descriptor(descriptor)
     try:
         _serve(channel)
