@@ -64,13 +64,12 @@ PythonLoader::~PythonLoader() {
   end();
 }
 
-std::shared_ptr<Loader> PythonLoader::usable() const {
+void PythonLoader::require_open() const {
   if (::getpid() != process_) {
     throw Error::invalid_argument(
         "this loader was made before fork(), so its threads run in the parent process; make a loader in this process");
   }
-  if (loader_ == nullptr) throw Error::invalid_argument("this loader is closed");
-  return loader_;
+  if (closed()) throw Error::invalid_argument("this loader is closed");
 }
 
 std::uint64_t PythonLoader::begin() {
@@ -119,9 +118,15 @@ std::string PythonLoader::restore(const LoaderState& state) {
 }
 
 Stats PythonLoader::stats() const {
-  Stats stats = usable()->stats();
+  require_open();
+  Stats stats = loader_->stats();
   if (!note_.empty()) stats.notes = stats.notes.empty() ? note_ : note_ + "; " + stats.notes;
   return stats;
+}
+
+Steps PythonLoader::steps() const {
+  require_open();
+  return loader_->steps();
 }
 
 void PythonLoader::mark_step() {
@@ -143,12 +148,12 @@ TraceSummary PythonLoader::end_trace() {
 }
 
 bool PythonLoader::tracing() const {
-  return loader_ != nullptr && trace_.has_value() && ::getpid() == process_;
+  return !closed() && trace_.has_value() && ::getpid() == process_;
 }
 
 std::string PythonLoader::described() const {
   if (::getpid() != process_) return "penstock.Loader(made before fork())";
-  if (loader_ == nullptr) return "penstock.Loader(closed)";
+  if (closed()) return "penstock.Loader(closed)";
   const Dataset& dataset = loader_->dataset();
   const LoaderOptions& options = loader_->options();
   std::string told =
@@ -183,20 +188,20 @@ void PythonLoader::close() {
 void PythonLoader::end() {
   open_loaders().erase(this);
   closing_.store(true, std::memory_order_relaxed);
-  std::shared_ptr<Loader> loader = std::move(loader_);
-  if (loader == nullptr) return;
   // Ends run() in the step's thread, which would otherwise finish its batch first.
   if (step_ != nullptr) step_->stop();
   if (step_ != nullptr && step_->runs_here()) {
-    buried().push_back({std::move(loader), step_});
+    if (loader_ != nullptr) buried().push_back({std::move(loader_), step_});
     end_buried();
     return;
   }
   {
     const nb::gil_scoped_release released;
-    // Waits until no other thread uses the loader. A forked child has no such threads, and the mutex may stay locked.
-    if (::getpid() == process_) const std::scoped_lock wait_for_others(mutex_);
-    loader.reset();
+    // Waits until no other thread uses or ends the loader. A forked child has no such threads, and the mutex may stay
+    // locked.
+    std::unique_lock wait_for_others(mutex_, std::defer_lock);
+    if (::getpid() == process_) wait_for_others.lock();
+    loader_.reset();
   }
   if (step_ != nullptr) step_->clear();
   end_buried();

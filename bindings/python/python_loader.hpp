@@ -40,9 +40,9 @@ class PythonLoader {
   /// begun; and exceptions of Python's signal handlers.
   nanobind::object next(std::uint64_t iteration, const HandOver& hand_over);
   void set_epoch(std::uint64_t epoch);
-  std::string restore(const LoaderState& state);     ///< returns notes for the program
-  Stats stats() const;                               ///< callable while another thread waits in next()
-  Steps steps() const { return usable()->steps(); }  ///< likewise
+  std::string restore(const LoaderState& state);  ///< returns notes for the program
+  Stats stats() const;                            ///< callable while another thread waits in next()
+  Steps steps() const;                            ///< likewise
   void mark_step();
   void trace(const std::filesystem::path& file, const TraceOptions& options);
   TraceSummary end_trace();
@@ -65,7 +65,7 @@ class PythonLoader {
   static void close_all();  ///< closes all loaders of this process when the program ends
 
  private:
-  /// Holds the loader during use. If the loader was closed in the meantime, the destructor ends it, without the
+  /// Holds the loader during use. If a signal handler closes it in the meantime, the destructor ends it, without the
   /// interpreter, which its step may need.
   struct Used {
     std::shared_ptr<Loader> loader;
@@ -80,23 +80,28 @@ class PythonLoader {
   /// Calls work(loader, released). Like use(), for work that reacquires the interpreter before it ends.
   template <typename Work>
   auto use_released(Work work) {
-    std::shared_ptr<Loader> kept = usable();
+    require_open();
     require_elsewhere();
     WithoutInterpreter released;
-    const Used used{std::move(kept), closing_, released};
     const std::scoped_lock lock(mutex_);
+    if (closed()) throw Error::invalid_argument("this loader is closed");
+    const Used used{loader_, closing_, released};
     return through_door({.dataset = used.loader->dataset().path().string()},
                         [&] { return work(*used.loader, released); });
   }
   /// Throws Error: invalid_argument, if closed, and in a process forked from the one that made the loader.
-  std::shared_ptr<Loader> usable() const;
+  void require_open() const;
+  bool closed() const { return closing_.load(std::memory_order_relaxed); }
   void require_elsewhere() const;  ///< throws Error: invalid_argument, inside the step, which would wait for itself
 
   const pid_t process_ = ::getpid();
   const std::string note_;
   const std::shared_ptr<PythonStep> step_;
-  std::atomic<bool> closing_{false};  // read by a waiting thread between two waits; imposes no memory order
-  std::shared_ptr<Loader> loader_;    // changed with the interpreter held
+  // Set with the interpreter held; also read by a thread that waits in next(). Imposes no memory order.
+  std::atomic<bool> closing_{false};
+  // Until closing_ is set, threads that hold the interpreter or the mutex may read it. Afterwards it is reset with the
+  // mutex locked, so close() returns after all other threads have left the loader and its step has returned.
+  std::shared_ptr<Loader> loader_;
   // Guards use of *loader_ and all members below. Never locked while holding the interpreter. Recursive, because signal
   // handlers, and finalizers that run during hand_over, may ask for the state.
   std::recursive_mutex mutex_;

@@ -1,5 +1,6 @@
 """ps.Loader(batch_transform=...): what it may do to loaders, and how loaders, epochs and processes with it end."""
 
+import contextlib
 import gc
 import os
 import resource
@@ -65,6 +66,37 @@ def test_close_waits_for_it(arrays):
     assert len(left) == count
     with pytest.raises(ps.Error, match="closed"):
         iter(loader)
+
+
+def test_close_waits_for_it_while_other_threads_use_and_close_the_loader(arrays):
+    calls = []
+
+    def slow(row):
+        time.sleep(0.002)
+        calls.append(1)
+        return row
+
+    def loop():
+        with contextlib.suppress(ps.Error):
+            for _ in loader:
+                pass
+
+    def close():
+        loader.close()
+        at_end.append(len(calls))
+
+    at_end = []
+    fields = {"npy": ps.array.decode() | ps.transform(slow)}
+    for turn in range(60):
+        loader = ps.Loader(arrays, batch_size=5, workers=1, transforms=fields)
+        threads = [threading.Thread(target=target) for target in (loop, close, close)]
+        for thread in threads:
+            thread.start()
+            time.sleep((0, 0.0005, 0.015)[turn % 3])
+        for thread in threads:
+            thread.join()
+        time.sleep(0.01)
+        assert at_end[-2:] == [len(calls)] * 2
 
 
 def test_a_loader_in_a_cycle_with_its_functions_is_collected(arrays):
