@@ -52,12 +52,20 @@ std::string doubts_of(const std::vector<FieldChain>& fields) {
   return doubts;
 }
 
+std::string empty_epoch(const PlanOptions& plan) {
+  if (plan.last != Last::drop || plan.samples == 0 || Plan(plan, 0).has(0)) return {};
+  return "an epoch of " + std::to_string(plan.samples) + " samples has no full batch of " +
+         std::to_string(plan.batch_size) +
+         (plan.world > 1 ? " for each of " + std::to_string(plan.world) + " ranks" : "") +
+         ", and last_batch=\"drop\" leaves out the samples; lower batch_size, or pass last_batch=\"keep\"";
+}
+
 std::string notes_on(const Dataset& dataset, const Program& program, const LoaderOptions& options,
-                     const Selection& selection) {
+                     const Selection& selection, const PlanOptions& plan) {
   std::string notes =
       cost_of_shuffle(dataset, program, order_options(options), options.memory_options.block_cache_bytes, selection);
-  const std::string doubts = doubts_of(options.transforms);
-  if (!doubts.empty()) notes += (notes.empty() ? "" : "; ") + doubts;
+  for (const std::string& note : {doubts_of(options.transforms), empty_epoch(plan)})
+    if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
   const bool counts_bad = options.on_error != OnError::raise && (options.max_error_count || options.max_error_rate < 1);
   if (options.world_size > 1 && counts_bad && !options.all_reduce) {
     notes +=
@@ -101,7 +109,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       mixer_(options_.mix, program().outputs()),
       selection_(select_samples(dataset_, program(), order_options(options_))),
       plan_options_(plan_options(order_options(options_), selection_)),
-      notes_{.options = notes_on(dataset_, program(), options_, selection_)},
+      notes_{.options = notes_on(dataset_, program(), options_, selection_, plan_options_)},
       consumer_{.cursor = Cursor(plan_options_, selection_.fingerprint(),
                                  options_.shuffle_block ? 0 : block_of_version_1(dataset_)),
                 .failures = Failures({options_.max_error_rate, options_.max_error_count}, failure_shares(selection_),

@@ -115,6 +115,25 @@ def test_explain_tells_what_a_row_was_made_of(icons):
         loader.explain(2, 3, 8)
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"batch_size": 41}, "an epoch of 40 samples has no full batch of 41, and last_batch"),
+        ({"batch_size": 14, "rank": 1, "world_size": 3}, "no full batch of 14 for each of 3 ranks, and last_batch"),
+    ],
+)
+def test_an_epoch_without_batches_is_a_warning(arrays, options, told):
+    with pytest.warns(UserWarning, match=told) as caught:
+        loader = ps.Loader(arrays, transforms=FIELDS, last_batch="drop", **options)
+    assert list(loader) == list(loader) == [] and len(caught) == 1 and told in loader.stats()["notes"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        options["batch_size"] -= 1
+        assert len(ps.Loader(arrays, transforms=FIELDS, last_batch="drop", **options)) == 1
+        options["batch_size"] += 1
+        assert len(ps.Loader(arrays, transforms=FIELDS, **options)) == 1
+
+
 def test_what_does_not_fill_a_batch(arrays):
     def sizes(**options):
         return [len(b["__key__"]) for b in ps.Loader(arrays, batch_size=16, transforms=FIELDS, **options)]
