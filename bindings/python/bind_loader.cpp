@@ -130,8 +130,7 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
   set_sampler(options, dataset, keywords.object("sampler"));
   options.batching = buckets_of(dataset, keywords.object("batching"));
   OwnFunctions own = own_functions(keywords.object("transforms"), keywords.object("sample_transform"),
-                                   keywords.object("batch_transform"), options.on_error == OnError::mark,
-                                   keywords.get<unsigned>("python_workers"));
+                                   keywords.object("batch_transform"), keywords.get<unsigned>("python_workers"));
   options.transforms = std::move(own.fields);
   if (own.step != nullptr && !options.device.empty())
     throw Error::invalid_argument(

@@ -84,9 +84,12 @@ void PythonStep::run(Batch& batch) {
   const nb::object function = function_;  // close() may clear function_ during the call
   if (!function.is_valid()) return;
   const Running here(this);
-  nb::list draws;
-  for (std::uint32_t row = 0; row < batch.size(); ++row) draws.append(batch.slab()->context(row).draws());
-  batch.attach(shared(function(batch_dict(batch), batch.seed(), batch.epoch(), batch.number(), draws)));
+  nb::list draws, rows;
+  for (std::uint32_t row = 0; row < batch.size(); ++row) {
+    draws.append(batch.slab()->context(row).draws());
+    if (batch.slab()->cleared[row] == 0) rows.append(row);
+  }
+  batch.attach(shared(function(batch_dict(batch), batch.seed(), batch.epoch(), batch.number(), draws, rows)));
 }
 
 void PythonStep::stop() {

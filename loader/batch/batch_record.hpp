@@ -31,6 +31,7 @@ struct BatchRecord {
   std::vector<std::int64_t> sources;  ///< of each row: the number of its source in the mixture; empty without one
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;
+  std::vector<std::uint8_t> cleared;  ///< of each row: whether on_error="mark" has cleared it; false for padding
   std::optional<MixDraw> mix;    ///< how the batch was mixed
   std::uint64_t read_bytes = 0;  ///< stored bytes read for its rows; set at delivery
   std::vector<BadSample> bad;    ///< one for each invalid row; set at delivery

@@ -68,6 +68,7 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, PagePinnin
   sources.reserve(batch_size);
   keys.reserve(batch_size);
   valid.reserve(batch_size);
+  cleared.reserve(batch_size);
   fields.reserve(outputs.size());
 }
 
@@ -91,6 +92,7 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
   sources.clear();
   keys.assign(rows, {});
   valid.assign(rows, 1);
+  cleared.assign(rows, 0);
   mix.reset();
   bad.clear();
   fields.clear();

@@ -289,6 +289,7 @@ void Worker::fall_short(BatchBuilder& builder, std::uint32_t row, std::uint64_t 
     slots_.of(builder, context_.from.program.outputs(), row);
     slots_.clear_row();
     builder.slab().valid[row] = 0;
+    builder.slab().cleared[row] = 1;
     return;
   }
   std::string last;

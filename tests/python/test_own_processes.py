@@ -169,13 +169,13 @@ def test_functions_run_in_processes_of_their_own_with_one_thread_each(arrays):
 
 
 def test_rows_are_handed_out_in_as_few_messages_as_is_worth_it():
-    _, step = own_step({"npy": ps.array.decode() | ps.transform(own_functions.same)}, None, None, False, 2)
+    _, step = own_step({"npy": ps.array.decode() | ps.transform(own_functions.same)}, None, None, 2)
 
     def sizes(*took_s):
         for seconds in took_s:
             step._processes.took(64 * seconds, 64)
         columns = {"npy": np.zeros((64, 3)), "__key__": [str(i) for i in range(64)]}
-        rows = _Rows(step._processes, BatchRows(columns, 0, 0, list(range(64)), None, step._work))
+        rows = _Rows(step._processes, BatchRows(columns, 0, 0, list(range(64)), list(range(64)), step._work))
         rows._known = True
         return [len(each) for each in iter(rows._next_rows, [])]
 
@@ -258,6 +258,29 @@ def test_rows_marked_bad_are_zeros(tmp_path):
     with ps.Loader(tmp_path, transforms=fields, **options) as loader:
         for _ in range(2):
             assert [batch["cls"].tolist() for batch in loader] == [[0, 0, 2, 3], [4, 5, 6, 7], [0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("on_error", ["raise", "mark", "replace"])
+def test_functions_get_the_samples_that_pad_the_last_batch(arrays, workers, on_error):
+    options = {"batch_size": 16, "world_size": 4, "last_batch": "pad", "max_errors": 1.0}
+    options |= {"on_error": on_error, "python_workers": workers}
+    for rank in range(4):  # 40 samples: 24 rows pad
+        with ps.Loader(arrays, transforms=chains(own_functions.changes_what_it_gets), rank=rank, **options) as loader:
+            (batch,) = loader
+        assert batch["npy"][:, 0].tolist() == [int(key) + 1 for key in batch["__key__"]]
+        assert np.asarray(batch["__valid__"]).sum() == [16, 16, 8, 0][rank]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_invalid_sample_that_pads_is_zeros(tmp_path, workers):
+    for i in range(4):
+        (tmp_path / f"{i}.cls").write_text("broken" if i == 1 else str(i + 5))
+    fields = {"cls": ps.label() | ps.transform(own_functions.same)}
+    options = {"batch_size": 3, "on_error": "mark", "max_errors": 1.0, "last_batch": "pad", "python_workers": workers}
+    with ps.Loader(tmp_path, transforms=fields, **options) as loader:
+        batches = [(batch["cls"].tolist(), np.asarray(batch["__valid__"]).tolist()) for batch in loader]
+    assert batches == [([5, 0, 7], [True, False, True]), ([8, 5, 0], [True, False, False])]
 
 
 @pytest.mark.parametrize("outputs", [70, 300])
@@ -452,12 +475,12 @@ def test_ctrl_c_ends_a_program_and_its_processes(arrays):
 
 
 def test_a_batch_that_ctrl_c_ends_does_not_write_into_the_next_one(arrays):
-    _, step = own_step({"npy": ps.array.decode() | ps.transform(own_functions.slowly)}, None, None, False, 2)
+    _, step = own_step({"npy": ps.array.decode() | ps.transform(own_functions.slowly)}, None, None, 2)
 
     def batch(value):
         rows = np.full((2, 3), value, np.float32)
         keys = {"__key__": ["0", "1"], "__valid__": np.ones(2, bool)}
-        return step({"npy": rows, **keys}, 0, 0, 0, [0, 1])["npy"].tolist()
+        return step({"npy": rows, **keys}, 0, 0, 0, [0, 1], [0, 1])["npy"].tolist()
 
     def interrupt(*_):
         raise KeyboardInterrupt

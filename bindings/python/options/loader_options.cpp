@@ -149,11 +149,11 @@ void misfit() {
 }
 
 OwnFunctions own_functions(const nb::object& fields, const nb::object& on_sample, const nb::object& on_batch,
-                           bool marks, unsigned python_workers) {
+                           unsigned python_workers) {
   if (!fields.is_none() && !nb::isinstance<nb::dict>(fields)) misfit();
   if (!fields.is_none()) require_names(nb::borrow<nb::dict>(fields));
   const nb::tuple made =
-      nb::cast<nb::tuple>(own_step_module().attr("own_step")(fields, on_sample, on_batch, marks, python_workers));
+      nb::cast<nb::tuple>(own_step_module().attr("own_step")(fields, on_sample, on_batch, python_workers));
   OwnFunctions functions;
   if (!nb::object(made[0]).is_none()) functions.fields = chains_of(nb::cast<nb::dict>(made[0]));
   if (!nb::object(made[1]).is_none()) functions.step = std::make_shared<PythonStep>(nb::object(made[1]));

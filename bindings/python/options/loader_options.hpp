@@ -56,7 +56,7 @@ struct OwnFunctions {
   std::shared_ptr<PythonStep> step;  ///< wraps a penstock._own.step.OwnStep; null without functions
 };
 OwnFunctions own_functions(const nanobind::object& fields, const nanobind::object& on_sample,
-                           const nanobind::object& on_batch, bool marks, unsigned python_workers);
+                           const nanobind::object& on_batch, unsigned python_workers);
 /// Wraps a Python function, called with the interpreter held; empty for None. During the call, no loader may be used.
 std::function<std::uint64_t(std::uint64_t)> sum_of(const nanobind::object& function);
 bool in_sum_over_ranks();  ///< whether this thread is inside such a call

@@ -44,14 +44,14 @@ class BatchRows:
         seed: int,
         epoch: int,
         draws: Sequence[int],
-        valid: Sequence[bool] | None,
+        rows: list[int],
         work: RowWork,
     ) -> None:
         self.columns = columns
         self.keys: list[str] = columns["__key__"]
         self.seed, self.epoch, self.draws = seed, epoch, draws
-        self.rows = [row for row in range(len(self.keys)) if valid is None or valid[row]]
-        """The valid rows."""
+        self.rows = rows
+        """The rows that have data, in order. The others are zeros."""
         for output in work.changed:
             if output not in columns:
                 known = ", ".join(name for name in columns if not name.startswith("__"))
@@ -90,7 +90,7 @@ class BatchRows:
         return shape_error(output, self.keys[row], cause)
 
     def nothing(self, output: str) -> Any:
-        """The value to deliver if no row of the batch is valid."""
+        """The value to deliver if no row of the batch has data."""
         import numpy as np
 
         if output in self.work.counts:
@@ -112,7 +112,7 @@ class BatchRows:
             raise shape_error(
                 output,
                 self.keys[0],
-                f"the batch has no valid row; pass shape= and dtype= to {step}, which the zeros of the batch require",
+                f"all samples of the batch are invalid; pass shape= and dtype= to {step}, which the zeros of the batch require",
             )
         shape, dtype = known
         return self.filled(output, {}, shape[1:] if self.ragged(output) else shape, dtype)

@@ -136,7 +136,7 @@ def transform(
 
     All such functions of a loader run in one thread, ahead of the program, row by row, and hold the GIL. With
     Loader(python_workers=N) they run in N processes. If a function raises, the loop gets the exception, with a note on
-    output, sample, epoch and batch; on_error does not apply. With on_error="mark", invalid rows are zeros, and no
+    output, sample, epoch and batch; on_error does not apply. With on_error="mark", invalid samples are zeros, and no
     function sees them.
     """
     if not callable(function):

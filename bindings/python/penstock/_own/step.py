@@ -22,15 +22,12 @@ class OwnStep:
     """All functions of one loader. The loader's thread calls it with each batch in order, and Loader.at() calls it too.
     """
 
-    def __init__(
-        self, work: RowWork | None, on_batch: Callable[..., Any] | None, marks: bool, processes: Processes | None
-    ) -> None:
+    def __init__(self, work: RowWork | None, on_batch: Callable[..., Any] | None, processes: Processes | None) -> None:
         self._work = work
         self._on_batch = on_batch
         self._on_batch_number = (
             transform_number("", "on_batch") if on_batch is not None and takes_random(on_batch) else None
         )
-        self._marks = marks
         self._processes = processes
         self._one_at_a_time = threading.Lock()  # serialises batches whose rows are seeded
         self.seconds: dict[str, float] = {}
@@ -59,9 +56,12 @@ class OwnStep:
         if self._processes is not None:
             self._processes.close()
 
-    def __call__(self, batch: dict[str, Any], seed: int, epoch: int, number: int, draws: list[int]) -> Any:
+    def __call__(
+        self, batch: dict[str, Any], seed: int, epoch: int, number: int, draws: list[int], rows: list[int]
+    ) -> Any:
+        """`rows`: the rows that have data. They include padding."""
         try:
-            return self._run(batch, seed, epoch, draws)
+            return self._run(batch, seed, epoch, draws, rows)
         except StopIteration as error:  # would look like the end of the epoch
             raised = RuntimeError("a function of a loader raised StopIteration")
             add_note(raised, f"penstock: epoch {epoch}, batch {number}")
@@ -70,10 +70,9 @@ class OwnStep:
             add_note(error, f"penstock: epoch {epoch}, batch {number}")
             raise
 
-    def _run(self, batch: dict[str, Any], seed: int, epoch: int, draws: list[int]) -> Any:
+    def _run(self, batch: dict[str, Any], seed: int, epoch: int, draws: list[int], rows: list[int]) -> Any:
         if self._work is not None:
-            valid = [byte != 0 for byte in batch["__valid__"].tobytes()] if self._marks else None
-            self._rows(self._work, BatchRows(batch, seed, epoch, draws, valid, self._work))
+            self._rows(self._work, BatchRows(batch, seed, epoch, draws, rows, self._work))
         if self._on_batch is None:
             return batch
         began = time.perf_counter()
@@ -100,7 +99,6 @@ def own_step(
     fields: dict[str, Any] | None,
     on_sample: SampleFunction | None,
     on_batch: Callable[..., Any] | None,
-    marks: bool,
     python_workers: int,
 ) -> tuple[dict[str, Any] | None, OwnStep | None]:
     """Returns the chains that the loader's workers run, and the object that runs all Python functions."""
@@ -117,5 +115,5 @@ def own_step(
             from .processes import Processes
 
             processes = Processes(work, python_workers)
-    step = OwnStep(work, on_batch, marks, processes) if work is not None or on_batch is not None else None
+    step = OwnStep(work, on_batch, processes) if work is not None or on_batch is not None else None
     return chains, step
