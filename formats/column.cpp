@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <base/byte_order_mark.hpp>
 #include <base/numbers/decimal.hpp>
 #include <base/numbers/load.hpp>
 #include <base/printable.hpp>
@@ -13,6 +12,7 @@
 #include <formats/column.hpp>
 #include <formats/element_types.hpp>
 #include <formats/encodings.hpp>
+#include <formats/text/byte_order_mark.hpp>
 #include <formats/text/json_cause.hpp>
 #include <formats/text/json_document.hpp>
 #include <penstock/error.hpp>

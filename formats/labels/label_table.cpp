@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include <base/byte_order_mark.hpp>
 #include <base/printable.hpp>
 #include <formats/io/file_bytes.hpp>
 #include <formats/labels/label_table.hpp>
 #include <formats/places/places.hpp>
+#include <formats/text/byte_order_mark.hpp>
 #include <formats/text/json_depth.hpp>
 #include <penstock/error.hpp>
 

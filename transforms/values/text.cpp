@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <base/byte_order_mark.hpp>
+#include <formats/text/byte_order_mark.hpp>
 #include <formats/text/json_cause.hpp>
 #include <penstock/error.hpp>
 #include <transforms/values/text.hpp>

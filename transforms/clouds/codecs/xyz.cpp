@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include <base/byte_order_mark.hpp>
+#include <formats/text/byte_order_mark.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/table.hpp>
 #include <transforms/clouds/codecs/text_numbers.hpp>
