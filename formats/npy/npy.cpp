@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kLoneArray = "value";
 constexpr std::uint64_t kLongestHeader = std::uint64_t{1} << 20;
 
-/// An array and the location of its rows: in the file, or in a block that holds the whole .npy file (a compressed
-/// member, or an array in Fortran order, whose rows are not contiguous).
+/// An array and the location of its rows: in the file, or in a block that holds the whole .npy file. Compressed members
+/// and arrays in Fortran order need a block.
 struct Array {
   std::string name;
   NpyHeader header;

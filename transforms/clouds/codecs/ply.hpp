@@ -12,8 +12,8 @@ namespace penstock {
 ///
 /// In ASCII files, an element is one line; empty lines are skipped. ASCII, float64 and 32-bit integer coordinates are
 /// relative to an origin near the first point if that point is farther than 65,536 from (0, 0, 0); see origin_near().
-/// Throws Error: corrupt (header, too few bytes, a line with too few or too many numbers, a number beyond its type),
-/// with the line; unsupported (no vertices, or none with x, y and z).
+/// Throws Error: corrupt, with the line (header, too few bytes, a wrong count of numbers in a line, a number beyond its
+/// type); unsupported (no vertices, or none with x, y and z).
 /// Source: G. Turk, "The PLY Polygon File Format", 1994.
 const CloudCodec& ply_codec();
 

@@ -103,7 +103,7 @@ std::optional<std::array<std::size_t, 3>> named_axes(const std::vector<std::stri
 }
 
 /// Returns whether the first line names the columns. A point whose coordinates are words, such as "N/A" or "-1.#IND",
-/// is not such a line. It has a number in another column, or its first three words are no three different names.
+/// is not such a line: another column has a number, or two of the first three words are equal.
 bool is_header(const Words& words) {
   if (named_axes(names_in(words))) return true;
   const bool numbers = std::ranges::any_of(words, [](std::string_view word) {

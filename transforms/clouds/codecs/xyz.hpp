@@ -8,11 +8,11 @@ namespace penstock {
 /// Numbers are separated by blanks, tabs, commas or semicolons. Every line has as many numbers as the first one. The
 /// first three are x, y and z; the others are float64 attributes. Lines that begin with "#" or "//" and empty lines are
 /// skipped. Column names come from a first line of words, or from a comment before the first point with one word per
-/// column. A first line contains names if it has the words x, y and z, or if it has no number and its first three words
-/// differ and do not begin like a number. Otherwise it is a point, and its words are errors. The columns "x", "y" and
-/// "z" (or "X", "Y", "Z") then are the coordinates in any position. Columns without a name are "column_4" and so on,
-/// counted from 1. A first line with a single integer states the number of points, as in .pts files. Fewer points are
-/// an error; additional ones are read.
+/// column. A first line with the words x, y and z contains names. A first line without numbers contains names if its
+/// first three words differ and do not begin like a number. Any other first line is a point; its words are errors. The
+/// columns "x", "y" and "z" (or "X", "Y", "Z") are the coordinates in any position. Columns without a name are
+/// "column_4" and so on, counted from 1. A first line with a single integer states the number of points, as in .pts
+/// files. Fewer points are an error; additional ones are read.
 ///
 /// A table with commas or semicolons (.csv) may have empty cells (NaN), column names with blanks, and double quotes
 /// around names and numbers. Columns of words are allowed unless their attribute is requested. A line with more or
