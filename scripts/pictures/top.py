@@ -26,7 +26,7 @@ def train(options):
                 time.sleep(step)
 
     threading.Thread(target=run, args=[0.4], daemon=True).start()
-    run(0.03)
+    run(0.01)
 
 
 def frame_of(*command, seconds=5):
