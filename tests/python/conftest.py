@@ -29,6 +29,12 @@ def pytest_sessionfinish():
             file.writelines(line.replace("\n", " ") + "\n" for line in SKIPPED)
 
 
+@pytest.fixture(name="ps", scope="session")
+def ps_fixture():
+    """The package, for single cases of files that test the command, which builds without Python run, too."""
+    return pytest.importorskip("penstock", reason="this build has no Python package")
+
+
 def synth(tmp_path_factory, kind, *options):
     folder = tmp_path_factory.mktemp("data") / kind
     run("synth", kind, folder, *options)

@@ -5,7 +5,6 @@ import json
 import shutil
 
 import numpy as np
-import penstock as ps
 import pytest
 from command import FORMATS, bytes_of, fails, run
 from PIL import Image, ImageOps
@@ -271,7 +270,7 @@ def test_pack_asks_which_images_to_decode(tmp_path):
 @pytest.mark.parametrize(
     "words", [["--point-order", "progressive"], ["--presample", "random:4"], ["--presample", "voxel:0.5"]]
 )
-def test_pack_leaves_out_points_without_coordinates(tmp_path, words):
+def test_pack_leaves_out_points_without_coordinates(tmp_path, words, ps):
     rng = np.random.default_rng(6)
     folder = tmp_path / "clouds"
     folder.mkdir()

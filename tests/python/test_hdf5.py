@@ -6,7 +6,6 @@ import subprocess
 
 import h5py
 import numpy as np
-import penstock as ps
 import pytest
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
@@ -333,7 +332,7 @@ NUMBERS = ["<i4", ">i4", "<i8", "<f4", ">f8", "<f2", "|i1", "<u2"]
 
 @pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("form", [None, "hdf5", "tar", "lmdb", "zip"])
-def test_numbers_of_variable_length_keep_their_dtype(tmp_path, dtype, form):
+def test_numbers_of_variable_length_keep_their_dtype(tmp_path, dtype, form, ps):
     values = [np.arange(3 * i, dtype=dtype) for i in range(6)]
     with h5py.File(tmp_path / "x.h5", "w") as file:
         column = file.create_dataset("tokens", (6,), h5py.vlen_dtype(np.dtype(dtype)))
@@ -350,7 +349,7 @@ def test_numbers_of_variable_length_keep_their_dtype(tmp_path, dtype, form):
         np.testing.assert_array_equal(row, value)
 
 
-def test_variable_numbers_of_rows_keep_dtype_and_shape(tmp_path):
+def test_variable_numbers_of_rows_keep_dtype_and_shape(tmp_path, ps):
     values = {f"{i}": np.arange(6 * i, dtype=np.float32).reshape(2 * i, 3) for i in range(1, 4)}
     with h5py.File(tmp_path / "x.h5", "w") as file:
         for key, value in values.items():
@@ -361,7 +360,7 @@ def test_variable_numbers_of_rows_keep_dtype_and_shape(tmp_path):
         np.testing.assert_array_equal(row, value)
 
 
-def test_bytes_of_variable_length_stay_bytes(tmp_path):
+def test_bytes_of_variable_length_stay_bytes(tmp_path, ps):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         column = file.create_dataset("blob", (2,), h5py.vlen_dtype(np.uint8))
         column[0], column[1] = np.arange(3, dtype=np.uint8), np.arange(5, dtype=np.uint8)

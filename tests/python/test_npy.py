@@ -4,7 +4,6 @@ import os
 import subprocess
 
 import numpy as np
-import penstock as ps
 import pytest
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
@@ -45,7 +44,7 @@ SHAPES = [(11, 5), (70, 40), (4, 3, 5), (3, 4, 5, 2), (5, 1), (1, 5), (6, 0, 2)]
 
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<i8", "|u1", "<f2"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_values_in_fortran_order_are_those_of_numpy(tmp_path, dtype, shape):
+def test_values_in_fortran_order_are_those_of_numpy(tmp_path, dtype, shape, ps):
     array = np.asfortranarray((np.arange(np.prod(shape)).reshape(shape) % 251).astype(dtype))
     (tmp_path / "d").mkdir()
     np.save(tmp_path / "d/1.npy", array)
@@ -57,7 +56,7 @@ def test_values_in_fortran_order_are_those_of_numpy(tmp_path, dtype, shape):
         np.testing.assert_array_equal(row, np.load(tmp_path / "d/1.npy"))
 
 
-def test_windows_of_values_in_fortran_order_are_rows_of_the_array(tmp_path):
+def test_windows_of_values_in_fortran_order_are_rows_of_the_array(tmp_path, ps):
     array = np.arange(60, dtype=np.int32).reshape(20, 3)
     (tmp_path / "d").mkdir()
     np.save(tmp_path / "d/1.npy", np.asfortranarray(array))
@@ -72,7 +71,7 @@ def test_windows_of_values_in_fortran_order_are_rows_of_the_array(tmp_path):
 
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "|u1"])
 @pytest.mark.parametrize("shape", [(11, 5), (70, 40), (4, 3, 5), (3, 4, 5, 2), (5, 1)])
-def test_rows_of_an_array_in_fortran_order_are_those_of_numpy(tmp_path, dtype, shape):
+def test_rows_of_an_array_in_fortran_order_are_those_of_numpy(tmp_path, dtype, shape, ps):
     array = np.asfortranarray((np.arange(np.prod(shape)).reshape(shape) % 251).astype(dtype))
     np.save(tmp_path / "x.npy", array)
     np.savez(tmp_path / "x.npz", value=array, other=np.arange(len(array)))

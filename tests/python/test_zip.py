@@ -4,7 +4,6 @@ import os
 import subprocess
 import zipfile
 
-import penstock as ps
 import pytest
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
@@ -84,7 +83,7 @@ def test_what_penstock_packs_is_read_by_zipfile(tmp_path, align):
     penstock("verify", tmp_path / "packed", "--against", tmp_path / "source")
 
 
-def test_backslashes_of_windows_separate_class_folders(tmp_path):
+def test_backslashes_of_windows_separate_class_folders(tmp_path, ps):
     with zipfile.ZipFile(tmp_path / "pets.zip", "w") as archive:
         for name in ("cat", "dog"):
             for number in range(2):
