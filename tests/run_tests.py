@@ -39,6 +39,7 @@ PYTEST_FAILURE = re.compile(r"^> +(.*)\n(?=E )", re.MULTILINE)
 PYTEST_COUNT = re.compile(r"^=* *(\d+) failed(?:, \d+ (?:passed|skipped|deselected|warnings?))* in ", re.MULTILINE)
 DOCTEST_FAILURE = re.compile(r"\bERROR: (.*)")
 ASSERTION = re.compile(r"assert (?P<pytest>.*)|(?:CHECK|REQUIRE)\( (?P<doctest>.*) \) is NOT correct!")
+MESSAGE = re.compile(r', f?"[^"]*"$')  # of an assertion
 NOT_A_LIMIT = re.compile(r"[!=]=|\babs\(|\b(?:and|or|in|not|is)\b|&&|\|\|")
 
 CLOSING = re.compile(r"^\d+% tests passed, \d+ tests failed out of (\d+)$")
@@ -109,7 +110,7 @@ def is_limit(failure):
     match = ASSERTION.match(failure)
     if not match:
         return False
-    checked = match["pytest"] or match["doctest"]
+    checked = MESSAGE.sub("", match["pytest"] or match["doctest"])
     if checked == 'against == ""':  # check_soon.hpp
         return True
     return bool(re.search(r" [<>]=? ", checked)) and not NOT_A_LIMIT.search(checked)

@@ -18,6 +18,7 @@ E        +  where 7.25 = <built-in function monotonic>() - 12.5
 
 test_fake.py:9: AssertionError
 """
+TOLD_LIMIT_IN_PYTEST = LIMIT_IN_PYTEST.replace("began < 5", 'began < 5, "it is no use to ask again"', 1)
 BYTES_IN_PYTEST = """\
 >       assert values(batch) == expected
 E       AssertionError: assert [0, 7] == [0, 8]
@@ -77,6 +78,7 @@ SEPARATOR = "[doctest] doctest version is 2.4.9\n"
 PRINTED = {
     "always": pytest_output(LIMIT_IN_PYTEST),
     "limit": pytest_output(LIMIT_IN_PYTEST),
+    "told_limit": pytest_output(TOLD_LIMIT_IN_PYTEST),
     "two_limits": pytest_output(LIMIT_IN_PYTEST, FRAMES_IN_PYTEST),
     "doctest_limit": SEPARATOR + "a_test.cpp:5: ERROR: CHECK( Clock::now() - began < 10s ) is NOT correct!\n",
     "doctest_soon": SEPARATOR + 'check_soon.hpp:23: ERROR: CHECK( against == "" ) is NOT correct!\n',

@@ -10,7 +10,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 CLOSING = re.compile(r"^(\d+)% tests passed, (\d+) tests failed out of (\d+)$", re.MULTILINE)
 
-FORGIVEN = ["limit", "two_limits", "doctest_limit", "doctest_soon", "nested_summary"]
+FORGIVEN = ["limit", "told_limit", "two_limits", "doctest_limit", "doctest_soon", "nested_summary"]
 COUNTED = [
     "plain",
     "bytes",
