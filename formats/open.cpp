@@ -288,7 +288,8 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
     if (const std::string_view source = source_of_tables(path); !source.empty())
       refuse(path, "is a table: " + std::string(source) + " reads its rows, for ps.pack() and penstock pack");
     if (path.extension() == ".bin") {
-      refuse(path, "is not a file of a known format (known: " + names + "); if it holds tokens of Megatron-LM, put its index " +
+      refuse(path, "is not a file of a known format (known: " + names +
+                       "); if it holds tokens of Megatron-LM, put its index " +
                        double_quoted(fs::path(path).replace_extension(".idx").filename().string()) + " beside it");
     }
     const bool perhaps_mixture = path.extension() == ".json";
@@ -475,8 +476,7 @@ void require_no_samples_beside(const fs::path& path, const Found& found) {
   if (loose.empty()) return;
   const std::string format(found.format->name);
   const fs::path& shard = found.shards.front();
-  refuse(path, "holds " + format + " shards (" +
-                   double_quoted(shown_path(shard, path)) +
+  refuse(path, "holds " + format + " shards (" + double_quoted(shown_path(shard, path)) +
                    ") and files that may be samples (" + double_quoted(loose.front()) + ", " +
                    double_quoted(loose.back()) + "): open it with format=" + double_quoted(format) +
                    " or format=\"folder\" (the command: " + "--source-format), or move one of them");

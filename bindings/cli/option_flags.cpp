@@ -41,8 +41,8 @@ struct Flag {
   CLI::Option* operator()(typename Entry::Bytes bytes) const {
     return command
         .add_option_function<std::string>(
-            name,
-            [&to = bytes.place(options), name = name](const std::string& text) { to = parse_size(text, name); }, help)
+            name, [&to = bytes.place(options), name = name](const std::string& text) { to = parse_size(text, name); },
+            help)
         ->default_str(size_text(bytes.place(options)));
   }
   CLI::Option* operator()(const typename Entry::Words& words) const {

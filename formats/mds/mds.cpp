@@ -51,8 +51,7 @@ auto reading_json(const Read& read) {
   try {
     return read();
   } catch (const Json::exception& error) {
-    throw Error::corrupt("not an index of MDS shards: " + json_cause(error),
-                         {.shard = std::string(kIndexName)});
+    throw Error::corrupt("not an index of MDS shards: " + json_cause(error), {.shard = std::string(kIndexName)});
   }
 }
 

@@ -42,8 +42,7 @@ auto reading(const fs::path& path, const Read& read) {
   try {
     return read();
   } catch (const Json::exception& error) {
-    throw Error::corrupt("not a valid file of an unfinished dataset: " + json_cause(error),
-                         {.shard = path.string()});
+    throw Error::corrupt("not a valid file of an unfinished dataset: " + json_cause(error), {.shard = path.string()});
   } catch (const Error& error) {
     throw error.in({.shard = path.string()});
   }

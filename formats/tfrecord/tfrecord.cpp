@@ -82,7 +82,8 @@ class TfrecordIndexer {
     }
     nlohmann::json left_out;
     for (const auto& [name, records] : lists_) {
-      left_out[name] = "lists of several byte strings (in " + std::to_string(records) + (records == 1 ? " record)" : " records)");
+      left_out[name] =
+          "lists of several byte strings (in " + std::to_string(records) + (records == 1 ? " record)" : " records)");
     }
     for (const std::string& name : in_sequences_)
       if (!left_out.contains(name))

@@ -32,11 +32,11 @@ struct BatchRecord {
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;
   std::vector<std::uint8_t> cleared;  ///< of each row: whether on_error="mark" has cleared it; false for padding
-  std::optional<MixDraw> mix;    ///< how the batch was mixed
-  std::uint64_t read_bytes = 0;  ///< stored bytes read for its rows; set at delivery
-  std::vector<BadSample> bad;    ///< one for each invalid row; set at delivery
-  std::vector<Field> fields;     ///< published when the last row is written
-  DeviceUse* use = nullptr;      ///< of values on a device: when they may be read
+  std::optional<MixDraw> mix;         ///< how the batch was mixed
+  std::uint64_t read_bytes = 0;       ///< stored bytes read for its rows; set at delivery
+  std::vector<BadSample> bad;         ///< one for each invalid row; set at delivery
+  std::vector<Field> fields;          ///< published when the last row is written
+  DeviceUse* use = nullptr;           ///< of values on a device: when they may be read
 
   SampleContext context(std::uint32_t row) const {
     return {.seed = seed, .epoch = epoch, .sample = samples[row], .key = keys[row], .occurrence = occurrences[row]};

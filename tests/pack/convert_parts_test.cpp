@@ -370,7 +370,8 @@ TEST_CASE("a dataset that is there is replaced only when told, by ranks and by f
 TEST_CASE("wrong ranks are refused before anything is written") {
   const TemporaryFolder folder;
   const Dataset source = open(write_source(folder / "source"));
-  CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("tar", 2, 2)); }), {"rank 2 must be less than world, which is 2"}));
+  CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("tar", 2, 2)); }),
+             {"rank 2 must be less than world, which is 2"}));
   CHECK(says(error_of([&] { convert(source, folder / "set", small_shards("folder", 0, 2)); }), {"cannot be written"}));
   CHECK_FALSE(fs::exists(folder / "set"));
 }

@@ -37,7 +37,9 @@ def test_wrong_usage_is_2_with_one_line(words):
 
 
 def test_wrong_values_are_2_with_one_line(icons, tmp_path):
-    assert "must be a size such as" in fails("pack", icons, tmp_path / "x", "--format", "tar", "--shard-size", "big", code=2)
+    assert "must be a size such as" in fails(
+        "pack", icons, tmp_path / "x", "--format", "tar", "--shard-size", "big", code=2
+    )
     assert "consumer" in fails("bench", icons, "--train-step", "busy:often", code=2)
     assert "consumer" in fails("bench", icons, "--mock-loader", code=2)
     assert "at least 1" in fails("bench", icons, "--workers", "0", code=2)

@@ -46,7 +46,9 @@ def test_texts_of_these_names_stay_bytes_and_label_names_them(tmp_path, field):
     with ps.Loader(path, batch_size=2) as loader:
         (batch,) = loader
         assert np.array(batch[field][0]).tobytes() == b"img_001"
-    with pytest.raises(ps.Error, match=f'sample 0: field {field}: .*corrupt: label.. expects an integer, not "img_001"'):
+    with pytest.raises(
+        ps.Error, match=f'sample 0: field {field}: .*corrupt: label.. expects an integer, not "img_001"'
+    ):
         labels_of(path, field, ps.label())
 
 
@@ -62,7 +64,9 @@ def test_a_label_beyond_int64_is_an_error_that_names_it(tmp_path):
     with ps.Loader(tmp_path / "ids.npy", batch_size=2, transforms={"value": ps.label()}) as loader:
         batches = iter(loader)
         assert np.array(next(batches)["value"]).tolist() == [5, 2**63 - 1]
-        with pytest.raises(ps.Error, match=f"sample 2: field value: .*corrupt: label.. .* fits int64, not {2**63 + 7};"):
+        with pytest.raises(
+            ps.Error, match=f"sample 2: field value: .*corrupt: label.. .* fits int64, not {2**63 + 7};"
+        ):
             next(batches)
     chain = ps.array.decode("uint64")
     assert labels_of(tmp_path / "ids.npy", "value", chain).tolist() == [5, 2**63 - 1, 2**63 + 7, 2**64 - 1]

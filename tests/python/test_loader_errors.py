@@ -47,7 +47,9 @@ def test_the_shard_of_an_error_is_a_file_also_for_relative_paths(tmp_path, monke
 def test_an_error_in_json_is_told_without_names_of_a_library(tmp_path):
     (tmp_path / "a.json").write_text("[1, 2]")
     (tmp_path / "b.json").write_text("[1, 2\n")
-    with pytest.raises(ps.Error, match="sample b: field json: offset 0: corrupt: json: parse error at line 2, column 1"):
+    with pytest.raises(
+        ps.Error, match="sample b: field json: offset 0: corrupt: json: parse error at line 2, column 1"
+    ):
         keys_of(ps.Loader(tmp_path, batch_size=2, transforms={"json": ps.array.decode("float32")}))
 
 

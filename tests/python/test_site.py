@@ -57,7 +57,9 @@ def test_a_chart_of_other_values_is_found(tmp_path):
 
 
 def test_the_ratios_of_the_readme_are_those_of_the_results():
-    rows = (ROOT / "bench/RESULTS.md").read_text().partition("<!-- chart: images/photographs.svg")[2].partition("\n\n")[0]
+    rows = (
+        (ROOT / "bench/RESULTS.md").read_text().partition("<!-- chart: images/photographs.svg")[2].partition("\n\n")[0]
+    )
     rate = {
         name: float(value.replace(",", "")) for name, value in re.findall(r"^\| ([^|]+) \| ([\d,]+) \|", rows, re.M)
     }

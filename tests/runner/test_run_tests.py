@@ -66,9 +66,14 @@ class RunTests(unittest.TestCase):
     def test_skipped_cases_are_counted_by_reason_before_the_summary(self):
         output = self.run_kinds("skips", "good")[1]
         table = output[output.index("Skipped:\n") : output.rindex("100% tests passed")].splitlines()
-        self.assertEqual([line.split(maxsplit=2) for line in table[1:4]], [
-            ["cases", "test", "reason"], ["2", "skips", "no device: /dev/none"], ["1", "skips", "no time"],
-        ])
+        self.assertEqual(
+            [line.split(maxsplit=2) for line in table[1:4]],
+            [
+                ["cases", "test", "reason"],
+                ["2", "skips", "no device: /dev/none"],
+                ["1", "skips", "no time"],
+            ],
+        )
         self.assertNotIn("Skipped:", self.run_kinds("good")[1])
 
     def test_a_test_that_fails_once_is_flaky(self):

@@ -213,7 +213,8 @@ TEST_CASE("steps out of order or of another kind are refused with the step's nam
           "image.random_horizontal_flip(0.5) must come before");
   refuses("jpg", image::random_horizontal_flip() | image::decode(),
           "image.decode() must come before image.random_horizontal_flip(0.5)");
-  refuses("jpg", image::normalize(kMean, kDeviation) | image::normalize(kMean, kDeviation), "cannot come after image.normalize");
+  refuses("jpg", image::normalize(kMean, kDeviation) | image::normalize(kMean, kDeviation),
+          "cannot come after image.normalize");
   refuses("jpg", image::cast(DType::f32) | image::normalize(kMean, kDeviation), "must come before cast(float32)");
   refuses("jpg", image::decode() | array::random_slice(2), "cannot be combined in one chain");
   refuses("jpg", array::decode(), "holds images (jpeg), not arrays");

@@ -354,7 +354,8 @@ TEST_CASE("one ledger takes one dataset and one order") {
         std::string::npos);
   LoaderOptions other = options_with(ledger);
   other.shuffle = false;
-  CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("was written with shuffle=true, not false") != std::string::npos);
+  CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("was written with shuffle=true, not false") !=
+        std::string::npos);
   other = options_with(ledger);
   other.last_batch = Last::drop;
   CHECK(cause_of([&] { Loader(arrays.dataset(), other); }).find("was written with last_batch=keep, not drop") !=
