@@ -15,6 +15,7 @@
 #include <transforms/clouds/codecs/ply.hpp>
 #include <transforms/clouds/codecs/xyz.hpp>
 #include <transforms/clouds/laz/laz.hpp>
+#include <transforms/first_bytes.hpp>
 #include <transforms/image/codecs/png.hpp>
 #include <transforms/image/codecs/webp.hpp>
 #include <transforms/image/jpeg/jpeg.hpp>
@@ -92,9 +93,7 @@ const Codec& codec_for(const FieldSchema& schema, std::span<const std::byte> byt
   for (const Codec* plain : without_magic()) {
     if (named == plain) return *plain;
   }
-  for (const Codec* codec : with_magic()) {
-    if (codec->recognises(bytes)) return *codec;
-  }
+  if (const Codec* codec = recognised_codec(bytes)) return *codec;
   // Photographs that could not be recoded are JPEG files with any first bytes.
   if (named == &jpt_codec() && !bytes.empty()) return jpeg_codec();
   if (named != nullptr) {

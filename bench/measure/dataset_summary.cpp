@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include <base/machine.hpp>
@@ -14,6 +15,7 @@
 #include <formats/layout_line.hpp>
 #include <penstock/codec.hpp>
 #include <penstock/error.hpp>
+#include <transforms/first_bytes.hpp>
 
 namespace penstock {
 namespace {
@@ -44,20 +46,20 @@ void probe_images(const Dataset& dataset, std::uint32_t number, std::uint64_t pr
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t sample = i * dataset.size() / count;
     if (!dataset.locate(sample, number, pieces)) continue;
+    const FieldSchema& schema = dataset.fields()[number];
+    std::optional<std::vector<std::byte>> bytes;
     try {
-      const std::vector<std::byte> bytes = read_field(dataset, sample, number);
-      const FieldSchema& schema = dataset.fields()[number];
-      const Codec& codec = codec_for(schema, bytes);
+      bytes = read_field(dataset, sample, number);
+      const Codec& codec = codec_for(schema, *bytes);
       if (field.schema.codec.empty()) field.schema.codec = codec.name();
-      const Layout layout = codec.decoder(schema)->peek({&schema, bytes});
+      const Layout layout = codec.decoder(schema)->peek({&schema, *bytes});
       if (!layout.image) return;
       heights.push_back(layout.shape.at(0));
       widths.push_back(layout.shape.at(1));
     } catch (const Error& error) {
       if (!error.is_data_fault()) throw;
-      // the loader delivers such values as they are stored
-      if (error.kind() == ErrorKind::unsupported && kind_of_codec(field.schema.codec) != ValueKind::image) continue;
-      ++field.unreadable;
+      const bool delivered = bytes && error.kind() == ErrorKind::unsupported && is_delivered_as_stored(schema, *bytes);
+      if (!delivered) ++field.unreadable;
     }
   }
   if (heights.empty()) return;

@@ -1,7 +1,7 @@
 #include <nanobind/nanobind.h>
 
 #include <formats/encodings.hpp>
-#include <transforms/extension_of.hpp>
+#include <transforms/first_bytes.hpp>
 
 #include "bind.hpp"
 

@@ -8,7 +8,7 @@
 #include <penstock/dataset.hpp>
 #include <penstock/error.hpp>
 #include <penstock/loader.hpp>
-#include <transforms/extension_of.hpp>
+#include <transforms/first_bytes.hpp>
 
 namespace {
 

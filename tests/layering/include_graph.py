@@ -83,7 +83,7 @@ NAMED_FORMAT = re.compile(r'(?:format\w*\(\)|[Ff]ormat\w*(?:\.|->)name|found->na
 # Folders and units whose own knowledge the names are, and names that mean something else there.
 OWN = {
     "codec": (
-        "formats/encodings", "formats/text/", "formats/npy/", "formats/mds/", "transforms/codec_registry", "transforms/values/",
+        "formats/encodings", "formats/text/", "formats/mds/", "transforms/codec_registry", "transforms/values/",
         "transforms/image/codecs/", "transforms/image/jpeg/", "transforms/image/jpt/", "transforms/clouds/codecs/",
         "transforms/clouds/laz/",
     ),

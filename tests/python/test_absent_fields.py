@@ -128,8 +128,9 @@ def test_info_calls_only_values_unreadable_that_the_loader_cannot_deliver(tmp_pa
         (tmp_path / f"{i}.json").write_text('{"seen": [1, 2]}')
         (tmp_path / f"{i}.xml").write_text("<a></a>")
         (tmp_path / f"{i}.png").write_bytes(b"no picture")
+        np.save(tmp_path / f"{i}.npy", np.zeros(2, np.complex64))
     told = run("info", tmp_path).stdout.decode()
     fields = dict(part.split("\n", 1) for part in told.split("  field ")[1:])
-    assert [name for name, lines in fields.items() if "unreadable 2 of the probed values" in lines] == ["png"]
+    assert [name for name, lines in fields.items() if "unreadable 2 of the probed values" in lines] == ["npy", "png"]
     (batch,) = ps.Loader(tmp_path, batch_size=2, transforms={"json": ps.field("json"), "xml": ps.field("xml")})
     assert bytes(batch["xml"][1]) == b"<a></a>" and bytes(batch["json"][0]) == b'{"seen": [1, 2]}'

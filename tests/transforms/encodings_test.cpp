@@ -8,7 +8,7 @@
 #include <formats/encodings.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/cloud.hpp>
-#include <transforms/extension_of.hpp>
+#include <transforms/first_bytes.hpp>
 #include <transforms/program/program.hpp>
 
 #include "support/filled.hpp"

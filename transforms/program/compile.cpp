@@ -5,6 +5,7 @@
 #include <formats/field_types.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/decoders.hpp>
+#include <transforms/first_bytes.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/values/raw.hpp>
 #include <transforms/values/text.hpp>
@@ -50,7 +51,7 @@ std::unique_ptr<OutputProgram> compile_follower(const OutputRequest& request) {
   return compile_coordinates(request, boxes ? 4 : 2);
 }
 
-// Returns the shape of an item if values are lists of different lengths, whose element type the schema gives. Returns
+// Returns the shape of an item if the schema describes lists of different lengths and gives their element type. Returns
 // nothing for bytes.
 std::optional<Shape> item_of_lists(const FieldSchema& schema) {
   const EncodingTraits& traits = codec_traits(schema.codec);
@@ -72,14 +73,6 @@ bool begins_with_integer_text(const OutputRequest& request) {
   return value.exists && holds_integer_text(value.of(request.schema())) && integer_in(value.bytes);
 }
 
-// Returns whether the values of the field have no codec at all, or are text. Without a chain, they are delivered as
-// stored.
-bool needs_no_codec(const OutputRequest& request) {
-  if (const Codec* codec = codec_named(request.schema().codec)) return kind_of_codec(codec->name()) == ValueKind::text;
-  const FirstBytes value = request.catalog->first_value(request.sources.front(), nullptr);
-  return std::ranges::none_of(codecs(), [&](const Codec* codec) { return codec->recognises(value.bytes); });
-}
-
 // Compiles a chain without a step that determines the kind of output. The field's codec determines it.
 std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
   const FieldSchema& schema = request.schema();
@@ -95,7 +88,8 @@ std::unique_ptr<OutputProgram> compile_by_codec(const OutputRequest& request) {
     sample = request.probe();
   } catch (const Error& error) {
     if (!plain || error.kind() != ErrorKind::unsupported || !schema.differences.text.empty()) throw;
-    if (needs_no_codec(request)) return compile_bytes(request);
+    const FirstBytes value = request.catalog->first_value(request.sources.front(), nullptr);
+    if (is_delivered_as_stored(schema, value.bytes)) return compile_bytes(request);
     throw Error::unsupported(error.cause() + "; raw() delivers the stored bytes", error.context());
   }
   if (sample.layout && sample.layout->cloud) {

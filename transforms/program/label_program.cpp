@@ -8,6 +8,7 @@
 #include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
+#include <transforms/first_bytes.hpp>
 #include <transforms/output.hpp>
 #include <transforms/program/compile.hpp>
 #include <transforms/values/text.hpp>
@@ -100,7 +101,7 @@ std::int64_t classes_of(const Chain& chain) {
 bool holds_integer_text(const FieldBytes& field) {
   const std::string_view name = field.schema->name;
   if (!field.schema->codec.empty() || !extension_traits(name.substr(name.rfind('.') + 1)).int_text) return false;
-  return std::ranges::none_of(codecs(), [&](const Codec* codec) { return codec->recognises(field.bytes); });
+  return recognised_codec(field.bytes) == nullptr;
 }
 
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request) {
