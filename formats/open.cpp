@@ -68,14 +68,16 @@ std::string unfinished(const fs::path& partial) {
                                : kUnfinished);
 }
 
-void require_readable(const fs::path& path) {
+// Returns `path`, or the index of the Megatron-LM dataset that it names if nothing is there.
+fs::path readable(const fs::path& path) {
   if (is_address(path)) {
     if (!is_file(path) && !is_folder(path)) throw Error::io(ENOENT, "cannot open", {.dataset = path.string()});
-    return;
+    return path;
   }
   std::error_code failure;
   const fs::file_status status = fs::status(path, failure);
   if (status.type() == fs::file_type::not_found) {
+    if (const fs::path idx = index_of_prefix(path); !idx.empty()) return readable(idx);
     const fs::path partial = path.string() + ".partial";
     if (fs::exists(partial, failure)) refuse(path, "does not exist, but " + unfinished(partial));
     if (path.string().starts_with('~'))
@@ -87,6 +89,7 @@ void require_readable(const fs::path& path) {
   if (::faccessat(AT_FDCWD, path.c_str(), needed, AT_EACCESS) != 0)
     throw Error::io(errno, "cannot read", {.dataset = path.string()});
   if (!fs::is_directory(status) && !fs::is_regular_file(status)) refuse(path, "is neither a file nor a folder");
+  return path;
 }
 
 bool is_zip(const fs::path& path) {
@@ -262,8 +265,8 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
   if (found != nullptr && found->loose) refuse(pattern, "is a pattern of shards, which cannot have format \"folder\"");
   if (!options.split.empty() && !is_zip(files.front())) refuse_split(pattern);
   expect_places(files);
-  for (const fs::path& file : files) {
-    require_readable(file);
+  for (const fs::path& named : files) {
+    const fs::path file = readable(named);
     if (is_address(file) && !shards.empty() && is_file(file) && file.extension() == shards.front().extension()) {
       shards.push_back(file);  // indexing reads its first bytes later
       continue;
@@ -455,7 +458,7 @@ Dataset open_address(const fs::path& given, const fs::path& address, const OpenO
     refuse_shards_of_splits(address, *found, options);
     return open_foreign(*found->format, address, found->shards, options, progress);
   }
-  require_readable(address);
+  readable(address);
   if (!is_folder(address)) {
     if (lists_nothing(address) && !address.has_extension())
       refuse(address,
@@ -510,14 +513,13 @@ Dataset open_folder_of_files(const fs::path& path, const OpenOptions& options, c
   return open_foreign(format, path, folder, options, progress);
 }
 
-Dataset open_any(const fs::path& given, const OpenOptions& options, const OpenProgress& progress) {
-  if (is_pattern_of_places(given)) {
-    std::vector<fs::path> files = expand_pattern(given.native());
+Dataset open_any(const fs::path& named, const OpenOptions& options, const OpenProgress& progress) {
+  if (is_pattern_of_places(named)) {
+    std::vector<fs::path> files = expand_pattern(named.native());
     std::erase_if(files, is_own);
-    return open_files(files, given, options, progress);
+    return open_files(files, named, options, progress);
   }
-  if (const fs::path idx = index_of_prefix(given); !idx.empty()) return open_any(idx, options, progress);
-  require_readable(given);
+  const fs::path given = readable(named);
   const bool manifest = given.filename() == Manifest::kFileName;
   if (!manifest && is_unfinished(given)) refuse(given, unfinished(given));
   std::error_code ignored;

@@ -159,13 +159,15 @@ void swap_bytes(Bytes stored, std::span<std::byte> plain, std::size_t element) {
 
 // Copies a .npy file, with its elements in C order. The header is unchanged.
 void order_npy(Bytes stored, std::span<std::byte> plain) {
-  std::copy(stored.begin(), stored.end(), plain.begin());
   const NpyHeader header = read_npy_header(stored);
-  const std::size_t element = size_of(header.dtype);
-  if (element_count(header.shape) > (stored.size() - header.data_begin) / element)
+  const std::size_t element = size_of(header.dtype), begin = header.data_begin;
+  const std::uint64_t count = element_count(header.shape);
+  if (count > (stored.size() - begin) / element)
     throw Error::corrupt("npy: ends before the last element of " + to_string(header.shape));
-  if (header.fortran)
-    to_c_order(stored.data() + header.data_begin, plain.data() + header.data_begin, header.shape, element);
+  const std::size_t end = header.fortran ? begin + count * element : begin;
+  std::memcpy(plain.data(), stored.data(), begin);
+  if (header.fortran) to_c_order(stored.data() + begin, plain.data() + begin, header.shape, element);
+  std::memcpy(plain.data() + end, stored.data() + end, stored.size() - end);
 }
 
 // Seven bits per byte, the lowest first. The top bit means that more bytes follow. Bits beyond 64 are dropped, as in

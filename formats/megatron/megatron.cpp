@@ -213,7 +213,7 @@ std::vector<fs::path> watched_tokens(const fs::path& shard) {
 
 fs::path index_of_prefix(const fs::path& prefix) {
   const fs::path idx = prefix.native() + ".idx";
-  return !is_file(prefix) && !is_folder(prefix) && begins_as_token_index(idx) ? idx : fs::path();
+  return begins_as_token_index(idx) ? idx : fs::path();
 }
 
 constinit const Format kMegatron{.name = "megatron",

@@ -27,8 +27,8 @@ namespace penstock {
 /// integers, sequences with modes (multimodal). Source: Megatron-LM, megatron/core/datasets/indexed_dataset.py.
 extern const Format kMegatron;
 
-/// Megatron-LM names a dataset by the path of both files without their extensions. Returns NAME.idx for NAME if NAME
-/// does not exist and NAME.idx begins with the magic. Returns an empty path otherwise.
+/// Megatron-LM names a dataset by the path of both files without their extensions. Returns NAME.idx for NAME if
+/// NAME.idx begins with the magic, else an empty path.
 std::filesystem::path index_of_prefix(const std::filesystem::path& prefix);
 
 }  // namespace penstock
