@@ -38,6 +38,17 @@ class Squares:
 # Iterables
 
 
+@pytest.mark.parametrize("other", ["/dev/zero", "fifo", "folder"])
+def test_a_list_must_be_a_regular_file(tmp_path, other):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "list.csv").symlink_to(tmp_path / other)
+    with pytest.raises(
+        ps.Error, match="list.csv: invalid argument: is not a regular file; pass the path of a CSV file"
+    ):
+        ps.sources.csv(tmp_path / "list.csv")
+
+
 def test_a_generator_of_dicts_is_packed_and_numbered(tmp_path):
     seen = []
     told = ps.pack(

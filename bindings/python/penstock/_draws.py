@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._error import made
+from ._files import is_special_file
 
 
 def _float64(numbers: Any, name: str) -> Any:
@@ -34,8 +35,7 @@ def _float64(numbers: Any, name: str) -> Any:
 
 
 def _of_file(path: str, name: str) -> Any:
-    # A FIFO may never be written to, and a device may never end.
-    if os.path.exists(path) and not os.path.isfile(path):
+    if is_special_file(path):
         cause = f"{name}: {path} is not a regular file; pass a file, a list or an array of numbers"
         raise made("invalid_argument", cause)
     if path.endswith(".npy"):

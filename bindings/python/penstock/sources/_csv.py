@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._error import made
+from .._files import is_special_file
 from ._labels import Labels
 from ._source import Items, Sample, Source, item_error, number_key
 
@@ -26,9 +27,9 @@ class csv(Source):
     empty label has no label. A label such as "1.5" is an error.
 
     path: the column of the paths, which are relative to `root` (default: the folder of the CSV file).
-    label: the column of the labels, None for no labels. If the default column is missing, there are no labels; a column
-      that you name must exist.
-    fields: maps further columns to fields, which hold their text: {"caption": "txt"}.
+    label: the column of the labels, None for no labels. If the default column is missing, the samples have no labels. A
+      column that you name must exist.
+    fields: maps further columns to fields, which contain their text: {"caption": "txt"}.
 
     Raises Error: io; invalid_argument; corrupt, naming the line.
     """
@@ -68,6 +69,8 @@ class csv(Source):
         self.classes = self.classes or self._labels.names()
 
     def _opened(self) -> Any:
+        if is_special_file(self.name):
+            raise made("invalid_argument", "is not a regular file; pass the path of a CSV file", dataset=self.name)
         try:
             return open(self.name, encoding="utf-8-sig", newline="")
         except OSError as error:
