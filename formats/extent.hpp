@@ -36,7 +36,7 @@ struct Filter {
     varint = 32771,     ///< int64 values as the varints of protobuf
     crc32c = 32772,     ///< adds no bytes; parameter: the CRC-32C of its input
     widen = 32773,      ///< widens numbers; parameter: see filters/widen.hpp. Never written to a file
-    npy_order = 32774,  ///< a whole .npy file, whose elements may be in Fortran order; decoded to C order
+    npy_order = 32774,  ///< decodes a whole .npy file with elements in Fortran order to C order
   };
   Id id;
   std::uint32_t parameter;  ///< described above, otherwise 0

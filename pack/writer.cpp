@@ -83,7 +83,7 @@ Prepared prepared(const WriterValue& value, std::string_view key, const Format& 
   if (value.file.empty()) {
     field.length = value.bytes.size();
     field.crc = crc32c(value.bytes);
-    // A corrupt header is reported here, where the program still knows the origin of the value.
+    // Reports a corrupt header here, because the program still knows the origin of the value.
     try {
       if (const Codec* codec = codec_named(field.schema.codec)) codec->header(value.bytes);
     } catch (const Error& error) {

@@ -40,9 +40,9 @@ struct VerifyResult {
   std::vector<BadValue> bad;  ///< the first 10,000, in sample order; shards last
 };
 
-/// Verifies every value. The dataset's skipped.jsonl gives the cause for samples that only the source has. Samples are
-/// matched with the source by key. Fields that the source lacks (labels stored
-/// separately) are not compared. Class indexes are compared by class name if both datasets name their classes.
+/// Verifies every value. Samples are matched with the source by key. The dataset's skipped.jsonl gives the cause for
+/// samples that only the source has. Fields that the source lacks (labels stored separately) are not compared. Class
+/// indexes are compared by class name if both datasets name their classes.
 ///
 /// A photograph stored as `jpt` must restore the source's JPEG file. Other re-encoded values must equal the result of
 /// re-encoding the source's value again. In addition, the outputs that a loader delivers from both are compared, as

@@ -33,7 +33,7 @@ def encode(field: str, value: Any, *, quality: int = 95, classes: Sequence[str] 
     cls                             an integer (Python, NumPy, torch), or a name among `classes`: ASCII decimal
     jpg, png, webp, bmp, tif, ...   a Pillow image, turned upright by its EXIF orientation, or an array (H, W),
                                     (H, W, 3) or (H, W, 4), encoded by Pillow. JPEG, WebP and GIF store only uint8 and
-                                    bool; PNG also uint16 (H, W)
+                                    bool. PNG also stores uint16 (H, W).
     str                             UTF-8
     txt                             also numbers, as Python prints them
     json                            values of json.dumps; in them arrays (as lists), dates, decimals and UTF-8 (as text)
