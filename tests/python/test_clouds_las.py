@@ -1,5 +1,7 @@
 """LAS and LAZ as laspy reads them, attribute by attribute: real files, and files that laspy writes here."""
 
+import struct
+
 import numpy as np
 import pytest
 from clouds import DATA, check_close, decoded
@@ -129,3 +131,18 @@ def test_no_points(tmp_path):
         for suffix in ("las", "laz"):
             las.write(tmp_path / f"empty.{suffix}")
             compare(tmp_path / f"empty.{suffix}", las)
+
+
+@pytest.mark.parametrize("suffix", ["las", "laz"])
+@pytest.mark.parametrize("number", [0, 3, 6])
+def test_wrong_bounds_do_not_cost_precision(tmp_path, number, suffix):
+    las = forest(laspy.PointFormat(number), 5000, seed=40 + number)
+    path = tmp_path / f"forest.{suffix}"
+    las.write(path)
+    file = bytearray(path.read_bytes())
+    bounds = struct.unpack("<6d", file[179:227])
+    for wrong in ([v * 1000 for v in bounds], [v / 1000 for v in bounds], [0.0] * 6, [float("nan")] * 6):
+        file[179:227] = struct.pack("<6d", *wrong)
+        path.write_bytes(file)
+        compare(path, las)
+        compare(path, las, np.array([3, 4, 700, 4999]))

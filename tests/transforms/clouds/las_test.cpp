@@ -134,6 +134,32 @@ TEST_CASE("the origin is the lower bound, or the header's offset where the bound
   CHECK(origin() == file.offset);
 }
 
+TEST_CASE("bounds that do not contain the first point do not cost precision") {
+  LasFile file{.points = 500, .scale = {0.001, 0.001, 0.001}, .offset = {500000, 0, 0}};
+  file.lower = {0, 1e6, -3};
+  file.upper = {1e5, 2e6, -2};  // on z: outside as well, but so near that float32 keeps each step
+  for (const std::size_t other_vlr : {std::size_t{0}, std::size_t{9000}}) {
+    file.other_vlr = other_vlr;
+    const auto bytes = las_file(file);
+    const DecodedCloud cloud = decode_cloud(las_codec(), bytes);
+    CHECK(cloud.header.origin == std::array{500000.0, 0.0, -3.0});
+    for (std::size_t i = 0; i < file.points; ++i) {
+      const auto record = std::span(bytes).subspan(bytes.size() - (file.points - i) * file.record_bytes());
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const double stored = value_at<std::int32_t>(record, 4 * axis) * file.scale.at(axis) + file.offset.at(axis);
+        CHECK(std::abs(cloud.xyz[3 * i + axis] + cloud.header.origin.at(axis) - stored) < 0.0005);
+      }
+    }
+    const std::vector<std::uint32_t> none, later{1, 2, 7, 400}, with_first{0, 7};
+    check_selection(bytes, none);
+    check_selection(bytes, later);
+    check_selection(bytes, with_first);
+    file.points = 0;
+    CHECK(decode_cloud(las_codec(), las_file(file)).header.origin == file.lower);
+    file.points = 500;
+  }
+}
+
 TEST_CASE("counts that the file does not hold are corrupt, by both numbers") {
   auto bytes = las_file({.points = 10, .behind = std::string(19, 'x')});
   put(bytes, 107, std::uint32_t{11});

@@ -31,8 +31,8 @@ struct PointAttribute {
 struct CloudHeader {
   std::uint64_t points = 0;
   /// Coordinates are delivered as float32 relative to this point (float64, in the file's unit and axes). If the header
-  /// states plausible bounds, the origin is their lower corner; otherwise it is a point near the cloud. Formats with
-  /// small or float32 coordinates have the origin (0, 0, 0).
+  /// states plausible bounds that contain the first point, the origin is their lower corner; otherwise it is a point
+  /// near the cloud. Formats with small or float32 coordinates have the origin (0, 0, 0).
   std::array<double, 3> origin{};
   std::vector<PointAttribute> attributes = {};
   PointOrder order = PointOrder::stored;
@@ -80,7 +80,7 @@ class CloudCodec : public Codec {
   std::unique_ptr<Decoder> decoder(const FieldSchema& schema, const DecodeOptions& options) const final;
 
   /// Returns the header of a cloud from the bytes that header() recorded. Returns nothing if these do not suffice, or
-  /// if the codec needs all bytes. Throws Error: corrupt, if the header and field.length contradict each other.
+  /// if the codec needs all bytes. The origin is only what the header states: a decoder also checks the first point. Throws Error: corrupt, if the header and field.length contradict each other.
   virtual std::optional<CloudHeader> cloud(const FieldHeader& field) const;
   /// Appends the byte ranges needed to decode these points, ascending, with the value's header first. Returns false if
   /// the whole field is needed. Ranges may include neighbouring records. `numbers` are ascending and below

@@ -23,6 +23,7 @@ class LasDecoder final : public CloudDecoder {
       header_ = *std::move(header);
     }
     if (header_.compressed) throw Error::unsupported("las: the points are compressed (LAZ)");
+    if (header_.points > 0) move_origin(header_, first_position(field));
     cloud_ = cloud_header(header_);
     return cloud_;
   }
@@ -36,6 +37,20 @@ class LasDecoder final : public CloudDecoder {
   }
 
  private:
+  // select_points() reads the first point's position at the end of the first or second range.
+  std::span<const std::byte> first_position(const FieldBytes& field) const {
+    const std::uint64_t begin = header_.data_begin, end = begin + kLasPosition;
+    if (field.ranges.empty()) return field.bytes.subspan(begin, kLasPosition);
+    std::uint64_t here = 0;  // offset of the range in field.bytes
+    for (const ByteRange& range : field.ranges) {
+      if (range.begin <= begin && end <= range.end && here + end - range.begin <= field.bytes.size()) {
+        return field.bytes.subspan(here + begin - range.begin, kLasPosition);
+      }
+      here += range.end - range.begin;
+    }
+    throw Error::invalid_argument("las: the first point was not read");
+  }
+
   LasRecords records(const FieldBytes& field, const PointChoice& choice) {
     LasRecords records{
         .first = field.bytes.data(), .stride = header_.record_bytes, .count = choice.count(header_.points)};
@@ -105,13 +120,16 @@ class LasCodec final : public CloudCodec {
     if (!header) return false;
     if (!numbers.empty() && numbers.back() >= header->points) throw Error::invalid_argument("las: no such point");
     ranges.push_back({0, header->head_bytes});
-    for (const std::uint32_t number : numbers) {
-      const std::uint64_t begin = header->data_begin + number * std::uint64_t{header->record_bytes};
+    const auto add = [&](std::uint64_t begin, std::uint64_t bytes) {
       if (begin > ranges.back().end + kJoinedGap) {
-        ranges.push_back({begin, begin + header->record_bytes});
+        ranges.push_back({begin, begin + bytes});
       } else {
-        ranges.back().end = begin + header->record_bytes;
+        ranges.back().end = begin + bytes;
       }
+    };
+    if (header->points > 0) add(header->data_begin, kLasPosition);  // which the origin depends on
+    for (const std::uint32_t number : numbers) {
+      add(header->data_begin + number * std::uint64_t{header->record_bytes}, header->record_bytes);
     }
     return true;
   }

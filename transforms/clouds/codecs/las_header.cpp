@@ -62,10 +62,10 @@ std::uint64_t point_count(std::span<const std::byte> bytes, unsigned minor) {
   return count != 0 ? count : load<std::uint32_t>(bytes, 107);
 }
 
-double origin_of(double scale, double offset, double lower, double upper) {
-  const double reach = std::ldexp(std::abs(scale), 31) + std::abs(scale);
-  const bool plausible = std::isfinite(lower) && std::isfinite(upper) && lower <= upper;
-  return plausible && std::abs(lower - offset) <= reach ? lower : offset;
+bool are_plausible_bounds(const LasHeader& header, std::size_t axis) {
+  const double lower = header.lower[axis], upper = header.upper[axis], step = std::abs(header.scale[axis]);
+  return std::isfinite(lower) && std::isfinite(upper) && lower <= upper &&
+         std::abs(lower - header.offset[axis]) <= std::ldexp(step, 31) + step;
 }
 
 void read_axes(std::span<const std::byte> bytes, LasHeader& header) {
@@ -75,8 +75,9 @@ void read_axes(std::span<const std::byte> bytes, LasHeader& header) {
     if (!std::isfinite(header.scale[axis]) || !std::isfinite(header.offset[axis])) {
       throw Error::corrupt("las: scale and offset are not finite");
     }
-    header.origin[axis] = origin_of(header.scale[axis], header.offset[axis], load<double>(bytes, 187 + 16 * axis),
-                                    load<double>(bytes, 179 + 16 * axis));
+    header.upper[axis] = load<double>(bytes, 179 + 16 * axis);
+    header.lower[axis] = load<double>(bytes, 187 + 16 * axis);
+    header.origin[axis] = are_plausible_bounds(header, axis) ? header.lower[axis] : header.offset[axis];
   }
 }
 
@@ -156,6 +157,18 @@ LasHeader read_las_file(std::span<const std::byte> bytes, std::uint64_t length) 
   if (!header || header->data_begin > length) throw Error::corrupt("las: ends within the header");
   if (!header->compressed) check_las_points(*header, length);
   return *std::move(header);
+}
+
+void move_origin(LasHeader& header, std::span<const std::byte> record) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const double step = std::abs(header.scale[axis]);
+    const double first = load<std::int32_t>(record, 4 * axis) * header.scale[axis] + header.offset[axis];
+    const bool inside =
+        are_plausible_bounds(header, axis) && first >= header.lower[axis] - step && first <= header.upper[axis] + step;
+    if (!inside && std::abs(first - header.origin[axis]) > std::ldexp(step, 23)) {
+      header.origin[axis] = std::floor(first);
+    }
+  }
 }
 
 std::vector<std::byte> recorded_las_header(std::span<const std::byte> bytes) {

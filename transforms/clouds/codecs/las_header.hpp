@@ -22,14 +22,14 @@ namespace penstock {
 
 /// A LAS header. `origin` is delivered as CloudHeader::origin. On each axis, it is the lower bound in the header if
 /// that bound is finite, not above the upper bound, and within 2^31 scale steps of the header's offset. Otherwise it is
-/// that offset.
+/// that offset. move_origin() corrects it where the first point shows that the bounds are wrong.
 struct LasHeader {
   unsigned format = 0;  ///< 0 to 10
   bool compressed = false;
   std::size_t record_bytes = 0;
   std::uint64_t data_begin = 0;
   std::uint64_t points = 0;  ///< the header's 64-bit count (LAS 1.4), or the 32-bit one if that is 0
-  std::array<double, 3> scale{}, offset{}, origin{};
+  std::array<double, 3> scale{}, offset{}, lower{}, upper{}, origin{};
   std::vector<LasAttribute> attributes = {};  ///< in laspy's order; extra bytes last, arrays as name[0], name[1], ...
   std::vector<std::byte> laszip = {};         ///< content of the VLR "laszip encoded"; empty for LAS
   std::uint64_t head_bytes = 0;               ///< number of bytes at the file's start that contain all of this
@@ -45,6 +45,13 @@ std::optional<LasHeader> read_las_header(std::span<const std::byte> bytes);
 LasHeader read_las_file(std::span<const std::byte> bytes, std::uint64_t length);
 /// Throws Error: corrupt, with both numbers, if the header counts more records than `length` bytes hold.
 void check_las_points(const LasHeader& header, std::uint64_t length);
+
+constexpr std::size_t kLasPosition = 12;  ///< bytes of X, Y and Z, at the start of each record
+
+/// Moves the origin near the cloud, given its first record. On each axis, the origin becomes the integer below the
+/// first point if that point is outside the header's bounds by more than a scale step, and so far from the origin
+/// (2^23 scale steps) that float32 would round coordinates. `record` has at least kLasPosition bytes.
+void move_origin(LasHeader& header, std::span<const std::byte> record);
 
 /// Returns the bytes that an index stores: a version, head_bytes, and the header with only the VLRs that describe the
 /// layout of records. Returns an empty vector if `bytes` do not contain the whole header.

@@ -75,6 +75,7 @@ class LazDecoder final : public CloudDecoder {
     check_laz_points(header_, field.bytes.size());
     LazFormat format = read_laz_format(header_);
     chunks_ = read_laz_chunks(header_, format, field.bytes);
+    if (header_.points > 0) move_origin(header_, first_position(field));
     set_wanted(asked_);
     set_format(std::move(format));
     held_ = false;
@@ -100,6 +101,17 @@ class LazDecoder final : public CloudDecoder {
   void share(Parallel* parallel) override { parallel_ = parallel; }
 
  private:
+  // The first point of a chunk is not compressed.
+  std::span<const std::byte> first_position(const FieldBytes& field) const {
+    std::size_t number = 0;
+    while (number + 1 < chunks_.size() && chunks_[number].points == 0) ++number;
+    const LazChunk& first = checked_chunk(field, number);
+    if (first.end - first.begin < kLasPosition) {
+      throw Error::corrupt("laz: chunk " + std::to_string(number) + " ends within its first point");
+    }
+    return field.bytes.subspan(first.begin, kLasPosition);
+  }
+
   /// Scratch memory to decode a chunk, below 2 MiB. Each helping thread has one.
   struct Scratch {
     std::unique_ptr<LazChunkDecoder> decoder;
