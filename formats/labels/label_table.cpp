@@ -32,7 +32,10 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+// Leading zeros, as in "007", mark a name.
 bool is_number(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') return false;
   double value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   return failure == std::errc() && end == text.data() + text.size() && std::isfinite(value);

@@ -12,7 +12,7 @@ namespace penstock {
 /// One word or number of a label.
 struct LabelItem {
   std::string text;  ///< as written, without quotes
-  bool number;       ///< true if it parses as a finite number and was not quoted
+  bool number;       ///< true for a finite number without leading zeros that was not quoted
 };
 
 struct LabelRow {

@@ -2,7 +2,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -131,9 +133,26 @@ std::vector<std::uint64_t> match(const std::vector<LabelRow>& rows, const Datase
   return row_of;
 }
 
-bool is_whole_number(const LabelItem& item) {
-  return item.number && !item.text.empty() &&
-         std::all_of(item.text.begin(), item.text.end(), [](char c) { return c >= '0' && c <= '9'; });
+// The value of a whole number, also of "10.0".
+std::optional<std::int64_t> whole_value(const LabelItem& item) {
+  if (!item.number) return std::nullopt;
+  const char* end = item.text.data() + item.text.size();
+  std::int64_t whole = 0;
+  if (const auto read = std::from_chars(item.text.data(), end, whole); read.ec == std::errc() && read.ptr == end) {
+    return whole;
+  }
+  double value = 0;
+  std::from_chars(item.text.data(), end, value);
+  if (value != std::trunc(value) || std::abs(value) > 0x1p53) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+bool is_whole_value(const LabelItem& item) {
+  return whole_value(item).has_value();
+}
+
+bool has_digits_only(const LabelItem& item) {
+  return item.number && std::all_of(item.text.begin(), item.text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 template <typename Holds>
@@ -148,23 +167,30 @@ class Classes {
   Classes(const std::vector<LabelRow>& rows, std::span<const std::string> given)
       : names_(given.begin(), given.end()), bounded_(!given.empty()) {
     for (std::size_t i = 0; i < names_.size(); ++i) numbers_.emplace(names_[i], i);
-    by_name_ = !all_items(rows, is_whole_number) ||
+    by_name_ = !all_items(rows, is_whole_value) ||
                (bounded_ && all_items(rows, [&](const LabelItem& item) { return numbers_.contains(item.text); }));
     if (by_name_ && !bounded_) collect(rows);
     if (!by_name_) find_largest(rows);
   }
 
   std::vector<std::string> names() && { return std::move(names_); }
-  std::uint64_t count() const { return by_name_ || bounded_ ? names_.size() : largest_ + 1; }
+  /// The number of classes. Throws Error: invalid_argument, if a class number is too large for flags of all classes.
+  std::uint64_t count() const {
+    if (by_name_ || bounded_) return names_.size();
+    if (largest_ >= kMostClasses) {
+      throw Error::invalid_argument("class number " + std::to_string(largest_) + " is too large");
+    }
+    return static_cast<std::uint64_t>(largest_) + 1;
+  }
 
-  std::uint64_t number(const LabelItem& item, const std::string& key) const {
+  std::int64_t number(const LabelItem& item, const std::string& key) const {
     if (by_name_) {
       const auto known = numbers_.find(item.text);
       if (known == numbers_.end()) throw Error::invalid_argument("unknown class \"" + item.text + "\"", {.key = key});
-      return known->second;
+      return static_cast<std::int64_t>(known->second);
     }
-    const std::uint64_t number = parse(item, key);
-    if (bounded_ && number >= names_.size()) {
+    const std::int64_t number = *whole_value(item);
+    if (bounded_ && (number < 0 || static_cast<std::uint64_t>(number) >= names_.size())) {
       throw Error::invalid_argument(
           "class number " + item.text + ", but there are " + std::to_string(names_.size()) + " classes", {.key = key});
     }
@@ -172,16 +198,7 @@ class Classes {
   }
 
  private:
-  static constexpr std::uint64_t kMostClasses = std::uint64_t{1} << 20;
-
-  static std::uint64_t parse(const LabelItem& item, const std::string& key) {
-    std::uint64_t number = 0;
-    const auto [end, failure] = std::from_chars(item.text.data(), item.text.data() + item.text.size(), number);
-    if (failure != std::errc() || number >= kMostClasses) {
-      throw Error::invalid_argument("class number " + item.text + " is too large", {.key = key});
-    }
-    return number;
-  }
+  static constexpr std::int64_t kMostClasses = std::int64_t{1} << 20;
 
   void collect(const std::vector<LabelRow>& rows) {
     for (const LabelRow& row : rows) {
@@ -195,7 +212,7 @@ class Classes {
 
   void find_largest(const std::vector<LabelRow>& rows) {
     for (const LabelRow& row : rows) {
-      for (const LabelItem& item : row.items) largest_ = std::max(largest_, parse(item, row.key));
+      for (const LabelItem& item : row.items) largest_ = std::max(largest_, *whole_value(item));
     }
   }
 
@@ -203,7 +220,7 @@ class Classes {
   std::unordered_map<std::string, std::uint64_t> numbers_;
   bool bounded_;
   bool by_name_ = false;
-  std::uint64_t largest_ = 0;
+  std::int64_t largest_ = 0;
 };
 
 float number_of(const LabelItem& item, const std::string& key) {
@@ -246,7 +263,7 @@ class Encoder {
       if (row.items.empty()) throw Error::corrupt("the label is empty", {.key = row.key});
     }
     const bool all_numbers = all_items(rows_, [](const LabelItem& item) { return item.number; });
-    if (all_numbers && !all_items(rows_, is_whole_number)) return encode_floats(Shape{});
+    if (all_numbers && !all_items(rows_, is_whole_value)) return encode_floats(Shape{});
     Classes classes(rows_, given_);
     labels_.field = {.name = "cls", .codec = "cls"};
     each_row([&](const LabelRow& row) {
@@ -260,7 +277,7 @@ class Encoder {
     const std::size_t length = rows_.front().items.size();
     const bool equal = length != 0 && std::all_of(rows_.begin(), rows_.end(),
                                                   [length](const LabelRow& row) { return row.items.size() == length; });
-    const bool whole = all_items(rows_, is_whole_number);
+    const bool whole = all_items(rows_, has_digits_only);
     const bool flags =
         equal && (given_.empty() || given_.size() == length) &&
         all_items(rows_, [](const LabelItem& item) { return item.number && (item.text == "0" || item.text == "1"); });
@@ -285,7 +302,9 @@ class Encoder {
     fixed(DType::u8, Shape{static_cast<std::int64_t>(flags.size())});
     each_row([&](const LabelRow& row) {
       std::fill(flags.begin(), flags.end(), '\0');
-      for (const LabelItem& item : row.items) flags[classes.number(item, row.key)] = 1;
+      for (const LabelItem& item : row.items) {
+        flags[static_cast<std::size_t>(classes.number(item, row.key))] = 1;
+      }
       append(flags.data(), flags.size());
     });
     labels_.classes = std::move(classes).names();

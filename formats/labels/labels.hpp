@@ -33,8 +33,9 @@ struct Labels {
 ///
 /// All values together decide how they are read:
 /// - one word: the name of a class. Classes are numbered as in `classes`, or else in their bytewise order. Field `cls`,
-///   ASCII decimal. Whole numbers from 0 on are class numbers (names, if `classes` has them as names).
-/// - one number, if any value has a sign, a point or an exponent: raw float32, shape ().
+///   ASCII decimal. If all values are whole numbers (also "10.0"), they are class numbers (names, if `classes` has them
+///   as names). A number with leading zeros ("007") is a name.
+/// - one number, if all values are numbers and some are not whole: raw float32, shape ().
 /// - lists ("[a, b]", "a;b", "a|b", "0.1 0.2" or a JSON list). Lists of words are several classes at once. So are lists
 ///   of whole numbers if their length varies or `classes` is given. The field is raw uint8 of shape (classes), with 1
 ///   for each named class. Lists of 0 and 1 with equal lengths (that of `classes`, if given) have this form already.

@@ -86,6 +86,24 @@ TEST_CASE("whole numbers are class numbers, unless the classes have them as name
   CHECK(labels_from("l.txt", content).classes.empty());
   CHECK(values_of(labels_from("l.txt", content, "", {"12", "7", "0"})) == Strings{"1", "2", "0"});
   CHECK_THROWS_WITH_AS(labels_from("l.txt", content, "", {"x", "y"}), doctest::Contains("class number 7"), Error);
+  CHECK_THROWS_WITH_AS(labels_from("l.txt", "a 1\nb 0\nc -1\n", "", {"x", "y"}), doctest::Contains("class number -1"),
+                       Error);
+}
+
+TEST_CASE("whole numbers with a point, a sign or many digits are class numbers as well") {
+  const Labels labels = labels_from("l.csv", "id,label\na,3.0\nb,-1\nc,1e3\n");
+  CHECK(labels.field == FieldSchema{.name = "cls", .codec = "cls"});
+  CHECK(values_of(labels) == Strings{"3", "-1", "1000"});
+  CHECK(values_of(labels_from("l.txt", "a 5000000\nb 0\nc 9007199254740993\n")) ==
+        Strings{"5000000", "0", "9007199254740993"});
+  CHECK(labels_from("l.txt", "a 1e17\nb 0\nc 1\n").field.dtype == DType::f32);  // beyond float64's whole numbers
+}
+
+TEST_CASE("a number with leading zeros is a name, and a column with a name holds names") {
+  const Labels labels = labels_from("l.csv", "id,label\na,007\nb,7\nc,0\n");
+  CHECK(labels.classes == Strings{"0", "007", "7"});
+  CHECK(values_of(labels) == Strings{"1", "2", "0"});
+  CHECK(labels_from("l.csv", "id,label\na,1.5\nb,cat\nc,3.0\n").classes == Strings{"1.5", "3.0", "cat"});
 }
 
 TEST_CASE("given classes fix the numbers; a class they lack is an error that names it") {
