@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -12,9 +11,8 @@
 #include <formats/column.hpp>
 #include <formats/element_types.hpp>
 #include <formats/encodings.hpp>
+#include <formats/json_member.hpp>
 #include <formats/text/byte_order_mark.hpp>
-#include <formats/text/json_cause.hpp>
-#include <formats/text/json_document.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
@@ -47,18 +45,6 @@ std::string held_by(const FieldSchema& schema) {
   return {};
 }
 
-std::string member_text(std::string_view text, const std::string& member) {
-  try {
-    const JsonDocument document(text);
-    const auto found = document.root().find(member);
-    if (!document.root().is_object() || found == document.root().end())
-      throw Error::invalid_argument("its JSON has no member \"" + one_line(member) + "\"");
-    return found->is_string() ? found->get<std::string>() : found->dump();
-  } catch (const nlohmann::json::exception& error) {
-    throw Error::corrupt("the value is not valid JSON: " + json_cause(error));
-  }
-}
-
 }  // namespace
 
 std::string names_of_fields(const Dataset& dataset) {
@@ -75,12 +61,9 @@ std::uint32_t field_named(const Dataset& dataset, std::string_view name) {
 }
 
 Column::Column(const Dataset& dataset, std::string_view name) : dataset_(dataset.path().string()), name_(name) {
-  std::string_view own = name;
-  if (const std::size_t colon = name.find(':'); !dataset.field(name) && colon != std::string_view::npos) {
-    own = name.substr(0, colon);
-    member_ = name.substr(colon + 1);
-  }
-  field_ = field_named(dataset, own);
+  const auto found = find_value(dataset.fields(), name);
+  field_ = found ? found->field : field_named(dataset, name.substr(0, name.find(':')));
+  if (found) member_ = found->member;
   schema_ = dataset.fields()[field_];
   const std::string what = held_by(schema_);
   if (member_.empty() && !what.empty()) {
@@ -94,8 +77,11 @@ bool Column::is_class() const {
 }
 
 std::string Column::read(std::span<const std::byte> bytes) const {
+  if (!member_.empty()) {
+    if (auto member = json_member(bytes, member_)) return std::move(member->text);
+    throw Error::invalid_argument(no_json_member(member_));
+  }
   const std::string_view text = characters(bytes);
-  if (!member_.empty()) return member_text(text, member_);
   if (codec_traits(schema_.codec).elements) {
     if (auto scalar = scalar_text(schema_.dtype, bytes)) return *std::move(scalar);
   }

@@ -52,8 +52,9 @@ Chain parse_chain(std::string_view text);
 /// One loader output: its name in the batch, and its chain.
 using FieldChain = std::pair<std::string, Chain>;
 
-/// Selects the field to read, "jpg", or the first of several that a sample has, "jpg|png|webp". Must come first in a
-/// chain. Without it, a chain reads the field with the name of its output.
+/// Selects the field to read, "jpg", or the first of several that a sample has, "jpg|png|webp". "json:weather" is the
+/// member "weather" of the objects in a JSON field. Must come first in a chain. Without it, a chain reads the field
+/// with the name of its output.
 Chain field(const std::string& alternatives);
 /// Applies the geometry drawn for the output `output` to this one too. Masks (by nearest neighbour), boxes() and
 /// keypoints() move with their image. attribute(), points::valid_mask() and arrays with one row per point follow the

@@ -222,9 +222,11 @@ void bind_chain(nb::module_& module) {
       .def("__getstate__", chain_state)
       .def("__setstate__", [](Chain& self, const nb::tuple& state) { new (&self) Chain(chain_from_state(state)); })
       .def("__repr__", [](const Chain& self) { return text(to_string(self)); });
-  module.def("field", field, nb::arg("alternatives"),
-             "Begins a chain that reads a field other than the output's name: \"jpg\", or \"jpg|png|webp\" for\n"
-             "the first of these fields that a sample has.");
+  module.def(
+      "field", field, nb::arg("alternatives"),
+      "Begins a chain that reads a field other than the output's name: \"jpg\", or \"jpg|png|webp\" for\n"
+      "the first of these fields that a sample has. \"json:weather\" is the member \"weather\" of the objects in a\n"
+      "JSON field.");
   module.def(
       "window",
       [](const std::string& field, nb::handle offsets, std::optional<std::string> group, const std::string& edge,

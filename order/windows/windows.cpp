@@ -10,6 +10,7 @@
 #include <base/printable.hpp>
 #include <formats/column.hpp>
 #include <formats/extent.hpp>
+#include <formats/json_member.hpp>
 #include <formats/lists/number_table.hpp>
 #include <order/windows/windows.hpp>
 #include <penstock/error.hpp>
@@ -103,7 +104,7 @@ std::vector<bool> samples_lacking(const Dataset& dataset, const ChainWindow& win
   for (const std::vector<std::string>& alternatives : window.needs) {
     std::vector<std::uint32_t> fields;
     for (const std::string& name : alternatives) {
-      if (const auto field = dataset.field(name)) fields.push_back(*field);
+      if (const auto value = find_value(dataset.fields(), name)) fields.push_back(value->field);
     }
     if (std::ranges::any_of(fields, [&](std::uint32_t field) { return dataset.complete(field); })) continue;
     if (lacking.empty()) lacking.resize(dataset.size(), false);

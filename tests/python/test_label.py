@@ -70,3 +70,9 @@ def test_a_label_beyond_int64_is_an_error_that_names_it(tmp_path):
             next(batches)
     chain = ps.array.decode("uint64")
     assert labels_of(tmp_path / "ids.npy", "value", chain).tolist() == [5, 2**63 - 1, 2**63 + 7, 2**64 - 1]
+
+
+def test_other_members_of_webdataset_are_told_where_integers_are_read(tmp_path):
+    path = tar_of(tmp_path / "a.tar", {"0.label": b"7"})
+    with pytest.raises(ps.Error, match='cannot read the field "label".*fields called cls, cls2, id, index, inx'):
+        labels_of(path, "label", ps.label())

@@ -3,6 +3,7 @@
 #include <base/printable.hpp>
 #include <formats/encodings.hpp>
 #include <formats/field_types.hpp>
+#include <formats/json_member.hpp>
 #include <transforms/chain/step_table.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/first_bytes.hpp>
@@ -261,9 +262,10 @@ void find_sources(OutputRequest& request) {
   const std::vector<std::string>& wanted = request.chain.sources.empty() ? own : request.chain.sources;
   const auto fields = request.catalog->fields;
   for (const std::string& source : wanted) {
-    for (std::uint32_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].name == source) request.sources.push_back(i);
-    }
+    const auto found = find_value(fields, source);
+    if (!found) continue;
+    request.sources.push_back(found->field);
+    if (!found->member.empty()) request.members.emplace_back(found->field, found->member);
   }
   if (!request.sources.empty()) return require_alike(request);
   const bool counts =
@@ -326,7 +328,7 @@ std::unique_ptr<OutputProgram> compile_kind(const OutputRequest& request) {
 }  // namespace
 
 std::unique_ptr<OutputProgram> compile(const OutputRequest& request) {
-  std::unique_ptr<OutputProgram> program = compile_kind(request);
+  std::unique_ptr<OutputProgram> program = request.members.empty() ? compile_kind(request) : compile_members(request);
   check_bytes(request, program->output());
   return program;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <penstock/chain.hpp>
@@ -38,6 +39,7 @@ struct OutputRequest {
   std::string name;
   Chain chain;
   std::vector<std::uint32_t> sources;
+  std::vector<std::pair<std::uint32_t, std::string>> members = {};  ///< of sources that are members of JSON objects
   const FieldCatalog* catalog;
   const OutputProgram* leader = nullptr;  ///< the followed output: an image, points or items
   std::size_t first_place = 0;            ///< index of the chain's first step, if the chain is the rest of a longer one
@@ -63,7 +65,8 @@ struct OutputRequest {
   Output output(DType dtype, Shape shape) const;
 };
 
-/// Sets request.sources from chain and name. Throws Error: invalid_argument, if the dataset lacks a field.
+/// Sets request.sources and request.members from chain and name. Throws Error: invalid_argument, if the dataset lacks a
+/// field.
 void find_sources(OutputRequest& request);
 
 /// Throws Error: shape, if the files of the dataset have different numbers of rows per value.
@@ -79,6 +82,9 @@ std::unique_ptr<OutputProgram> compile_coordinates(const OutputRequest& request,
 void refuse_bytes_of_text(const OutputRequest& request);
 /// `first` is the result of an earlier probe(), or null.
 std::unique_ptr<OutputProgram> compile_array(const OutputRequest& request, const FirstValue* first = nullptr);
+/// Compiles a chain that reads members of JSON objects ("json:weather"), as if each member were a field.
+/// Strings are `txt` and other values `json`, as in the first object that has the member.
+std::unique_ptr<OutputProgram> compile_members(const OutputRequest& request);
 std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request);
 /// Returns whether label() reads the value as text although its field has no codec: the integers of WebDataset.
 bool holds_integer_text(const FieldBytes& field);

@@ -22,13 +22,22 @@ std::int64_t parse_integer(std::span<const std::byte> bytes) {
   throw Error::corrupt("label() expects an integer, not \"" + std::string(text.substr(0, 40)) + "\"");
 }
 
+// "cls, cls2, id, index, inx"
+std::string names_of_integers() {
+  std::string names;
+  for (const Encoding& encoding : encodings()) {
+    if (!encoding.traits.label && !encoding.traits.int_text) continue;
+    names += (names.empty() ? "" : ", ") + std::string(encoding.extensions[0]);
+  }
+  return names;
+}
+
 class LabelRunner final : public OutputRunner {
  public:
   explicit LabelRunner(std::int64_t classes) : classes_(classes) {}
 
   void fill(const SlotRow& row) override {
-    const bool text = codec_traits(row.field.schema->codec).free_text || holds_integer_text(row.field);
-    const std::int64_t value = text ? parse_integer(row.field.bytes) : decode(row.field);
+    const std::int64_t value = is_text(row.field) ? parse_integer(row.field.bytes) : decode(row.field);
     if (classes_ == 0) {
       std::memcpy(row.slot.data(), &value, sizeof(value));
     } else {
@@ -38,6 +47,17 @@ class LabelRunner final : public OutputRunner {
   }
 
  private:
+  static bool is_text(const FieldBytes& field) {
+    const FieldSchema& schema = *field.schema;
+    if (codec_traits(schema.codec).free_text || holds_integer_text(field)) return true;
+    if (schema.codec.empty() && !schema.fixed && recognised_codec(field.bytes) == nullptr) {
+      throw Error::unsupported("label() cannot read the field \"" + schema.name +
+                               "\": nothing identifies its codec. Integers as text are in fields called " +
+                               names_of_integers() + disagreement(schema));
+    }
+    return false;
+  }
+
   void write_one(std::int64_t value, std::span<std::byte> slot) const {
     if (value < 0 || value >= classes_) {
       throw Error::corrupt("class " + std::to_string(value) +
