@@ -124,10 +124,9 @@ class _Run:
         self._done = 0
 
     def pack(self, source: str | Dataset, destination: str, options: dict[str, Any], retries: int) -> None:
-        watch = ray.remote(num_cpus=0)(_Watch).remote()
-        task = ray.remote(num_cpus=max(1, options["workers"]), max_retries=retries, retry_exceptions=[Error])(
-            _pack_part
-        )
+        remote: Any = ray.remote  # Ray's own types refuse a list of exceptions, and hide the methods of actors
+        watch = remote(num_cpus=0)(_Watch).remote()
+        task = remote(num_cpus=max(1, options["workers"]), max_retries=retries, retry_exceptions=[Error])(_pack_part)
         ranks = {
             task.remote(source, destination, rank, self._world, options, watch): rank for rank in range(self._world)
         }

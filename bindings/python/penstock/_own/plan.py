@@ -176,7 +176,9 @@ def _counts(fields: Mapping[str, Any], known: dict[str, Resolved], sample: Sampl
     counts = []
     for output, value in fields.items():
         chain = value.chain if isinstance(value, Transform) else value
-        steps = steps_of(chain) if isinstance(chain, Chain) else []
+        if not isinstance(chain, Chain):
+            continue
+        steps = steps_of(chain)
         if len(steps) != 1 or not (steps[0].counts_items or steps[0].marks_items):
             continue
         leader = ChainState.of(chain).followed

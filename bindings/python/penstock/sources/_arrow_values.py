@@ -234,7 +234,7 @@ def _text_of_calendar(scalar: Any, between: str) -> str:
         value = scalar.as_py()
         return str(value) if between == " " else str(value.isoformat())
     except (OverflowError, ValueError):  # a year beyond Python's range
-        unit = scalar.type.unit if pa.types.is_timestamp(scalar.type) else "D"
+        unit: Any = scalar.type.unit if pa.types.is_timestamp(scalar.type) else "D"
         count = scalar.value // 86_400_000 if pa.types.is_date64(scalar.type) else scalar.value
         return str(numpy.datetime64(count, unit)).replace("T", between)
 

@@ -10,7 +10,7 @@ from .._encodings import FIRST_BYTES
 from .._error import made
 from ._arrow_types import is_file, plain
 from ._arrow_values import bytes_in, class_in
-from ._columns import Table, columns_of, rows_of, sample_of, tell_empty
+from ._columns import Readers, Table, columns_of, rows_of, sample_of, tell_empty
 from ._source import Items, Sample, Source, Told, item_error, number_key
 
 _BATCH_ROWS = 64
@@ -78,7 +78,7 @@ class huggingface(Source):
         tell_empty(columns or [], self._told)
 
     def _columns(self, table: Any) -> Any:
-        told = {column: class_in for column in self._class_names if not self._fields or column in self._fields}
+        told: Readers = {column: class_in for column in self._class_names if not self._fields or column in self._fields}
         skip = (self._key,) if self._key and not (self._fields and self._key in self._fields) else ()
         asked = Table(lambda name: _first(table, name), lambda name: self._arrays(table, name), self._told)
         return columns_of(table.schema, self._fields, asked, class_columns=told, skip=skip)
