@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -15,10 +16,11 @@ from stores import free_port
 from web import PROBE, needs_remote
 
 PACKINGS = ("tar", "hdf5", "mds")
-NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+UNPACKED = f"{sys.prefix}/nginx/usr/sbin"  # by scripts/python_environment.sh
+NGINX = shutil.which("nginx", path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", UNPACKED]))
 pytestmark = [
     needs_remote,
-    pytest.mark.skipif(not NGINX, reason="nginx is not installed: apt-get install nginx-light"),
+    pytest.mark.skipif(not NGINX, reason="nginx is not installed; apt-get install nginx"),
 ]
 CONFIGURATION = """
 {user} worker_processes 1; pid {folder}/pid; error_log {folder}/error.log; daemon off;
@@ -50,7 +52,7 @@ class Nginx:
                 break
             time.sleep(0.1)
         if self.process.poll() is not None:
-            pytest.skip("nginx does not start: " + (folder / "error.log").read_text()[-300:])
+            raise AssertionError("nginx does not start: " + (folder / "error.log").read_text()[-300:])
 
     def requests(self):
         """[connection, status, method, path, range] of each."""
