@@ -5,7 +5,8 @@ title (```python title="train.py") is written to that file instead. A block of `
 command `penstock` and the tests' `python` on PATH. A block of `text` that follows one of them is what it prints on stdout: `...`
 stands for anything, and a comment `<!-- numbers differ -->` before it lets each number be another. A comment `<!-- not run: REASON -->` before a block leaves it out, and one like
 `<!-- run as: cuda:0 -> host -->` has other text in its place while it runs. `<!-- peer: ffcv -->` runs a block with an
-interpreter that has that package: the tests' own, or one of those that PENSTOCK_PEERS lists, with colons between.
+interpreter that has that package: the tests' own, or PENSTOCK_PEERS/ffcv/bin/python. Only tests/peers.sh sets PENSTOCK_PEERS and
+installs the packages that peers/*.txt name, so other runs of the tests leave out their blocks.
 """
 
 import dataclasses
@@ -22,8 +23,12 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 COMMAND = pathlib.Path(os.environ["PENSTOCK_COMMAND"])
-OPTIONAL = "accelerate|albumentations|cv2|dask|jax|laspy|lmdb|lightning|pyarrow|ray|torch|torchdata|torchvision|webdataset"
+OPTIONAL = (
+    "accelerate|albumentations|cv2|dask|jax|laspy|lmdb|lightning|pyarrow|ray|torch|torchdata|torchvision|webdataset"
+)
 SECONDS = 240  # for one block
+PEERS = os.environ.get("PENSTOCK_PEERS")
+SHIMS = ROOT / "tests/python/peers"
 
 FENCE = re.compile(r"^(`{3,})(\w*)[ \t]*(.*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
@@ -102,8 +107,10 @@ def missing_package(code):
 @functools.lru_cache
 def with_package(package):
     """An interpreter and the folders that it looks into, which has the package; None where none has."""
-    shims = [str(ROOT / "tests/python/peers"), str(ROOT / ".venv/torchvision")]
-    interpreters = [sys.executable, *filter(None, os.environ.get("PENSTOCK_PEERS", "").split(os.pathsep))]
+    shims = [str(SHIMS), str(ROOT / ".venv/torchvision")]
+    interpreters = [sys.executable]
+    if PEERS is not None and (own := pathlib.Path(PEERS, package, "bin/python")).exists():
+        interpreters.append(str(own))
     code = "; ".join(f"import {name}" for name in (package, "torch", "torchvision"))
     for interpreter in interpreters:
         for folders in (shims[:1], shims):
@@ -216,15 +223,17 @@ def run_page(page, folder, name):
                 continue
             if block.peer:
                 peer = with_package(block.peer)
-                if peer is None:
-                    left_out.append(f"{where}: {block.peer} is not installed")
-                else:
+                if peer is not None:
                     printed = session.shell(block.text, where, peer)
+                elif PEERS is not None or not (SHIMS / f"{block.peer}.txt").exists():
+                    left_out.append(f"{where}: {block.peer} is not installed")
                 continue
             if block.title:
                 missing = missing_package(block.text)
                 if missing and block.title != "before.py":
-                    pytest.skip(f"{where}: {block.title} needs {missing}, which is not installed")
+                    pytest.skip(
+                        f"{where}: {block.title} needs {missing}, which is not installed; run scripts/python_environment.sh"
+                    )
                 (folder / block.title).write_text(block.text)
             elif block.language == "python":
                 if missing_package(block.text) is None:
@@ -234,4 +243,5 @@ def run_page(page, folder, name):
             elif block.language == "text" and before is not None:
                 compare(block.text, before, where, block.numbers_differ)
     if left_out:
-        pytest.skip(f"the rest of the page ran: {'; '.join(left_out)}")
+        cure = "see the end of tests/peers.sh" if PEERS is not None else "run scripts/python_environment.sh"
+        pytest.skip(f"{', '.join(left_out)} (the rest of the page ran); {cure}")

@@ -1,4 +1,4 @@
-"""The pages that lead over from other loaders: both programs run, theirs where the library is installed."""
+"""The pages that lead over from other loaders: both programs run, theirs where the library is installed (tests/peers.sh)."""
 
 import pages
 import pytest

@@ -5,7 +5,6 @@ import gzip
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -102,7 +101,7 @@ def test_a_trace_is_well_formed_and_its_spans_add_up_to_the_table(make, tmp_path
         )
     except ps.Error as error:
         if error.kind == "unsupported" or engine == "io_uring":
-            pytest.skip(f"{engine}: {error}")
+            pytest.skip(f"{error}; allow io_uring, which this kernel or container forbids")
         raise
     for _ in loader:
         pass
@@ -267,18 +266,10 @@ def test_an_interrupted_bench_leaves_no_trace_or_a_whole_one(data, tmp_path):
 
 @pytest.fixture
 def merged(make, tmp_path):
-    torch = pytest.importorskip("torch")
-    loader = make(workers=2)
-    next(iter(loader))
-    activities = [torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=activities) as profiler, loader.trace(tmp_path / "penstock.json"):
-        for batch in loader:
-            torch.from_dlpack(batch["npy"].values).sum()
-            time.sleep(0.001)
-            profiler.step()
-    profiler.export_chrome_trace(str(tmp_path / "torch.json"))
-    ps.merge_traces(tmp_path / "torch.json", tmp_path / "penstock.json", tmp_path / "merged.json")
-    return tmp_path / "merged.json"
+    pytest.importorskip("torch")
+    import profiled
+
+    return profiled.merged_trace(make(workers=2), tmp_path)
 
 
 def test_a_merged_trace_is_on_one_clock(merged, tmp_path):
@@ -322,35 +313,14 @@ def test_traces_of_several_loaders_are_merged_as_processes_of_their_own_and_comp
     assert len([event for event in merged["traceEvents"] if event["name"] == "process_name"]) >= 4
 
 
-def test_holistic_trace_analysis_reads_a_merged_trace(merged, tmp_path):
-    analysis = pytest.importorskip("hta.trace_analysis", reason="HolisticTraceAnalysis is not installed")
-    folder = tmp_path / "hta"
-    folder.mkdir()
-    told = read(merged)
-    told["distributedInfo"] = {"rank": 0}
-    (folder / "rank0.json").write_text(json.dumps(told))
-    table = analysis.TraceAnalysis(trace_dir=str(folder)).t.get_trace(0)
-    names = analysis.TraceAnalysis(trace_dir=str(folder)).t.symbol_table.get_sym_table()
-    assert len(table[table["name"] == names.index("next")]) == 12
-
-
 def test_tensorboard_s_plug_in_reads_a_merged_trace(merged, tmp_path):
-    data = pytest.importorskip("torch_tb_profiler.profiler.data", reason="torch-tb-profiler is not installed")
+    data = pytest.importorskip("torch_tb_profiler.profiler.data")
     from torch_tb_profiler.profiler.run_generator import RunGenerator
 
     (tmp_path / "host_1.1700000000000.pt.trace.json").write_text(merged.read_text())
     parsed = data.RunProfileData.parse("host_1", "1", str(tmp_path / "host_1.1700000000000.pt.trace.json"), None)
     views = RunGenerator("host_1", "1", parsed).generate_run_profile().views
     assert {"Overview", "Operator", "Trace"} <= {view.display_name for view in views}
-
-
-def test_perfetto_s_trace_processor_reads_a_merged_trace(merged, tmp_path):
-    processor = os.environ.get("PENSTOCK_TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
-    if processor is None:
-        pytest.skip("Perfetto's trace_processor_shell is not here: neither PENSTOCK_TRACE_PROCESSOR nor PATH names one")
-    (tmp_path / "query.sql").write_text("SELECT COUNT(*) AS waits FROM slice WHERE name = 'next';")
-    command = [processor, "--query-file", tmp_path / "query.sql", merged]
-    assert "12" in subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split()
 
 
 # ---- Steps -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""MDS across programs: mosaicml-streaming writes, penstock reads, and the other way round."""
+"""MDS shards: mosaicml-streaming writes and penstock reads, and the other way round."""
 
 import io
 import json
@@ -8,20 +8,8 @@ import subprocess
 
 import numpy as np
 import pytest
-
-
-def import_streaming():
-    """Its import pulls in torchvision, which asks a torch for CPUs alone for two operators that nobody calls here."""
-    pytest.importorskip("streaming._version", reason="the PyPI package mosaicml-streaming is not installed")
-    torch = pytest.importorskip("torch", reason="mosaicml-streaming needs PyTorch")
-    operators = torch.library.Library("torchvision", "FRAGMENT")
-    for name in ("nms", "qnms"):
-        if not hasattr(torch.ops.torchvision, name):
-            operators.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    return pytest.importorskip("streaming", reason="mosaicml-streaming does not load"), operators
-
-
-streaming, kept_operators = import_streaming()
+import streaming
+from PIL import Image
 
 DATA = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "mds"
 COMMAND = os.environ["PENSTOCK_COMMAND"]
@@ -135,7 +123,6 @@ def test_datasets_of_others_have_what_the_library_finds(tmp_path, monkeypatch):
 
 def test_images_that_penstock_packs_are_decoded_by_its_loader(tmp_path, icons):
     penstock("pack", icons, tmp_path / "packed", "--format", "mds", "--shard-size", "64KiB")
-    Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")  # noqa: N806
     dataset = streaming.StreamingDataset(local=str(tmp_path / "packed"), batch_size=4, shuffle=False)
     rows = [dataset[i] for i in range(len(dataset))]
     assert len(rows) == 500

@@ -1,7 +1,4 @@
-"""TFRecord beside TensorFlow itself: it writes, penstock reads, and the other way round.
-
-TensorFlow has 250 MB and is not among the packages of tests/run.sh. In an environment that has it:
-    PENSTOCK_COMMAND=build/dev/bindings/cli/penstock python -m pytest tests/python/test_tensorflow.py"""
+"""TFRecord files: TensorFlow writes and penstock reads, and the other way round."""
 
 import io
 import os
@@ -11,8 +8,9 @@ import subprocess
 import numpy as np
 import pytest
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-tf = pytest.importorskip("tensorflow", reason="the PyPI package tensorflow-cpu is not installed")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before the import
+
+import tensorflow as tf
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
 DATA = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "tfrecord"

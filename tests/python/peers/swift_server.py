@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Usage: /usr/bin/python3 swift_server.py FOLDER
+"""Usage: swift_server.py FOLDER
 
-OpenStack Swift with its S3 interface, of Debian's packages swift-proxy, swift-account, swift-container, swift-object and memcached: all of it
-on this machine, on loopback, with FOLDER for its data (on a file system with extended attributes). Prints the address once it answers; ends
-with its input. The key is "test:tester", its secret "testing". Exit 3, with a line that says why, where it cannot be had."""
+OpenStack Swift (the PyPI package swift) with its S3 interface: its four servers, on loopback, with FOLDER for their data (on a
+file system with extended attributes). Prints the address once it answers. Ends when its input ends. The key is "test:tester",
+the secret "testing". Exits with 3 if FOLDER has no extended attributes."""
 
-import importlib
 import os
 import pathlib
 import signal
@@ -36,15 +35,12 @@ use = egg:swift#{kind}
 """
 FRONT = """
 [pipeline:main]
-pipeline = catch_errors cache listing_formats s3api tempauth copy slo dlo proxy-server
+pipeline = catch_errors listing_formats s3api tempauth copy slo dlo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
 [filter:catch_errors]
 use = egg:swift#catch_errors
-[filter:cache]
-use = egg:swift#memcache
-memcache_servers = 127.0.0.1:{memcached}
 [filter:listing_formats]
 use = egg:swift#listing_formats
 [filter:s3api]
@@ -63,11 +59,6 @@ use = egg:swift#slo
 [filter:dlo]
 use = egg:swift#dlo
 """
-
-
-def absent(why):
-    print(f"swift: {why}", file=sys.stderr)
-    sys.exit(3)
 
 
 def free_ports(count):
@@ -98,10 +89,10 @@ def serve(configuration, kind):
     sys.exit(run_wsgi(str(configuration), kind, verbose=True, capture_stdout=False, capture_stderr=False))
 
 
-def start(folder, kind, port, rest, **more):
+def start(folder, kind, port, rest):
     configuration = folder / f"{kind}.conf"
     user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
-    configuration.write_text(COMMON.format(port=port, user=user, folder=folder) + rest.format(kind=kind, **more))
+    configuration.write_text(COMMON.format(port=port, user=user, folder=folder) + rest.format(kind=kind))
     pid = os.fork()
     if pid == 0:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -125,39 +116,32 @@ def answers(port, pids, folder):
             break
         time.sleep(0.1)
     logs = "\n".join(log.read_text()[-800:] for log in folder.glob("*.log"))
-    absent(f"it does not start: {logs}")
+    sys.exit(f"Swift does not start: {logs}")
 
 
 def main():
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         sys.exit(2)
-    try:
-        importlib.import_module("swift.common.middleware.s3api")
-    except ImportError as error:
-        absent(f"{error}: apt-get install swift-proxy swift-account swift-container swift-object memcached")
     folder = pathlib.Path(sys.argv[1]).resolve()
     (folder / "devices" / "disk").mkdir(parents=True)
     try:
         os.setxattr(folder, "user.swift", b"x")
     except OSError as error:
-        absent(f"{folder} has no extended attributes: {error}")
+        print(f"{folder} has no extended attributes: {error}", file=sys.stderr)
+        sys.exit(3)
     (folder / "swift.conf").write_text(
         "[swift-hash]\nswift_hash_path_suffix = suffix\nswift_hash_path_prefix = prefix\n"
         "[storage-policy:0]\nname = one\ndefault = yes\n"
     )
-    *ports, front, cache = free_ports(5)
+    *ports, front = free_ports(4)
     for kind, port in zip(KINDS, ports):
         make_ring(folder, kind, port)
     pids = []
     try:
-        memcached = subprocess.Popen(["memcached", "-u", "root", "-l", "127.0.0.1", "-p", str(cache), "-U", "0"])
-    except OSError as error:
-        absent(str(error))
-    try:
         for kind, port in zip(KINDS, ports):
             pids.append(start(folder, kind, port, BACK))
-        pids.append(start(folder, "proxy", front, FRONT, memcached=cache))
+        pids.append(start(folder, "proxy", front, FRONT))
         answers(front, pids, folder)
         print(f"http://127.0.0.1:{front}", flush=True)
         sys.stdin.read()
@@ -167,7 +151,6 @@ def main():
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
-        memcached.kill()
 
 
 if __name__ == "__main__":

@@ -3,31 +3,31 @@
 import os
 import pathlib
 import subprocess
+import sys
 
+import boto3
 import pytest
 import stores
 from command import fails, run
 from served import digest_of_epoch
 
-SERVER = pathlib.Path(__file__).parents[1] / "remote" / "swift_server.py"
+SERVER = pathlib.Path(__file__).with_name("swift_server.py")
 
 
 @pytest.fixture(scope="module", name="swift")
 def swift_fixture(tmp_path_factory):
     """Variables of an environment that finds it, with a bucket."""
-    boto3 = pytest.importorskip("boto3")
-    interpreter = pathlib.Path("/usr/bin/python3")
-    if not interpreter.exists():
-        pytest.skip("Debian's Python is not there")
     with subprocess.Popen(
-        [interpreter, SERVER, tmp_path_factory.mktemp("swift")],
+        [sys.executable, SERVER, tmp_path_factory.mktemp("swift")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
     ) as process:  # fmt: skip
         try:
             address = process.stdout.readline().strip()
             if not address:
-                pytest.skip(process.stderr.read().strip()[-500:])
+                why = process.stderr.read().strip()
+                assert process.wait(60) == 3, why
+                pytest.skip(f"{why}; set TMPDIR to a folder on a disk")
             client = boto3.client("s3", endpoint_url=address, region_name="us-east-1", aws_access_key_id="test:tester",
                                   aws_secret_access_key="testing")  # fmt: skip
             client.create_bucket(Bucket="bucket")
