@@ -42,6 +42,13 @@ ASSERTION = re.compile(r"assert (?P<pytest>.*)|(?:CHECK|REQUIRE)\( (?P<doctest>.
 MESSAGE = re.compile(r', f?"[^"]*"$')  # of an assertion
 NOT_A_LIMIT = re.compile(r"[!=]=|\babs\(|\b(?:and|or|in|not|is)\b|&&|\|\|")
 
+# What to do about reasons for skipping that many tests share. Other reasons end with "; " and what to do.
+CURES = {
+    "could not import '": "run scripts/python_environment.sh",
+    "required is: '": "install a newer version of that package",
+    "PENSTOCK_TEST_DATA": "cmake --preset dev -DPENSTOCK_TEST_DATA=FOLDER, with such files",
+}
+
 CLOSING = re.compile(r"^\d+% tests passed, \d+ tests failed out of (\d+)$")
 PROGRESS = re.compile(r"^ +Start +\d+: |^ *\d+/\d+ Test +#\d+: ")
 FAILED_LIST = "The following tests FAILED:"
@@ -196,17 +203,27 @@ def forgive(which, failures, details):
     return [name for name in maybe if passes_alone(which, name)]
 
 
+def with_cure(reason):
+    """A reason for skipping a test, and what to do about it."""
+    for shared, cure in CURES.items():
+        if shared in reason:
+            return reason, cure
+    before, _, cure = reason.rpartition("; ")
+    return (before, cure) if before else (reason, "")
+
+
 def show_skipped(folder):
     """Prints a table of the cases that test programs skipped beside others: ctest counts only whole programs."""
     cases = collections.Counter()
     for account in folder.glob("*"):
         for line in account.read_text(errors="replace").splitlines():
-            cases[account.name, line.partition("\t")[2]] += 1
+            cases[(account.name, *with_cure(line.partition("\t")[2]))] += 1
     if cases:
-        width = max(len(name) for name, _ in cases)
-        say(f"\nSkipped:\ncases  {'test':{width}}  reason")
-        for (name, reason), count in sorted(cases.items()):
-            say(f"{count:5}  {name:{width}}  {reason}")
+        rows = [("cases", "test", "reason", "what to do"), *((f"{cases[row]:5}", *row) for row in sorted(cases))]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        say("\nSkipped:")
+        for row in rows:
+            say("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def main():

@@ -40,7 +40,8 @@ constexpr bool kChildHasThreads = false;
 #else
 constexpr bool kChildHasThreads = true;
 #endif
-constexpr const char* kNoThreads = "under ThreadSanitizer the child of a program with threads has none";
+constexpr const char* kNoThreads =
+    "under ThreadSanitizer the child of a program with threads has none; use the preset dev";
 
 /// The names of the threads in `rounds` rounds, in each of which `workers` of them have to meet.
 std::set<std::string> meeting(unsigned workers, unsigned rounds = 3) {

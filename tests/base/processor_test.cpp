@@ -183,7 +183,8 @@ TEST_CASE("a hypervisor that hides an extension hides all that compilers build o
 // not mind, and not every version of that library reads the same bits of XCR0.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 TEST_CASE("this machine has nothing that GCC's library does not find") {
-  if (__builtin_cpu_supports("sse2") == 0) return skip("GCC's library finds nothing on a processor of this vendor");
+  if (__builtin_cpu_supports("sse2") == 0)
+    return skip("GCC's library finds nothing on a processor of this vendor; use one of Intel or AMD");
   const Processor& has = processor();
   CHECK((!has.sse42 || __builtin_cpu_supports("sse4.2") != 0));
   CHECK((!has.pclmul || __builtin_cpu_supports("pclmul") != 0));

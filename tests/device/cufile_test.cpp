@@ -122,7 +122,7 @@ TEST_CASE("bytes go directly only where O_DIRECT, a driver and the kind of stora
   const auto bounced = [&] { return reads->open(numbers.fd)->bounced(); };
   CHECK(bounced() == "the file system does not support O_DIRECT");
   if (::fcntl(numbers.fd, F_SETFL, O_DIRECT) != 0) {
-    penstock::test::skip("no O_DIRECT here");
+    penstock::test::skip("no O_DIRECT here; set TMPDIR to a folder on a disk");
     return;
   }
   CHECK(bounced() == "cuFile found no driver for direct reads (nvidia-fs)");

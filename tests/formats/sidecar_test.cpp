@@ -212,7 +212,7 @@ TEST_CASE("whose sidecars are believed") {
 }
 
 TEST_CASE("who is not root believes root, and lets nothing grow in a folder of another user") {
-  if (::geteuid() != 0) return test::skip("needs root, who may become another user");
+  if (::geteuid() != 0) return test::skip("only root can become another user; run as root");
   constexpr uid_t kUser = 4711, kOther = 4712;
   const TemporaryFolder folder;
   fs::permissions(folder.path(), fs::perms(0755));

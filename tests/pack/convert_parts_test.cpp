@@ -330,7 +330,7 @@ TEST_CASE("finishing that is killed at any step leaves no half dataset, and is f
       if (replace) fs::copy(folder / "before", set, fs::copy_options::recursive);
       const auto answer = killed_at(steps, [&] { finish_convert(set, {.overwrite = replace}); });
       if (!answer) {
-        penstock::test::skip("processes may not be traced here");
+        penstock::test::skip("processes may not be traced here; allow ptrace");
         return;
       }
       killed = *answer;

@@ -32,7 +32,7 @@ def pytest_sessionfinish():
 @pytest.fixture(name="ps", scope="session")
 def ps_fixture():
     """The package, for single cases of files that test the command, which builds without Python run, too."""
-    return pytest.importorskip("penstock", reason="this build has no Python package")
+    return pytest.importorskip("penstock", reason="this build has no Python package; use the preset dev or release")
 
 
 def synth(tmp_path_factory, kind, *options):

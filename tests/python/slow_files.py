@@ -18,7 +18,7 @@ def mounted(source, mount, seconds):
     try:
         import fuse  # noqa: F401
     except (ImportError, OSError) as error:  # the latter: libfuse is not there
-        pytest.skip(f"FUSE: {error}")
+        pytest.skip(f"FUSE: {error}; install libfuse2 and run scripts/python_environment.sh")
     mount.mkdir()
     server = subprocess.Popen([sys.executable, __file__, source, mount, str(seconds)], stderr=subprocess.PIPE)
     try:
@@ -28,7 +28,7 @@ def mounted(source, mount, seconds):
             time.sleep(0.05)
         if not os.path.ismount(mount):
             server.kill()
-            pytest.skip(f"FUSE: nothing can be mounted here: {server.stderr.read().decode().strip()}")
+            pytest.skip(f"FUSE: {server.stderr.read().decode().strip()}; allow mounting, which containers may forbid")
         yield mount
     finally:
         for unmount in (["umount", mount], ["fusermount", "-u", mount], ["umount", "-l", mount]):

@@ -67,7 +67,7 @@ class Store:
 def opened(home, secrets=(KEY, SECRET, TOKEN), **variables):
     """A Store, of which nothing that it says may hold a secret."""
     if not TOOL:
-        pytest.skip("PENSTOCK_STORE_TOOL names no program")
+        pytest.skip("this build has no store_tool; install libcurl4-openssl-dev and build again")
     store = Store(surroundings(home, **variables))
     try:
         yield store

@@ -7,8 +7,8 @@ import sys
 import penstock as ps
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
-accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
+torch = pytest.importorskip("torch")
+accelerate = pytest.importorskip("accelerate")
 
 # Prints, for each of two epochs, how many steps this process made and the first value of every sample that counts.
 SCRIPT = """

@@ -96,7 +96,7 @@ def test_resume_after_an_interruption_gives_identical_bytes(images, tmp_path, fo
     _, told = process.communicate(timeout=60)
     code = process.returncode
     if code == 0:
-        pytest.skip("packing ended before the signal came")
+        pytest.skip("packing ended before the signal came; run this test alone")
     assert code == (-signal.SIGKILL if blow == signal.SIGKILL else 130)
     if blow == signal.SIGINT:
         goes_on = "interrupted; the same command with --resume resumes after the last complete shard"

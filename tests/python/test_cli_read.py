@@ -119,7 +119,9 @@ def test_an_unreadable_folder_is_named(icons):
         try:
             line = fails("info", locked, **nobody)
         except PermissionError:
-            pytest.skip("nobody may not run the command where it was built")
+            pytest.skip(
+                "nobody may not run the command where it was built; build it in a folder that all users may read"
+            )
         finally:
             locked.chmod(0o755)
         assert "locked" in line and "Permission denied" in line
@@ -164,7 +166,7 @@ def test_memory_that_runs_out_is_one_line_that_names_the_dataset(tmp_path):
         return subprocess.run(limited, capture_output=True, check=False, timeout=300)
 
     if in_two_gigabytes("--version").returncode != 0:
-        pytest.skip("the command needs more address space by itself, as one with a sanitizer does")
+        pytest.skip("with a sanitizer, the command needs more address space; use the preset dev")
     run("info", tmp_path / "data")
     limited = in_two_gigabytes("cat", tmp_path / "data", "large.bin")
     lines = limited.stderr.decode().splitlines()

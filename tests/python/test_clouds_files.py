@@ -30,7 +30,7 @@ def test_real_files(path):
         assert not known and ("corrupt" in outcome or "unsupported" in outcome), outcome
         return
     if not known and len(outcome[1]) > 0:
-        pytest.skip("NumPy alone does not read this file: pip install trimesh pypcd4")
+        pytest.skip("NumPy alone does not read this file; run scripts/python_environment.sh")
     for expected in known:
         compare(path, expected)
         if len(expected[0]) > 3:

@@ -12,7 +12,7 @@ from command import COMMAND, bytes_of
 
 FORMATS = ["tar", "lmdb", "hdf5"]
 LAUNCHERS = ("RANK", "WORLD_SIZE", "OMPI_", "PMI", "SLURM_")
-needs_mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun here (Debian: openmpi-bin)")
+needs_mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed; apt-get install openmpi-bin")
 
 
 def environment(**variables):
@@ -110,7 +110,7 @@ def test_a_rank_killed_midway_resumes_and_the_rest_joins(images, tmp_path, forma
             process.send_signal(signal.SIGKILL)
             break
     if process.wait(60) == 0:
-        pytest.skip("packing ended before the signal came")
+        pytest.skip("packing ended before the signal came; run this test alone")
     assert "unfinished ranks: 0" in fails("pack-join", destination)
     assert "pack-join" in fails("info", destination, code=1)
     assert "resume" in fails(*words, "--rank", "0")

@@ -19,7 +19,7 @@ MOST_HEADERS = 50  # those of the libtorch adapter included
 def test_the_examples_of_headers_compile(tmp_path):
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
-        pytest.skip("there is no compiler")
+        pytest.skip("there is no compiler; install g++")
     program, compiled = ["#include <iostream>", "#include <penstock/penstock.hpp>"], 0
     program += [f"#include <{header}>" for header in cpp_reference.headers()]
     for header in cpp_reference.headers():

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install dask distributed")
+distributed = pytest.importorskip("distributed")
 
 import penstock as ps
 from command import bytes_of, run
@@ -119,7 +119,7 @@ def test_ctrl_c_stops_all_parts_and_a_resume_finishes(client, icons, tmp_path):
     assert not (tmp_path / "set").exists()
     assert not any(client.processing().values())
     if not partial(tmp_path / "set").exists():
-        pytest.skip("nothing was begun before the signal came")
+        pytest.skip("nothing was begun before the signal came; run this test alone")
     told = ps.dask.pack(client, icons, tmp_path / "set", format="hdf5", shard_size=20_000, resume=True, progress=False)
     assert told["samples"] == 500 and told["parts"] == 5
     verify(tmp_path / "set", icons)

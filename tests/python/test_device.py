@@ -21,7 +21,7 @@ def no_gpu():
     return line.partition("none used: ")[2]
 
 
-on_gpu = pytest.mark.skipif(bool(no_gpu()), reason=f"no GPU to use: {no_gpu()}")
+on_gpu = pytest.mark.skipif(bool(no_gpu()), reason=f"no GPU to use: {no_gpu()}; run tests/gpu.sh on a machine with one")
 
 
 def options(**more):

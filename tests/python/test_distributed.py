@@ -6,8 +6,10 @@ import sys
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
-pytestmark = pytest.mark.skipif(torch.__version__ < "2", reason="torchrun before 2.0 fails with Python 3.11")
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(
+    torch.__version__ < "2", reason="torchrun before 2.0 fails with Python 3.11; install a newer PyTorch"
+)
 
 SCRIPT = """
 import json, sys, torch.distributed, penstock as ps

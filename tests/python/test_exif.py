@@ -8,7 +8,7 @@ import penstock as ps
 import pytest
 
 np = pytest.importorskip("numpy")
-pytest.importorskip("PIL", reason="Pillow is the oracle")
+pytest.importorskip("PIL")
 from PIL import Image, ImageOps  # noqa: E402
 
 ORIENTATION = 0x112
@@ -108,7 +108,7 @@ def test_png_and_webp_are_pillows(tmp_path, suffix):
     except ps.Error as error:
         if "has no libwebp" not in str(error):
             raise
-        pytest.skip(str(error))
+        pytest.skip(f"{error}; install libwebp-dev and build again")
     stored = images(tmp_path, ps.field(suffix[1:]) | ps.image.resize((37, 53)))
     for orientation, (image, plain) in enumerate(zip(made, stored, strict=True), start=1):
         path = tmp_path / f"{orientation}{suffix}"

@@ -109,7 +109,7 @@ def test_a_dataset_for_each_sample_may_hold_filtered_strings(tmp_path, kind, sha
 def test_a_file_with_a_metadata_cache_image_is_read_as_h5py_reads_it(name):
     path = DATA / name
     if not path.exists():
-        pytest.skip(f"no real data in {DATA}")
+        pytest.skip("PENSTOCK_TEST_DATA has no such HDF5 file")
     with h5py.File(path) as file:
         (field,) = file.keys()
         assert np.array_equal(loaded(path, field), file[field][:])
@@ -118,7 +118,7 @@ def test_a_file_with_a_metadata_cache_image_is_read_as_h5py_reads_it(name):
 def test_every_dataset_of_one_per_sample_file_of_strings_is_read():
     path = DATA / "found/hdf5/pyvista+vtk-data/room.dat.h5"
     if not path.exists():
-        pytest.skip(f"no real data in {DATA}")
+        pytest.skip("PENSTOCK_TEST_DATA has no such HDF5 file")
     dataset = ps.open(path)
     assert len(dataset) > 0
     for sample in range(len(dataset)):

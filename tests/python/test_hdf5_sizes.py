@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-h5py = pytest.importorskip("h5py", reason="the PyPI package h5py is not installed")
-np = pytest.importorskip("numpy", reason="NumPy is not installed")
+h5py = pytest.importorskip("h5py")
+np = pytest.importorskip("numpy")
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]
 

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-PIL = pytest.importorskip("PIL", reason="Pillow is the oracle")
+PIL = pytest.importorskip("PIL")
 np = pytest.importorskip("numpy")
 from PIL import Image  # noqa: E402
 
@@ -19,7 +19,7 @@ DATA = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "images"
 ORACLE = pathlib.Path(os.environ.get("PENSTOCK_IMAGE_ORACLE", "image_oracle"))
 
 pytestmark = [
-    pytest.mark.skipif(not ORACLE.exists(), reason=f"not built: {ORACLE}"),
+    pytest.mark.skipif(not ORACLE.exists(), reason=f"{ORACLE} is not built; run this test by ctest"),
     pytest.mark.skipif(not DATA.is_dir(), reason="no images in PENSTOCK_TEST_DATA"),
 ]
 
@@ -180,7 +180,7 @@ def webp_file_fixture(tmp_path_factory):
     Image.new("RGB", (2, 2)).save(path)
     done = subprocess.run([ORACLE, path, "rgb"], capture_output=True, timeout=60)
     if b"no libwebp" in done.stderr:
-        pytest.skip("this build has no libwebp")
+        pytest.skip("this build has no libwebp; install libwebp-dev and build again")
     return path
 
 

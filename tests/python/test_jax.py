@@ -6,7 +6,7 @@ import numpy as np
 import penstock as ps
 import pytest
 
-jax = pytest.importorskip("jax", reason="jax is not installed")
+jax = pytest.importorskip("jax")
 FIELDS = {"npy": ps.array.decode(), "cls": ps.label()}
 
 

@@ -9,9 +9,9 @@ import pages
 import penstock as ps
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
-lightning = pytest.importorskip("lightning", reason="lightning is not installed")
-stateful_dataloader = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+torch = pytest.importorskip("torch")
+lightning = pytest.importorskip("lightning")
+stateful_dataloader = pytest.importorskip("torchdata.stateful_dataloader")
 
 pytestmark = pytest.mark.filterwarnings("ignore::Warning:lightning")
 

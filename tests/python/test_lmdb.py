@@ -107,7 +107,7 @@ def msgpack_numpy(array):
 def real_fixture(tmp_path, monkeypatch):
     folder = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "lmdb"
     if not folder.is_dir():
-        pytest.skip("no real LMDB files here")
+        pytest.skip("PENSTOCK_TEST_DATA has no lmdb folder")
     monkeypatch.setenv("PENSTOCK_INDEX_DIR", str(tmp_path / "indexes"))
     return folder
 

@@ -4,7 +4,7 @@ import numpy as np
 import penstock as ps
 import pytest
 
-A = pytest.importorskip("albumentations", reason="albumentations is not installed")
+A = pytest.importorskip("albumentations")
 
 END = ps.image.normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 OPTIONS = {"batch_size": 8, "shuffle": True, "seed": 3}
@@ -27,7 +27,7 @@ def test_rows_of_a_compose_are_functions_of_the_sample(images, workers):
         chain = ps.image.random_resized_crop((32, 24)) | ps.transform(augmented, layout="HWC") | END
         return {"transforms": {"jpg": chain}, "python_workers": number, **OPTIONS}
 
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    pytest.importorskip("cloudpickle")
     expected = rows_of(ps.Loader(images, **options(0)))
     assert expected[0].shape == (8, 3, 32, 24) and (expected[0] != expected[8]).any()
     for made, rows in zip(rows_of(ps.Loader(images, **options(workers))), expected):
@@ -55,7 +55,7 @@ def test_a_compose_takes_image_and_boxes_of_a_sample(images, workers):
         "jpg": ps.image.resize((32, 32)),
         "boxes": ps.field("cls") | ps.raw() | ps.transform(boxes),
     }
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    pytest.importorskip("cloudpickle")
 
     def drawn(number):
         with ps.Loader(images, transforms=fields, sample_transform=sample, python_workers=number, **OPTIONS) as loader:

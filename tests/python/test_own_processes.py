@@ -121,7 +121,7 @@ def test_images_of_the_middle_of_a_chain(images):
         chain = chain | ps.image.normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
         return {"transforms": {"jpg": chain}, "python_workers": workers, **OPTIONS}
 
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    pytest.importorskip("cloudpickle")
     without = [np.asarray(batch["jpg"]) for batch in ps.Loader(images, **options(0))]
     with ps.Loader(images, **options(2)) as loader:
         kept = list(loader)  # memory of one batch is not another's
@@ -209,12 +209,12 @@ def test_rows_that_differ_in_shape_are_told_as_without_processes(arrays):
                     errors.append((str(error), error.kind, error.key, error.field))
             return errors
 
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    pytest.importorskip("cloudpickle")
     assert told(2) == told(0) and [key for _, _, key, _ in told(2)] == ["002", "019"]
 
 
 def test_of_several_faults_in_a_batch_the_first_row_tells(arrays):
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    pytest.importorskip("cloudpickle")
 
     def told(uneven, fails, workers):
         def function(row):
@@ -235,7 +235,7 @@ def test_of_several_faults_in_a_batch_the_first_row_tells(arrays):
 
 
 def test_shapes_may_change_from_batch_to_batch(arrays):
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    pytest.importorskip("cloudpickle")
     fields = {"npy": ps.transform(lambda row: row[: 3 if 8 <= row[0] < 16 else 5])}
     with ps.Loader(arrays, batch_size=8, transforms=fields, python_workers=2) as loader:
         assert [batch["npy"].shape for batch in loader] == [(8, 5), (8, 3), (8, 5), (8, 5), (8, 5)]
@@ -448,7 +448,7 @@ def test_the_times_of_all_processes_are_told(arrays):
 
 
 def test_torch_gets_tensors_of_what_processes_made(arrays):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch = pytest.importorskip("torch")
     fields = {"npy": ps.array.decode() | ps.transform(own_functions.noisy), "cls": ps.label()}
     import penstock.torch
 

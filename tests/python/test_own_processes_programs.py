@@ -81,7 +81,7 @@ def test_ctrl_c_ends_a_program_and_its_processes(arrays):
 
 
 def test_a_program_without_a_guard_runs_its_own_functions(arrays, tmp_path):
-    pytest.importorskip("cloudpickle", reason="cloudpickle is not installed")
+    pytest.importorskip("cloudpickle")
     (tmp_path / "train.py").write_text(
         "import sys, penstock as ps\n"
         "class Mine(Exception): pass\n"
@@ -100,7 +100,7 @@ def test_a_program_without_a_guard_runs_its_own_functions(arrays, tmp_path):
 
 
 def test_a_program_that_keeps_its_last_batch_ends_without_a_word(arrays):
-    pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("torch")
     program = (
         "import sys, own_functions, penstock as ps, torch\n"
         "fields = {'npy': ps.array.decode() | ps.transform(own_functions.same)}\n"

@@ -9,7 +9,7 @@ import numpy as np
 import penstock as ps
 import pytest
 
-PIL = pytest.importorskip("PIL", reason="Pillow is the oracle")
+PIL = pytest.importorskip("PIL")
 from PIL import Image  # noqa: E402
 
 SUITE = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "images" / "pngsuite"

@@ -114,7 +114,7 @@ def test_an_object_that_is_replaced_while_it_is_read_is_an_error(packed, tmp_pat
                 for _ in loader:
                     pass
                 if cache:  # what was kept of its first state may be all that is wanted
-                    pytest.skip("all of it was kept before it was replaced")
+                    pytest.skip("all of it was kept before it was replaced; run this test alone")
         assert "changed while it was read" in str(error.value)
         assert "shard-0" in str(error.value)
 

@@ -166,7 +166,7 @@ def test_a_killed_pack_is_resumed(client, icons, tmp_path):
         process.wait()
         left = names(client, "killed")
         if "penstock.json" in left:
-            pytest.skip("it was packed before it could be killed")
+            pytest.skip("it was packed before it could be killed; run this test alone")
         assert "penstock.partial.jsonl" in left
     told = ps.pack(
         icons,

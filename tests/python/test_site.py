@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 def test_the_site_builds_without_a_warning(tmp_path):
     for package in ("mkdocs", "material"):
         if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: docs/requirements.txt")
+            pytest.skip(f"{package} is not installed; run scripts/python_environment.sh")
     site = tmp_path / "site"
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", site],

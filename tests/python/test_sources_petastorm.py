@@ -19,7 +19,7 @@ def petastorm_fixture(monkeypatch):
     pytest.importorskip("pyarrow")
     found = importlib.util.find_spec("petastorm")
     if found is None or importlib.util.find_spec("six") is None:
-        pytest.skip("petastorm is not installed: pip install --no-deps petastorm six")
+        pytest.skip("petastorm is not installed; run scripts/python_environment.sh")
     package = types.ModuleType("petastorm")
     package.__path__ = list(found.submodule_search_locations)
     spark, sql, kinds = (types.ModuleType(name) for name in ("pyspark", "pyspark.sql", "pyspark.sql.types"))

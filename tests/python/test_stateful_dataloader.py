@@ -5,8 +5,8 @@ import shutil
 import penstock as ps
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
-stateful_dataloader = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+torch = pytest.importorskip("torch")
+stateful_dataloader = pytest.importorskip("torchdata.stateful_dataloader")
 
 
 def loader(arrays, workers):

@@ -125,11 +125,14 @@ LOADERS = {
 }
 
 
-@pytest.mark.parametrize("fault", [lost, damaged])
-@pytest.mark.parametrize("kind", LOADERS)
+# Damaged tokens are other tokens. Starting processes takes time.
+FAULTS = {"token blocks": [lost], "processes": [lost]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"), [(kind, fault) for kind in LOADERS for fault in FAULTS.get(kind, [lost, damaged])]
+)
 def test_an_epoch_is_whole_after_a_read_error(kind, fault, folder):
-    if (kind, fault) in (("token blocks", damaged), ("processes", damaged)):
-        pytest.skip("tokens are any bytes, and starting processes takes time")
     options = dict(LOADERS[kind])
     source = options.pop("source", lambda dataset: dataset)(ps.open(folder))
 

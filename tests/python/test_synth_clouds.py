@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-laspy = pytest.importorskip("laspy", reason="laspy is not installed: it is the independent reader here")
+laspy = pytest.importorskip("laspy")
 
 
 @pytest.mark.parametrize("layout, point_format", [("trees", 6), ("trees", 3), ("plots", 7), ("plots", 0), ("plots", 2)])

@@ -96,7 +96,7 @@ def test_bfloat16_needs_a_library_that_has_it(arrays):
     assert tensor.dtype == "bfloat16"
     with pytest.raises(TypeError, match="bfloat16"):
         np.asarray(tensor)
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch = pytest.importorskip("torch")
     taken = torch.from_dlpack(tensor)
     assert taken.dtype == torch.bfloat16 and taken[2].tolist() == [2, 3, 4, 5, 6]
 
@@ -108,9 +108,9 @@ def test_every_dtype_crosses(arrays, dtype):
     expected = (np.arange(4)[:, None] + np.arange(5)).astype(dtype)
     assert np.asarray(tensor).dtype == dtype
     np.testing.assert_array_equal(np.asarray(tensor), expected)
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch = pytest.importorskip("torch")
     if dtype == "bool" and int(torch.__version__.split(".")[0]) < 2:
-        pytest.skip("this PyTorch takes no bool by DLPack")
+        pytest.skip("this PyTorch takes no bool by DLPack; install PyTorch 2 or newer")
     assert torch.from_dlpack(tensor).tolist() == expected.tolist()
 
 
@@ -142,7 +142,7 @@ def test_operators_of_whole_numbers_and_of_one_value_are_those_of_numpy(batch):
 
 
 def test_operators_with_a_tensor_of_torch_are_those_of_torch(batch):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch = pytest.importorskip("torch")
     labels = batch["cls"]
     predicted = torch.tensor([0, 1, 2, 3, 3, 2, 1, 0])
     for hits in (predicted == labels, labels == predicted):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from records import masked_crc32c, write_records
 
-pytest.importorskip("google.protobuf", reason="the PyPI package protobuf is not installed")
+pytest.importorskip("google.protobuf")
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # noqa: E402
 
 COMMAND = os.environ["PENSTOCK_COMMAND"]

@@ -153,7 +153,7 @@ distributed.destroy_process_group()
 
 
 def test_torch_gathers_the_stats_of_all_ranks(data, tmp_path):
-    pytest.importorskip("torch.distributed", reason="torch is not installed")
+    pytest.importorskip("torch.distributed")
     ranks = [
         subprocess.Popen([sys.executable, "-c", GATHERING, str(data), str(rank), str(tmp_path / "meet")],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -246,7 +246,7 @@ def test_what_is_no_page_is_left_out_and_said(data):
 
 def parsed(text):
     """{(name, labels): value}, by prometheus_client's parser, which is strict."""
-    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="prometheus_client is not installed")
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser")
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in parser.text_string_to_metric_families(text)
@@ -386,7 +386,7 @@ def test_in_a_terminal_it_goes_on_until_it_is_ended(data, end):
 def test_gpus_are_shown_where_nvml_is():
     fake = os.environ.get("PENSTOCK_FAKE_NVML")
     if not fake:
-        pytest.skip("PENSTOCK_FAKE_NVML names no library")
+        pytest.skip("PENSTOCK_FAKE_NVML names no library; run this test by ctest")
     environment = {**os.environ, "PENSTOCK_NVML": fake}
     gpus = top(env=environment)["gpus"]
     assert [(gpu["busy"], gpu["memory_busy"], gpu["memory_used"]) for gpu in gpus] == [(0.7, 0.25, 3 << 30)]

@@ -7,7 +7,7 @@ import warnings
 import penstock as ps
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch")
 DataLoader = torch.utils.data.DataLoader
 
 FIELDS = {"npy": ps.array.decode(), "cls": ps.label()}

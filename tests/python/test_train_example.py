@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("torch")
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "bindings/python/examples"
 HELD_OUT = 172  # of 1500 icons a tenth, by the hashes of their keys

@@ -77,7 +77,7 @@ def test_an_image_step_behind_a_function_of_windows_is_told(folder):
 
 @pytest.mark.parametrize(("edge", "workers", "start"), [("pad", 0, None), ("pad", 2, "fork"), ("drop", 2, "spawn")])
 def test_dataloaders_deliver_windows(folder, edge, workers, start):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch = pytest.importorskip("torch")
     fields = {"npy": clip(edge=edge), "inside": ps.follow("npy") | ps.window_valid(), "png": clip("png", edge=edge)}
     dataset = ps.torch.Loader(folder, batch_size=4, shuffle=True, seed=2, transforms=fields)
     loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=workers, multiprocessing_context=start)
@@ -99,7 +99,7 @@ def test_dataloaders_deliver_windows(folder, edge, workers, start):
 
 @pytest.mark.parametrize("edge", ["pad", "drop"])
 def test_a_dataloader_goes_on_where_it_was(folder, edge):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch = pytest.importorskip("torch")
     options = {"batch_size": 4, "shuffle": True, "seed": 2, "transforms": {"npy": clip(edge=edge)}}
     whole = [batch["npy"].tolist() for batch in ps.torch.Loader(folder, **options)]
     dataset = ps.torch.Loader(folder, **options)

@@ -14,7 +14,9 @@ from server import Server
 __all__ = ["PROBE", "Server", "log_of", "needs_remote"]
 
 PROBE = os.environ.get("PENSTOCK_REMOTE_PROBE")
-needs_remote = pytest.mark.skipif(not PROBE, reason="PENSTOCK_REMOTE_PROBE names no program: libcurl was not found")
+needs_remote = pytest.mark.skipif(
+    not PROBE, reason="this build has no remote_probe; install libcurl4-openssl-dev and build again"
+)
 
 
 def log_of(server):

@@ -1,5 +1,6 @@
 """Tests run_tests.py on a project of fake tests, which fail in the ways of real ones."""
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -8,6 +9,10 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import run_tests
+
 CLOSING = re.compile(r"^(\d+)% tests passed, (\d+) tests failed out of (\d+)$", re.MULTILINE)
 
 FORGIVEN = ["limit", "told_limit", "two_limits", "doctest_limit", "doctest_soon", "nested_summary"]
@@ -35,6 +40,27 @@ COUNTED += [
     "leak",
     "hang",
 ]
+
+
+def reasons_in_python():
+    """(place, reason) of each literal reason for skipping a test."""
+    for file in sorted((HERE.parent / "python").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                given = [keyword.value for keyword in node.keywords if keyword.arg == "reason"]
+                if ast.unparse(node.func) == "pytest.skip":
+                    given = node.args[:1]
+                elif node.func.attr not in ("skipif", "importorskip"):
+                    given = []
+                for reason in map(ast.unparse, given):
+                    yield f"{file.name}:{node.lineno}: {reason}", reason
+
+
+def reasons_in_cpp():
+    for file in sorted([*HERE.parent.rglob("*.cpp"), *HERE.parent.rglob("*.hpp")]):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            for reason in re.findall(r'(?:^ *|return |test::)skip\([^"]*"(.*)"\);', line):
+                yield f"{file.name}:{number}: {reason}", reason
 
 
 class RunTests(unittest.TestCase):
@@ -67,14 +93,20 @@ class RunTests(unittest.TestCase):
         output = self.run_kinds("skips", "good")[1]
         table = output[output.index("Skipped:\n") : output.rindex("100% tests passed")].splitlines()
         self.assertEqual(
-            [line.split(maxsplit=2) for line in table[1:4]],
+            [re.split("  +", line.strip()) for line in table[1:5]],
             [
-                ["cases", "test", "reason"],
-                ["2", "skips", "no device: /dev/none"],
+                ["cases", "test", "reason", "what to do"],
+                ["1", "skips", "could not import 'ray'", "run scripts/python_environment.sh"],
+                ["2", "skips", "no device: /dev/none; really", "plug it in"],
                 ["1", "skips", "no time"],
             ],
         )
         self.assertNotIn("Skipped:", self.run_kinds("good")[1])
+
+    def test_every_reason_says_what_to_do(self):
+        found = [*reasons_in_cpp(), *reasons_in_python()]
+        self.assertGreater(len(found), 60)
+        self.assertEqual([where for where, reason in found if not run_tests.with_cure(reason)[1]], [])
 
     def test_a_test_that_fails_once_is_flaky(self):
         for kinds in FORGIVEN[:3], FORGIVEN[3:]:

@@ -459,7 +459,7 @@ TEST_CASE("a name that others have is not believed") {
   CHECK_THROWS_WITH_AS(NodeMemory(key, 1 << 20, 10, kShort), doctest::Contains("do not answer"), Error);
   members.kill(mute);
 
-  if (::geteuid() != 0) return skip("only root can be another user");
+  if (::geteuid() != 0) return skip("only root can become another user; run as root");
   const std::size_t stranger = squat(name + "-turn", true);
   CHECK_THROWS_WITH_AS(NodeMemory(key, 1 << 20, 10, kShort), doctest::Contains("a process of another user"), Error);
   members.kill(stranger);
@@ -521,7 +521,7 @@ TEST_CASE("garbage in the memory is not delivered") {
 
 TEST_CASE("a child that a member forks has no part in its memory, and may have one of its own") {
 #ifdef __SANITIZE_THREAD__
-  return skip("a program with threads cannot fork under this sanitizer");
+  return skip("a program with threads cannot fork under this sanitizer; use the preset dev");
 #endif
   const TemporaryFolder folder;
   const Dataset dataset = pictures(folder / "data");

@@ -91,7 +91,7 @@ TEST_CASE("what is read again comes from storage: pages that the system keeps ar
     const Descriptor file = Descriptor::open(path, O_RDONLY);
     ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
   }
-  if (in_memory(path, last)) return skip("this file system keeps its pages");
+  if (in_memory(path, last)) return skip("this file system keeps its pages; set TMPDIR to a folder on a disk");
   CHECK(read_field(dataset, 0, 0) == value);
   REQUIRE(in_memory(path, last));
   const auto again = read_again(dataset, 0, 0, 100, 1000);

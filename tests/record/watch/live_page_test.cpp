@@ -197,7 +197,7 @@ TEST_CASE("a folder that is a link, another's, or open to others, gets no page")
 }
 
 TEST_CASE("another user can neither read a page nor make one in its folder") {
-  if (::geteuid() != 0) return skip("takes root, to become another user");
+  if (::geteuid() != 0) return skip("only root can become another user; run as root");
   const TemporaryFolder folder;
   ::chmod(folder.path().c_str(), 0755);
   LivePage page(folder / "own");
@@ -363,11 +363,12 @@ TEST_CASE("a page that is cut short while it is mapped is refused") {
 }
 
 TEST_CASE("memory that cannot be had is no page, and no loader fails of it") {
-  if (::geteuid() != 0) return skip("takes root, to mount a small file system");
+  if (::geteuid() != 0) return skip("only root can mount a small file system; run as root");
   const TemporaryFolder folder;
   const fs::path full = folder / "full";
   fs::create_directory(full);
-  if (::mount("none", full.c_str(), "tmpfs", 0, "size=4096,mode=700") != 0) return skip("cannot mount a tmpfs here");
+  if (::mount("none", full.c_str(), "tmpfs", 0, "size=4096,mode=700") != 0)
+    return skip("no tmpfs can be mounted here; allow mounting");
   write_file(full / "taken", std::string(4096, '.'));
   CHECK_THROWS_WITH_AS(LivePage(full / "own"), doctest::Contains("no memory for a page"), Error);
   CHECK((!fs::exists(full / "own") || names_in(full / "own").empty()));
@@ -375,10 +376,11 @@ TEST_CASE("memory that cannot be had is no page, and no loader fails of it") {
 }
 
 TEST_CASE("a loader whose user's folder is not its own runs without a page, and says so") {
-  if (::geteuid() != 0) return skip("takes root, to become another user");
+  if (::geteuid() != 0) return skip("only root can become another user; run as root");
   constexpr uid_t kUser = 65533;
   const fs::path folder = live_folder(kUser);
-  if (fs::exists(fs::symlink_status(folder))) return skip(folder.string() + " is in use");
+  if (fs::exists(fs::symlink_status(folder)))
+    return skip(folder.string() + " is in use; close the loaders of that user");
   const Arrays arrays(8);
   const TemporaryFolder victim;
   for (const fs::path& path : {arrays.folder.path(), victim.path()}) ::chmod(path.c_str(), 0777);
@@ -422,7 +424,8 @@ TEST_CASE("a loader's page has the figures of its stats, and goes with it") {
     Loader loader(arrays.dataset(), options);
     CHECK(own_pages().empty());  // until it is asked for a batch
     REQUIRE(loader.next());
-    if (!loader.stats().notes.empty() && own_pages().empty()) return skip(loader.stats().notes);
+    if (!loader.stats().notes.empty() && own_pages().empty())
+      return skip("no live page: " + loader.stats().notes + "; let this user write there");
     REQUIRE(own_pages().size() == 1);
     const std::string name = own_pages().front();
     const auto first = read_in(folder, name);

@@ -306,7 +306,7 @@ TEST_CASE("a child of fork that goes away takes no plan with it, and one that st
 
 TEST_CASE("a child of fork waits for nothing that its parent was about") {
 #ifdef __SANITIZE_THREAD__
-  return skip("a program with threads cannot fork under this sanitizer");
+  return skip("a program with threads cannot fork under this sanitizer; use the preset dev");
 #endif
   const TemporaryFolder folder;
   const auto cache = DiskCache::open(folder / "cache", 8 * kMiB);
@@ -455,7 +455,7 @@ TEST_CASE("a disk that is full, and files that may not be long, keep nothing and
   }
   fs::create_directory(folder / "small");
   if (::geteuid() != 0 || ::mount("none", (folder / "small").c_str(), "tmpfs", 0, "size=4m") != 0) {
-    skip("no small disk: mounting is not allowed");
+    skip("no tmpfs can be mounted here; run as root, and allow mounting");
     return;
   }
   {
@@ -490,7 +490,7 @@ TEST_CASE("a folder that cannot be written to is said") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "disk");
   if (::geteuid() != 0 || ::mount("none", (folder / "disk").c_str(), "tmpfs", 0, "size=16m") != 0) {
-    skip("mounting is not allowed");
+    skip("no tmpfs can be mounted here; run as root, and allow mounting");
     return;
   }
   {

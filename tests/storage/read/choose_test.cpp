@@ -73,7 +73,7 @@ TEST_CASE("data in memory is read by the workers, other data by io_uring, and by
   CHECK(chosen(shard.dataset, {.rows = true}) ==
         "mmap: rows as they are stored, resident: 64 of 64 probed extents in memory");
   if (!shard.drop_from_memory()) {
-    penstock::test::skip("this file system keeps dropped pages in memory");
+    penstock::test::skip("this file system keeps its pages; set TMPDIR to a folder on a disk");
     return;
   }
   if (uring_refusal() == 0) CHECK(chosen(shard.dataset) == "io_uring: storage: 0 of 64 probed extents in memory");
