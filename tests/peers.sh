@@ -3,7 +3,7 @@
 # Compares penstock with libraries that tests/run.sh does not install: runs the tests in tests/python/peers, and both programs of
 # each page in docs/from. Installs each library of tests/python/peers/*.txt into build/peers/LIBRARY, beside the packages of .venv.
 # Names each library that cannot be installed, and skips its tests. Succeeds if all tests that run pass. The first run takes
-# about 6 minutes on two cores, downloads 1.5 GB, and needs 4 GB of disk; later runs take 2 minutes. Builds what it needs.
+# about 6 minutes on two cores, downloads 1.5 GB, and needs 4 GB of disk; later runs take 3 minutes. Builds what it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,4 +65,4 @@ if [ ${#failed[@]} -gt 0 ]; then
   echo "tests/peers.sh: FAILED: ${failed[*]}"
   exit 1
 fi
-echo "tests/peers.sh: passed, ${#missing[@]} libraries skipped"
+echo "tests/peers.sh: passed, libraries skipped: ${#missing[@]}"
