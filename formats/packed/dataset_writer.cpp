@@ -113,6 +113,7 @@ struct DatasetWriter::State {
   std::unique_ptr<DatasetUpload> upload = {};
   std::optional<Journal> journal = {};
   std::unique_ptr<ShardWriter> shard = {};  // null between shards
+  std::string open_name = {};               // of the open shard, also if opening it failed
   // The previous shard, while the background thread completes it. Until then only that thread uses it and the journal.
   std::optional<FilledShard> filled = {};
   std::future<void> completed = {};  // ready when `filled` is complete
@@ -296,9 +297,10 @@ void DatasetWriter::State::open_shard() {
     throw Error::corrupt("its shard was complete without it: the source has changed since packing began",
                          {.shard = shard_name()});
   }
-  shard = format.write(partial / shard_name(), {.fields = options.fields,
-                                                .align = options.align,
-                                                .object = upload ? upload->address() + "/" + shard_name() : ""});
+  open_name = shard_name();
+  shard = format.write(partial / open_name, {.fields = options.fields,
+                                             .align = options.align,
+                                             .object = upload ? upload->address() + "/" + shard_name() : ""});
   shard_samples = 0;
   shard_source = 0;
   shard_left_out = 0;
@@ -345,6 +347,7 @@ void DatasetWriter::State::close_shard(bool last) {
   await_filled();  // limits memory to two shards, and keeps the order of the journal
   report.sync();
   last_shard = shard_name();
+  open_name.clear();
   filled = FilledShard{.writer = std::move(shard),
                        .name = last_shard,
                        .samples = shard_samples,
@@ -391,14 +394,14 @@ void DatasetWriter::State::discard_shards() noexcept {
   if (upload) upload->abort();
   try {
     if (completed.valid()) completed.wait();
-    std::vector<std::string> begun;
-    if (journal && last_shard != shard_name()) begun.push_back(shard_name());
+    std::vector<std::string> incomplete;
+    if (!open_name.empty()) incomplete.push_back(open_name);
     if (filled && (journal->shards().empty() || journal->shards().back().name != filled->name)) {
-      begun.push_back(filled->name);
+      incomplete.push_back(filled->name);
     }
     shard.reset();
     filled.reset();
-    for (const std::string& name : begun) {
+    for (const std::string& name : incomplete) {
       remove_tree(partial / name);
       remove_tree(partial / index_name(name));
     }

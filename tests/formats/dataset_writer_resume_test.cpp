@@ -94,6 +94,7 @@ TEST_CASE("a journal cut at any length is resumed or refused, and the result is 
 TEST_CASE("a resume with other options is refused and says which") {
   const TemporaryFolder folder;
   pack_and_die(folder / "set", small_shards(), 10);
+  const auto before = content_of(folder / "set.partial");
   DatasetWriterOptions options = small_shards();
   options.resume = true;
   options.shard_size = 1 << 20;
@@ -103,6 +104,7 @@ TEST_CASE("a resume with other options is refused and says which") {
   options.resume = true;
   options.made_with = R"({"source": "other"})";
   CHECK_THROWS_WITH_AS(DatasetWriter(folder / "set", options), doctest::Contains("made_with"), Error);
+  CHECK(content_of(folder / "set.partial") == before);
 }
 
 TEST_CASE("two processes do not pack into one destination") {
