@@ -79,6 +79,10 @@ struct Format {
   /// True: it has columns, and respects OpenOptions::rows.
   bool columns = false;
 
+  /// The largest number of dimensions of a value that a written shard stores as a row of an array, which other programs
+  /// then read as an array. `pack` converts `.npy` values of one dtype and shape to such rows. 0: it has no arrays.
+  std::size_t array_dimensions = 0;
+
   /// Meaning of folders in the names of values: `classes` name the samples' classes, `keys` are part of the key.
   enum class Folders : std::uint8_t { none, classes, keys } folders = Folders::none;
 

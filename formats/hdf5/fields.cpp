@@ -212,10 +212,22 @@ class Reader {
                                " pieces; rewrite the dataset with chunks of whole rows (h5repack -l)");
     }
     DType dtype = rows.type().dtype;
+    if (dtype == DType::i64 && rows.shape().empty()) {
+      const std::string codec = text_attribute(file_, object, kHdf5Codec, heap_).value_or("");
+      if (codec_traits(codec).label) return label_field({.name = name, .codec = codec}, std::move(rows));
+    }
     if (dtype == DType::u16 && text_attribute(file_, object, kHdf5DType, heap_) == penstock::name(DType::bf16))
       dtype = DType::bf16;
     FieldSchema schema{.name = name, .codec = "raw", .dtype = dtype, .shape = rows.shape(), .fixed = true};
     return {std::move(schema), std::move(rows)};
+  }
+
+  // Labels that the writer stored as integers become texts again.
+  Hdf5Field label_field(FieldSchema schema, Hdf5Rows rows) {
+    std::vector<std::string> texts;
+    for (const std::uint64_t number : numbers_of(file_, rows))
+      texts.push_back(std::to_string(static_cast<std::int64_t>(number)));
+    return Hdf5Field::of_values(std::move(schema), std::move(rows), std::move(texts));
   }
 
   static std::string text_codec(const std::string& name) {

@@ -296,9 +296,11 @@ constinit const Format kHdf5{
     .stamp = hdf5_stamp,
     .write = write_hdf5,
     .room = hdf5_room,
-    .reader = 5,  // 4: evidence decides the columns, all values of a field have one type; 5: texts
+    // 4: evidence decides the columns, all values of a field have one type; 5: texts; 6: labels stored as integers
+    .reader = 6,
     .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
     .index_with = index_hdf5_with,
-    .columns = true};
+    .columns = true,
+    .array_dimensions = 31};  // 32 with that of the samples (H5S_MAX_RANK)
 
 }  // namespace penstock

@@ -11,6 +11,7 @@ namespace penstock {
 ///   /FIELD                       dataset (N) of strings (codec "txt"), or of elements of variable length (bytes: codec
 ///                                as below; other numbers: "raw" and their dtype)
 ///   /FIELD/bytes, /FIELD/offsets uint8 (B) and integers (N + 1): sample i has bytes [offsets[i], offsets[i + 1])
+///   /FIELD, attribute "codec"    int64 (N), codec "cls": labels as decimal text, stored in the index
 ///   /__key__                     the keys, in UTF-8: strings, or bytes and offsets; without them a column of different
 ///                                strings called key, keys, filename, filenames, id or ids, else the row's number,
 ///                                padded with zeros

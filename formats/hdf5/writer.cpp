@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,21 +11,31 @@
 #include <unistd.h>
 
 #include <base/printable.hpp>
+#include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/hdf5/file.hpp>
 #include <formats/hdf5/names.hpp>
 #include <formats/hdf5/types.hpp>
 #include <formats/hdf5/writer.hpp>
 #include <formats/index/index.hpp>
+#include <formats/index/inline_piece.hpp>
 #include <formats/io/descriptor.hpp>
 #include <formats/io/spill_buffer.hpp>
 #include <formats/io/writeback.hpp>
+#include <formats/plain_integer.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::string text_of(const SpillBuffer& values) {
+  std::string text;
+  values.drain(
+      [&text](std::span<const std::byte> run) { text.append(reinterpret_cast<const char*>(run.data()), run.size()); });
+  return text;
+}
 
 // Values of one field, or the keys, one after the other.
 struct Column {
@@ -38,6 +49,9 @@ struct Column {
   std::vector<std::uint32_t> range_sums = {};
   std::vector<std::uint64_t> range_ends = {0};
   std::uint64_t offset = 0;  // of the values in the file
+  // Labels, if all of the shard are plain integers. The file then has the integers, and the index the texts.
+  std::vector<std::int64_t> integers = {};
+  std::string texts = {};
 
   std::uint64_t row_bytes() const { return element_count(schema.shape) * size_of(schema.dtype); }
   bool complete() const { return std::find(present.begin(), present.end(), 0) == present.end(); }
@@ -51,6 +65,19 @@ struct Column {
     const std::vector<std::byte> zeros(schema.fixed ? row_bytes() : 0);
     values.append(zeros);
     close_sample(0, 0, {});
+  }
+  // Fills `integers` and `texts`, unless some label is not a plain integer.
+  void read_integers() {
+    if (!codec_traits(schema.codec).label) return;
+    texts = text_of(values);
+    for (std::size_t sample = 0; sample < present.size(); ++sample) {
+      const auto integer = present[sample] == 0 ? std::optional<std::int64_t>(0) : plain_integer(text(sample));
+      if (!integer) return integers.clear();
+      integers.push_back(*integer);
+    }
+  }
+  std::span<const std::byte> text(std::size_t sample) const {
+    return std::as_bytes(std::span(texts)).subspan(ends[sample], ends[sample + 1] - ends[sample]);
   }
   void close_sample(std::uint8_t is_present, std::uint32_t crc, std::span<const std::byte> header) {
     ends.push_back(values.size());
@@ -195,6 +222,7 @@ class Hdf5Writer final : public ShardWriter {
   Index finish() override {
     // Shards are finished on several threads, and libhdf5 may be built without thread safety.
     static std::mutex library;
+    for (Column& column : columns_) column.read_integers();
     {
       const std::lock_guard lock(library);
       const Hdf5Silence silence;
@@ -238,8 +266,13 @@ class Hdf5Writer final : public ShardWriter {
     bool all_complete = true;
     for (Column& column : columns_) {
       all_complete = all_complete && column.complete();
-      column.schema.fixed ? lay_out_rows(layout, column)
-                          : lay_out_bytes(layout, column, layout.group(column.schema.name));
+      if (column.schema.fixed) {
+        lay_out_rows(layout, column);
+      } else if (!column.integers.empty()) {
+        lay_out_integers(layout, column);
+      } else {
+        lay_out_bytes(layout, column, layout.group(column.schema.name));
+      }
     }
     if (!all_complete) {
       const Hdf5Handle present = layout.group(kHdf5Present);
@@ -271,6 +304,13 @@ class Hdf5Writer final : public ShardWriter {
     column.offset = place.offset;
   }
 
+  void lay_out_integers(Hdf5Layout& layout, const Column& column) {
+    layout.make_groups_of(column.schema.name);
+    const auto place = layout.dataset(layout.root(), column.schema.name, DType::i64, {samples()});
+    layout.attribute(place.dataset.get(), kHdf5Codec, column.schema.codec);
+    later(place.offset, std::as_bytes(std::span(column.integers)));
+  }
+
   // Registers data to write after the file's structure is complete. The bytes must be members of this writer.
   void later(std::uint64_t offset, std::span<const std::byte> bytes) { tables_.emplace_back(offset, bytes); }
 
@@ -279,7 +319,8 @@ class Hdf5Writer final : public ShardWriter {
     Writeback writeback;
     for (const auto& [offset, bytes] : tables_) write_at(file.get(), bytes, offset, path_);
     keys_.values.copy_to(file.get(), keys_.offset, path_, writeback);
-    for (const Column& column : columns_) column.values.copy_to(file.get(), column.offset, path_, writeback);
+    for (const Column& column : columns_)
+      if (column.integers.empty()) column.values.copy_to(file.get(), column.offset, path_, writeback);
     sync(file.get(), path_);
   }
 
@@ -287,16 +328,18 @@ class Hdf5Writer final : public ShardWriter {
     IndexBuilder builder;
     builder.add_file({path_.filename().string(), fs::file_size(path_), hdf5_stamp(path_)});
     for (const Column& column : columns_) builder.field(column.schema);
-    std::string keys;
-    keys_.values.drain([&keys](std::span<const std::byte> run) {
-      keys.append(reinterpret_cast<const char*>(run.data()), run.size());
-    });
+    const std::string keys = text_of(keys_.values);
     for (std::uint64_t sample = 0; sample < samples(); ++sample) {
       builder.add_sample(
           std::string_view(keys).substr(keys_.ends[sample], keys_.ends[sample + 1] - keys_.ends[sample]));
       for (std::uint32_t field = 0; field < columns_.size(); ++field) {
         const Column& column = columns_[field];
         if (column.present[sample] == 0) continue;
+        if (!column.integers.empty()) {
+          const Piece piece = inline_piece(column.text(sample));
+          builder.set(field, std::span(&piece, 1), column.crcs[sample]);
+          continue;
+        }
         const std::uint64_t begin = column.ends[sample];
         builder.set(field, Extent{0, column.offset + begin, column.ends[sample + 1] - begin}, column.crcs[sample]);
         const std::uint64_t header = column.header_ends[sample];

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 #include <formats/index/inline_piece.hpp>
 #include <formats/io/crc32c.hpp>
 #include <formats/packed/sample_order.hpp>
+#include <formats/plain_integer.hpp>
 #include <formats/streams/buffered_file.hpp>
 #include <formats/tfrecord/frames.hpp>
 #include <formats/tfrecord/writer.hpp>
@@ -37,18 +37,6 @@ std::string number(std::uint64_t value, int bytes) {
 // Returns the head of a field with `length` more bytes.
 std::string field_head(char tag, std::uint64_t length) {
   return tag + varint(length);
-}
-
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// Returns the number if the text is exactly what to_string() writes.
-std::optional<std::int64_t> plain_int(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || std::to_string(value) != text) return std::nullopt;
-  return value;
 }
 
 /// An entry of the map of features: `head`, then `value`.
@@ -111,7 +99,7 @@ class TfrecordWriter final : public ShardWriter {
 
  private:
   std::optional<std::int64_t> int_of(const FieldValue& value) const {
-    return codec_traits(options_.fields[value.field].codec).label ? plain_int(as_text(value.bytes)) : std::nullopt;
+    return codec_traits(options_.fields[value.field].codec).label ? plain_integer(value.bytes) : std::nullopt;
   }
 
   Entry entry_for(const FieldValue& value) const {
