@@ -9,6 +9,7 @@
 #include <formats/extent.hpp>
 #include <formats/field_types.hpp>
 #include <formats/filters/widen.hpp>
+#include <formats/index/inline_piece.hpp>
 #include <formats/index/rewritten.hpp>
 #include <formats/mosaic.hpp>
 #include <formats/text/numpy_text.hpp>
@@ -25,10 +26,15 @@ bool is_in_place(const FieldSchema& schema) {
   return codec_traits(schema.codec).in_place;
 }
 
-// Returns the arrays' codec if some files have class numbers and others arrays. Empty for other pairs.
+// Class numbers and rows of one shape can become arrays.
+bool becomes_array(const FieldSchema& schema) {
+  return codec_traits(schema.codec).label || (is_in_place(schema) && schema.fixed);
+}
+
+// Returns the arrays' codec if some files have arrays and others values that can become arrays. Empty for other pairs.
 std::string codec_of_numbers(const FieldSchema& a, const FieldSchema& b) {
-  if (codec_traits(a.codec).label && codec_traits(b.codec).array_file) return b.codec;
-  return codec_traits(b.codec).label && codec_traits(a.codec).array_file ? a.codec : "";
+  if (becomes_array(a) && codec_traits(b.codec).array_file) return b.codec;
+  return becomes_array(b) && codec_traits(a.codec).array_file ? a.codec : "";
 }
 
 // Returns whether the bytes of a value reveal its type.
@@ -97,7 +103,7 @@ bool FieldTypes::join(FieldSchema& all, const FieldSchema& other) {
     if (all.codec == other.codec && all.fixed == other.fixed) return true;
     const std::string numbers = codec_of_numbers(all, other);
     if (numbers.empty() && !(is_told_by_bytes(all) && is_told_by_bytes(other))) return false;
-    all.codec = numbers;
+    all = {.name = all.name, .codec = numbers, .differences = all.differences};
     return true;
   }
   const std::optional<DType> dtype = dtype_of_both(all.dtype, other.dtype);
@@ -264,6 +270,19 @@ class Widening {
   std::vector<std::vector<std::byte>> made_;
 };
 
+// Puts the header of a `.npy` value before the pieces of a row.
+FieldRewrite::Value npy_of_row(const FieldSchema& row) {
+  return [header = npy_header_text(row.dtype, row.shape)](IndexBuilder& copy, std::vector<Piece>& pieces,
+                                                          std::optional<std::uint32_t> crc32c) {
+    if (crc32c && pieces.size() == 1 && pieces.front().kind == Piece::Kind::extent) {
+      Piece& piece = pieces.front();
+      piece.kind = Piece::Kind::block;
+      piece.block = copy.add_block({piece.extent, {{Filter::Id::crc32c, *crc32c}}, piece.length});
+    }
+    pieces.insert(pieces.begin(), inline_piece(std::as_bytes(std::span(header))));
+  };
+}
+
 std::vector<std::byte> npy_of_class(std::span<const std::byte> digits) {
   const std::string_view text(reinterpret_cast<const char*>(digits.data()), digits.size());
   std::int64_t number = 0;
@@ -280,8 +299,8 @@ std::vector<std::byte> npy_of_class(std::span<const std::byte> digits) {
 
 bool needs_change(const FieldSchema& own, const FieldSchema& together) {
   if (together.differences.use != FieldDifferences::Use::any) return false;
-  if (is_in_place(own)) return own.dtype != together.dtype;
-  return codec_traits(own.codec).label && codec_traits(together.codec).array_file;
+  if (codec_traits(together.codec).array_file) return becomes_array(own);
+  return is_in_place(own) && own.dtype != together.dtype;
 }
 
 Index with_types(const Index& index, std::span<const TypeChange> changes) {
@@ -295,7 +314,10 @@ Index with_types(const Index& index, std::span<const TypeChange> changes) {
     schema.codec = change.codec;
     schema.dtype = change.dtype;
     rewrites.push_back({.field = change.field, .schema = std::move(schema), .value = nullptr});
-    if (is_in_place(own)) {
+    if (is_in_place(own) && codec_traits(change.codec).array_file) {
+      rewrites.back().schema = {.name = own.name, .codec = change.codec};
+      rewrites.back().value = npy_of_row(own);
+    } else if (is_in_place(own)) {
       rewrites.back().value = Widening(index, own.dtype, change.dtype);
     } else {
       rewrites.back().value = inline_values(npy_of_class);

@@ -27,6 +27,7 @@ class FieldTypes {
   ///   arrays of n and of m rows       arrays of any number of rows: not fixed
   ///   codecs with magic bytes         no codec: the first bytes of each value decide
   ///   "cls" and "npy"                 "npy" (TFRecord: one number in some files, several in others)
+  ///   rows of one shape and "npy"     "npy" (HDF5 of pack: arrays of one shape in some datasets, of several in others)
   ///   other codecs                    Use::stored_bytes
   ///   anything else                   Use::nothing: integers and floats, two shapes, numbers and text
   ///
@@ -61,9 +62,9 @@ struct TypeChange {
 };
 
 /// Copies a shard's index and changes the types of some fields. "raw" numbers become blocks with Filter::Id::widen.
-/// "cls" values become "npy" arrays of one int64. The CRC-32C of a value that is one extent is still checked; other
-/// checksums of a changed field are dropped.
-/// Throws Error: unsupported, with the field, if its values cannot be converted; corrupt.
+/// "cls" values become "npy" arrays of one int64, and rows of one shape "npy" arrays of it. The CRC-32C of a value that
+/// is one extent is still checked; other checksums of a changed field are dropped. Throws Error: unsupported, with the
+/// field, if its values cannot be converted; corrupt.
 Index with_types(const Index& index, std::span<const TypeChange> changes);
 
 /// Call before reading a field. Throws Error: unsupported, if Use is nothing.
