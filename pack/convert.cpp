@@ -18,6 +18,7 @@
 #include <formats/places/address.hpp>
 #include <formats/places/store_destination.hpp>
 #include <formats/text/json_cause.hpp>
+#include <pack/array_rows.hpp>
 #include <pack/key_order.hpp>
 #include <pack/packed_fields.hpp>
 #include <pack/packer.hpp>
@@ -78,18 +79,20 @@ Share share_of(const ShardPlan& plan, std::uint32_t rank, std::uint32_t world) {
 
 /// Returns the inputs that determine the packed bytes, except the writer's own options. A resumed run must have equal
 /// ones.
-Json made_with(const Dataset& source, const ConvertOptions& options) {
+Json made_with(const Dataset& source, const PackedFields& fields, const ConvertOptions& options) {
   Json json{{"source", {{"samples", source.size()}, {"keys", source.fingerprint()}}},
             {"labels", options.labels},
             {"classes", options.classes},
             {"skip_bad", skips_bad(options)}};
   json.update(Json::parse(recoding_json(options.recoding)));
+  if (!fields.arrays().empty()) json[kArraysMember] = fields.arrays();
   return json;
 }
 
 /// Returns the same for one part. Everything is equal on all ranks except "part".
-Json made_with(const Dataset& source, const ConvertOptions& options, const ShardPlan& plan, const Share& share) {
-  Json json = made_with(source, options);
+Json made_with(const Dataset& source, const PackedFields& fields, const ConvertOptions& options, const ShardPlan& plan,
+               const Share& share) {
+  Json json = made_with(source, fields, options);
   json["source"]["values"] = plan.stamp();
   json["shard_size"] = options.shard_size;
   json["align"] = options.align;
@@ -177,6 +180,12 @@ struct Told {
   ConvertProgress now = {};
 
   bool again() const { return !progress || progress(now); }
+  // Throws Error: resource, if the callback ends packing.
+  void go_on(const fs::path& destination) const {
+    if (again()) return;
+    throw Error::resource("interrupted; resume continues after the last complete shard",
+                          {.dataset = destination.string()});
+  }
 };
 
 ConvertResult pack(const Dataset& source, const PackedFields& fields, const Share& share, DatasetWriter& writer,
@@ -192,11 +201,7 @@ ConvertResult pack(const Dataset& source, const PackedFields& fields, const Shar
     std::optional<ValueRecoder> recoder;
     if (!options.recoding.keeps_all()) recoder.emplace(fields, options.recoding, loader.options().workers);
     Packer packer(source, fields, share, position, writer, skips_bad(options), recoder ? &*recoder : nullptr);
-    const auto go_on = [&] {
-      if (told.again()) return;
-      throw Error::resource("interrupted; resume continues after the last complete shard",
-                            {.dataset = writer.destination().string()});
-    };
+    const auto go_on = [&] { told.go_on(writer.destination()); };
     while (const std::optional<Batch> batch = loader.next(go_on)) {
       packer.add(*batch);
       told.now = {result.resumed + packer.samples(), share.samples.size(), writer.bytes()};
@@ -286,10 +291,11 @@ ConvertResult convert_part(KeyOrder keyed, const fs::path& destination, const Co
   const Format* format = format_named(options.format);
   if (format == nullptr) throw Error::invalid_argument("unknown format: " + options.format);
   const Dataset& source = keyed.dataset;
-  const PackedFields fields(source, options.labels, options.classes, options.recoding);
+  Told told{progress, {0, keyed.samples.size(), 0}};
+  const PackedFields fields(source, options, [&] { told.go_on(destination); });
   const ShardPlan plan(source, fields, std::move(keyed.samples), *format, options.shard_size, options.align);
   const Share share = share_of(plan, options.rank, options.world);
-  const Json made = made_with(source, options, plan, share);
+  const Json made = made_with(source, fields, options, plan, share);
   const fs::path folder = place_of_part(destination, options.rank, options.world);
   SourceMarks marks(source, fields, share, options);
   const std::string values = marks.of_all();
@@ -297,7 +303,6 @@ ConvertResult convert_part(KeyOrder keyed, const fs::path& destination, const Co
     if (const auto finished = finished_part(folder, made, values)) return *finished;
   }
   SerialExecutor completing(kCompleting);
-  Told told{progress};
   DatasetWriterOptions chosen = writer_options(fields, options, made, marks, completing, told);
   chosen.planned = true;
   chosen.made_of = made_of(values).dump();
@@ -313,13 +318,15 @@ void write_report(const fs::path& report, const std::string& text) {
 ConvertResult convert_all(KeyOrder keyed, const fs::path& destination, const ConvertOptions& options,
                           const std::function<bool(const ConvertProgress&)>& progress) {
   const Dataset& source = keyed.dataset;
-  const PackedFields fields(source, options.labels, options.classes, options.recoding);
+  if (!store_destination(destination))  // before anything is read
+    DatasetWriter::require_free(destination, options.format, options.overwrite, options.resume);
+  Told told{progress, {0, keyed.samples.size(), 0}};
+  const PackedFields fields(source, options, [&] { told.go_on(destination); });
   SerialExecutor completing(kCompleting);
   const Share share{.samples = std::move(keyed.samples)};
   SourceMarks marks(source, fields, share, options);
-  Told told{progress};
   DatasetWriter writer(destination,
-                       writer_options(fields, options, made_with(source, options), marks, completing, told));
+                       writer_options(fields, options, made_with(source, fields, options), marks, completing, told));
   const ConvertResult result = pack(source, fields, share, writer, options, told);
   if (!options.report.empty()) write_report(options.report, writer.report());
   return result;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <pack/array_rows.hpp>
 #include <pack/delivery_proof.hpp>
 #include <pack/recoding.hpp>
 #include <penstock/error.hpp>
@@ -224,6 +225,18 @@ std::string fault_of_copy(const Compared& pair) {
 
 std::string fault_of_file(const Compared& pair) {
   return fault_of_pixels(pair);
+}
+
+std::string fault_of_array(const Compared& pair) {
+  const auto theirs = of_source([&] { return value_of(pair.their_schema, pair.theirs); });
+  if (!theirs) return "the source's value is not an array";
+  return fault([&] {
+    const ReadValue ours = value_of(pair.our_schema, pair.ours);
+    if (ours == *theirs) return std::string();
+    const auto text = [](const Layout& layout) { return array_text(layout.dtype, layout.shape); };
+    if (ours.layout == theirs->layout) return std::string("the elements of the array differ from the source's");
+    return "the array is " + text(ours.layout) + ", but the source's is " + text(theirs->layout);
+  });
 }
 
 std::string fault_of_recoding(const Recoding& recoding, const Compared& pair) {

@@ -26,6 +26,8 @@ struct Compared {
 std::string fault_of_copy(const Compared& pair);
 /// Compares an image that was re-encoded without loss. Its upright pixels must equal those of the source's file.
 std::string fault_of_file(const Compared& pair);
+/// Compares an array that became a row, or a row that became a `.npy` value. Dtype, shape and elements must be equal.
+std::string fault_of_array(const Compared& pair);
 /// Compares a value that was re-encoded.
 ///
 /// | recoding | requirement |

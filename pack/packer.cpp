@@ -87,7 +87,8 @@ Packer::Packer(const Dataset& source, const PackedFields& fields, const Share& s
       position_(position),
       writer_(writer),
       skip_bad_(skip_bad),
-      recoder_(recoder) {
+      recoder_(recoder),
+      made_(fields.schemas().size()) {
   if (next_shard_ != 0) writer_.begin_shard(share_.first_shard + next_shard_ - 1);
 }
 
@@ -154,7 +155,8 @@ std::optional<std::span<const std::byte>> Packer::value(const Batch& batch, std:
   if (recoder_ != nullptr) {
     if (const auto made = recoder_->value(number, row)) return made;
   }
-  return fields_.renumbered(number, bytes, scratch_);
+  if (!fields_.converts(number)) return fields_.renumbered(number, bytes, made_[number]);
+  return arrays_.convert(fields_.source_schema(number), fields_.schemas()[number], bytes, made_[number]);
 }
 
 void Packer::add_value(std::uint32_t number, std::span<const std::byte> bytes) {

@@ -15,6 +15,7 @@
 
 #include <formats/extent.hpp>
 #include <formats/packed/dataset_writer.hpp>
+#include <pack/array_rows.hpp>
 #include <pack/packed_fields.hpp>
 #include <pack/recoding.hpp>
 #include <penstock/batch.hpp>
@@ -102,7 +103,8 @@ class Packer {
   std::vector<FieldValue> values_;
   std::vector<std::vector<std::byte>> headers_;
   std::vector<Piece> pieces_;
-  std::string scratch_;
+  ArrayConverter arrays_;
+  std::vector<std::vector<std::byte>> made_;  // of each field: the last value, if it is not the source's
 };
 
 }  // namespace penstock

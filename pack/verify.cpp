@@ -18,6 +18,7 @@
 #include <formats/labels/shared_classes.hpp>
 #include <formats/packed/packed.hpp>
 #include <formats/packed/skip_report.hpp>
+#include <pack/array_rows.hpp>
 #include <pack/delivery_proof.hpp>
 #include <pack/key_order.hpp>
 #include <pack/recoding.hpp>
@@ -208,6 +209,7 @@ class Verification {
   std::string difference(const Compared& pair) const {
     if (std::ranges::equal(pair.ours, pair.theirs)) return fault_of_copy(pair);
     if (is_file_of(pair.ours, pair.theirs)) return fault_of_file(pair);
+    if (is_array_of(pair)) return fault_of_array(pair);
     if (was_recoded(pair)) return fault_of_recoding(recoding_, pair);
     if (extension_traits(pair.our_schema.name).label) {
       const auto ours = class_name(dataset_, pair.ours), theirs = class_name(*source_, pair.theirs);
@@ -220,6 +222,12 @@ class Verification {
   static bool is_file_of(std::span<const std::byte> value, std::span<const std::byte> expected) {
     if (!jpt_codec().recognises(value) || jpt_codec().recognises(expected)) return false;
     return std::ranges::equal(jpt::Restorer().restore(value).bytes, expected);
+  }
+
+  // Packing converts arrays between `.npy` values and rows.
+  static bool is_array_of(const Compared& pair) {
+    const bool ours = is_npy(pair.our_schema, pair.ours), theirs = is_npy(pair.their_schema, pair.theirs);
+    return (ours && is_row(pair.their_schema)) || (theirs && is_row(pair.our_schema));
   }
 
   // Recoding is deterministic, so the source's value recoded again must equal the packed one.

@@ -95,8 +95,9 @@ struct ConvertResult {
 
 /// Packs `source` into `destination`, with samples in bytewise order of their keys. If two shards share a key, every
 /// key gets the name of its shard as a prefix (key_order.hpp has the rules and errors). The bytes written depend only
-/// on the source and the options. `progress` is called often. If it returns false, packing stops with Error: resource,
-/// "interrupted", and the partial folder remains for `resume`.
+/// on the source and the options. In HDF5, `.npy` values of one dtype and shape become rows of a dataset
+/// (array_rows.hpp has the rules); in other formats, such rows become `.npy` values again. `progress` is called often.
+/// If it returns false, packing stops with Error: resource, "interrupted", and the partial folder remains for `resume`.
 ///
 /// With a `world`, the part of `rank` appears in "DESTINATION.partial". A part consists of whole shards that are
 /// adjacent in key order; it may have none. Processes need not communicate: they may run at the same time, on machines

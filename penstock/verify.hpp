@@ -45,7 +45,8 @@ struct VerifyResult {
 /// indexes are compared by class name if both datasets name their classes.
 ///
 /// A photograph stored as `jpt` must restore the source's JPEG file. Other re-encoded values must equal the result of
-/// re-encoding the source's value again. In addition, the outputs that a loader delivers from both are compared, as
+/// re-encoding the source's value again. Arrays that became rows, or rows that became `.npy` values, must have the
+/// source's dtype, shape and elements. In addition, the outputs that a loader delivers from both are compared, as
 /// delivery_proof.hpp describes.
 ///
 /// `progress(done, total)` counts samples and shards; if it returns false, verify() ends with Error: resource,
