@@ -160,7 +160,7 @@ def test_a_killed_pack_is_resumed(client, icons, tmp_path):
     for run in range(3):
         process = subprocess.Popen([*command, *["--resume"] * (run > 0)], stderr=subprocess.DEVNULL)
         seen = len(names(client, "killed"))
-        while process.poll() is None and len(names(client, "killed")) < seen + 4:
+        while process.poll() is None and len(names(client, "killed")) < seen + 2:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT if run == 1 else signal.SIGKILL)
         process.wait()
