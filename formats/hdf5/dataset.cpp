@@ -150,7 +150,9 @@ void read_early_layout(Hdf5Cursor& cursor, Hdf5Dataset& dataset) {
   if (kind == kCompact) read_compact(cursor, cursor.u32(), dataset);
 }
 
-// Reads the chunk index of a layout message of version 4. Source: section IV.A.2.i.
+// Reads the chunk index of a layout message of version 4 or 5. Version 5, of HDF5 2.0, has the same fields. Its chunks
+// may be longer than 4 GiB, so chunk indexes store the lengths of filtered chunks in 8 bytes (H5O__layout_decode in
+// H5Olayout.c). Readers of chunk indexes derive this width from the length of an entry. Source: section IV.A.2.i.
 void read_chunk_index(Hdf5Cursor& cursor, Hdf5Dataset& dataset) {
   const unsigned flags = cursor.u8();
   dataset.plain_edges = (flags & 1U) != 0;
@@ -190,9 +192,10 @@ void read_chunk_index(Hdf5Cursor& cursor, Hdf5Dataset& dataset) {
 }
 
 void read_layout(const Hdf5File& file, std::span<const std::byte> message, Hdf5Dataset& dataset) {
+constexpr unsigned kFirstWithIndex = 4, kNewestLayout = 5;  // versions of the layout message
   Hdf5Cursor cursor = file.cursor(message);
   const unsigned version = cursor.u8();
-  if (version == 0 || version > 4) throw of_version("layout", version);
+  if (version == 0 || version > kNewestLayout) throw of_version("layout", version);
   if (version < 3) return read_early_layout(cursor, dataset);
   switch (cursor.u8()) {
     case kCompact:
@@ -201,7 +204,7 @@ void read_layout(const Hdf5File& file, std::span<const std::byte> message, Hdf5D
       dataset.address = cursor.address();
       return;
     case kChunked: {
-      if (version == 4) return read_chunk_index(cursor, dataset);
+      if (version >= kFirstWithIndex) return read_chunk_index(cursor, dataset);
       const std::size_t rank = cursor.u8();
       dataset.address = cursor.address();
       std::vector<std::uint64_t> dims;

@@ -149,6 +149,8 @@ Hdf5Type read_nested(const Hdf5File& file, Hdf5Cursor& cursor, int depth) {
       return read_sequence(file, cursor, bits, size, depth + 1);
     case 10:
       return read_array(file, cursor, version, size, depth + 1);
+    case 11:
+      return other("complex numbers", size);
     default:
       return other("elements of class " + std::to_string(head & 0xFU) + ", of a newer HDF5", size);
   }

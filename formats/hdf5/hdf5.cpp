@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <base/printable.hpp>
 #include <formats/extent.hpp>
 #include <formats/hdf5/fields.hpp>
 #include <formats/hdf5/file.hpp>
@@ -141,6 +142,10 @@ void resolve_names(Hdf5Contents& contents, std::uint64_t count, std::vector<std:
     const bool differ = std::set<std::string_view>(names.texts.begin(), names.texts.end()).size() == names.texts.size();
     const bool of_samples = names.texts.size() == count;
     const bool classes = !of_samples || (differ && labels);
+    if (classes && !std::ranges::all_of(names.texts, is_printable)) {
+      contents.left_out[name] = kUnprintableClasses;
+      continue;
+    }
     if (of_samples && differ)
       warnings.push_back(name + " has a different text for each sample: it is read as " +
                          (classes ? "class names, because there are labels" : "a field, because there are no labels"));
@@ -247,8 +252,10 @@ Index build(const Hdf5File& file, IndexBuilder builder, const std::string& rows,
     if (!warnings.empty()) attributes["warnings"] = warnings;
     add_rows(contents, count, builder, progress);
   } else {
-    for (const Hdf5Names& names : contents.names)
-      if (contents.classes.empty() || names.first) contents.classes = names.texts;
+    for (const Hdf5Names& names : contents.names) {
+      const bool printable = std::ranges::all_of(names.texts, is_printable);
+      if (printable && (contents.classes.empty() || names.first)) contents.classes = names.texts;
+    }
     std::map<std::string, std::string> left_out;
     index_hdf5_samples(file, builder, contents.classes, left_out, progress);
     if (builder.size() == 0) {
@@ -296,7 +303,7 @@ constinit const Format kHdf5{
     .stamp = hdf5_stamp,
     .write = write_hdf5,
     .room = hdf5_room,
-    // 4: evidence decides the columns, all values of a field have one type; 5: texts; 6: labels stored as integers
+    // 5: texts; 6: labels stored as integers, HDF5 2, bzip2, bitshuffle and scale-offset, texts that are not UTF-8
     .reader = 6,
     .depends = [](const OpenOptions& options) { return !options.rows.empty(); },
     .index_with = index_hdf5_with,
