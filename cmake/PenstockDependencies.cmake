@@ -38,3 +38,11 @@ foreach(library IN ITEMS "URING:liburing:io_uring engine" "WEBP:libwebp:WebP ima
     message(STATUS "penstock: ${what} left out: ${module} not found")
   endif()
 endforeach()
+
+# The same for bzip2, which has no pkg-config module on Debian.
+find_package(BZip2 QUIET)
+if(TARGET BZip2::BZip2)
+  message(STATUS "penstock: bzip2 blocks on (libbz2 ${BZIP2_VERSION_STRING})")
+else()
+  message(STATUS "penstock: bzip2 blocks left out: libbz2 not found")
+endif()

@@ -23,20 +23,26 @@ struct Extent {
 /// One step that turned plain bytes into stored bytes. Reading reverses the steps in the opposite order.
 struct Filter {
   enum class Id : std::uint16_t {
-    deflate = 1,     ///< with the zlib wrapper; numbers below 32768 are those of HDF5
-    shuffle = 2,     ///< parameter: bytes per element
-    fletcher32 = 3,  ///< four bytes after the data
+    deflate = 1,       ///< with the zlib wrapper; numbers below 32768 are those of HDF5
+    shuffle = 2,       ///< parameter: bytes per element
+    fletcher32 = 3,    ///< four bytes after the data
+    scale_offset = 6,  ///< three operands follow; see filters/scale_offset.hpp
+    bzip2 = 307,
     lzf = 32000,
     blosc = 32001,
-    lz4 = 32004,   ///< blocks of LZ4 in HDF5's own frame
-    zstd = 32015,  ///< one or more consecutive frames
+    lz4 = 32004,         ///< blocks of LZ4 in HDF5's own frame
+    bitshuffle = 32008,  ///< parameter: bytes per element; an operand follows: elements per block
+    zstd = 32015,        ///< one or more consecutive frames
     raw_deflate = 32768,
-    crc32 = 32769,      ///< adds no bytes; parameter: the CRC-32 of its input
-    byte_swap = 32770,  ///< parameter: bytes per element, stored in big-endian order
-    varint = 32771,     ///< int64 values as the varints of protobuf
-    crc32c = 32772,     ///< adds no bytes; parameter: the CRC-32C of its input
-    widen = 32773,      ///< widens numbers; parameter: see filters/widen.hpp. Never written to a file
-    npy_order = 32774,  ///< decodes a whole .npy file with elements in Fortran order to C order
+    crc32 = 32769,            ///< adds no bytes; parameter: the CRC-32 of its input
+    byte_swap = 32770,        ///< parameter: bytes per element, stored in big-endian order
+    varint = 32771,           ///< int64 values as the varints of protobuf
+    crc32c = 32772,           ///< adds no bytes; parameter: the CRC-32C of its input
+    widen = 32773,            ///< widens numbers; parameter: see filters/widen.hpp. Never written to a file
+    npy_order = 32774,        ///< decodes a whole .npy file with elements in Fortran order to C order
+    bitshuffle_lz4 = 32775,   ///< filter 32008 of HDF5 with LZ4. Parameter: bytes per element.
+    bitshuffle_zstd = 32776,  ///< the same with Zstandard
+    operand = 32777,          ///< no step: one more parameter of the filter before it
   };
   Id id;
   std::uint32_t parameter;  ///< described above, otherwise 0

@@ -8,7 +8,7 @@ set -euo pipefail
 packages=(
   ca-certificates ccache cmake g++ git ninja-build pkg-config python3 python3-dev python3-venv
   doctest-dev libcli11-dev libdeflate-dev libhdf5-dev libhwy-dev libjpeg62-turbo-dev liblmdb-dev libspng-dev libtbb-dev
-  libblosc-dev libcurl4-openssl-dev libexpat1-dev liblz4-dev libssl-dev liburing-dev libwebp-dev libzstd-dev nlohmann-json3-dev zlib1g-dev
+  libblosc-dev libbz2-dev libcurl4-openssl-dev libexpat1-dev liblz4-dev libssl-dev liburing-dev libwebp-dev libzstd-dev nlohmann-json3-dev zlib1g-dev
 )
 if [ "${1:-}" = --without-torch ]; then shift; else packages+=(libtorch-dev); fi
 packages+=("$@")

@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
 
+#include <formats/filters/bitshuffle.hpp>
+#include <formats/filters/block_front.hpp>
 #include <formats/filters/declared_size.hpp>
-#include <penstock/error.hpp>
+#include <formats/filters/scale_offset.hpp>
 
 namespace penstock {
 namespace {
@@ -12,38 +13,6 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t kLz4PerByte = 255;
-
-// Consumes bytes from the front of the remaining bytes.
-class Front {
- public:
-  Front(Bytes bytes, const char* codec) : rest_(bytes), codec_(codec) {}
-
-  bool empty() const { return rest_.empty(); }
-  void skip(std::uint64_t count) { take(count); }
-  std::uint64_t little(std::size_t count) {
-    const Bytes bytes = take(count);
-    std::uint64_t value = 0;
-    for (std::size_t i = count; i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
-    return value;
-  }
-  std::uint64_t big(std::size_t count) {
-    std::uint64_t value = 0;
-    for (const std::byte byte : take(count)) value = value << 8 | std::to_integer<std::uint64_t>(byte);
-    return value;
-  }
-  Error broken() const { return Error::corrupt(std::string(codec_) + " block is broken"); }
-
- private:
-  Bytes take(std::uint64_t count) {
-    if (count > rest_.size()) throw Error::corrupt(std::string(codec_) + " block ends early");
-    const Bytes taken = rest_.first(count);
-    rest_ = rest_.subspan(count);
-    return taken;
-  }
-
-  Bytes rest_;
-  const char* codec_;
-};
 
 std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
   return a > ~b ? ~std::uint64_t{0} : a + b;
@@ -56,7 +25,7 @@ struct ZstdHeader {
 };
 
 // Source: section 3.1.1.1.
-ZstdHeader zstd_header(Front& front) {
+ZstdHeader zstd_header(BlockFront& front) {
   constexpr std::array<std::size_t, 4> kDictionaryBytes{0, 1, 2, 4};
   constexpr std::uint64_t kLongestBlock = 128 << 10;
   const std::uint64_t descriptor = front.little(1);
@@ -87,7 +56,7 @@ ZstdHeader zstd_header(Front& front) {
 }
 
 // Walks one frame, without its magic number. Source: sections 3.1.1.2 and 3.1.1.
-std::uint64_t zstd_frame(Front& front) {
+std::uint64_t zstd_frame(BlockFront& front) {
   constexpr std::uint64_t kRun = 1, kReserved = 3;
   const ZstdHeader header = zstd_header(front);
   std::uint64_t holds = 0;
@@ -115,7 +84,7 @@ std::uint64_t blosc_per_byte(std::uint64_t codec) {
 
 std::uint64_t zstd_claim(Bytes stored) {
   constexpr std::uint64_t kFrame = 0xFD2FB528, kSkippable = 0x184D2A50;
-  Front front(stored, "zstd");
+  BlockFront front(stored, "zstd");
   std::uint64_t holds = 0;
   while (!front.empty()) {
     const std::uint64_t magic = front.little(4);
@@ -131,7 +100,7 @@ std::uint64_t zstd_claim(Bytes stored) {
 }
 
 std::uint64_t lz4_claim(Bytes stored) {
-  Front front(stored, "lz4");
+  BlockFront front(stored, "lz4");
   const std::uint64_t claim = front.big(8);
   const std::uint64_t block = front.big(4);
   for (std::uint64_t left = claim; left != 0;) {
@@ -143,9 +112,32 @@ std::uint64_t lz4_claim(Bytes stored) {
   return claim;
 }
 
+std::uint64_t bitshuffle_claim(Bytes stored, std::uint64_t element) {
+  BlockFront front(stored, "bitshuffle");
+  const std::uint64_t claim = front.big(8), block = front.big(4);
+  if (element == 0 || block % element != 0) throw front.broken();
+  const std::uint64_t copied = claim / element % kBitshuffleMultiple * element;
+  for (std::uint64_t left = claim - std::min(claim, copied); left != 0;) {
+    const std::uint64_t part = std::min(left, block), length = front.big(4);
+    if (part == 0) throw front.broken();
+    front.skip(length);
+    left -= part;
+  }
+  front.skip(copied);
+  return claim;
+}
+
+std::uint64_t scale_offset_claim(Bytes stored, std::uint64_t element) {
+  BlockFront front(stored, "scale-offset");
+  const std::uint64_t bits = front.little(4);
+  front.skip(kScaleOffsetHeader - 4);
+  if (bits == 0) return ~std::uint64_t{0};  // all elements are equal
+  return front.rest().size() * 8 / bits * element;
+}
+
 std::uint64_t blosc_claim(Bytes stored) {
   constexpr std::uint64_t kCopied = 2, kHead = 16;
-  Front front(stored, "blosc");
+  BlockFront front(stored, "blosc");
   front.skip(2);
   const std::uint64_t flags = front.little(1);
   front.skip(1);

@@ -14,5 +14,9 @@ namespace penstock {
 std::uint64_t zstd_claim(std::span<const std::byte> stored);
 std::uint64_t lz4_claim(std::span<const std::byte> stored);
 std::uint64_t blosc_claim(std::span<const std::byte> stored);
+/// `element`: bytes of an element. The first is for bitshuffle with LZ4 or Zstandard. The second has no limit if all
+/// elements are equal, because such a block has only a header. Sources: bitshuffle.hpp; scale_offset.hpp.
+std::uint64_t bitshuffle_claim(std::span<const std::byte> stored, std::uint64_t element);
+std::uint64_t scale_offset_claim(std::span<const std::byte> stored, std::uint64_t element);
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <libdeflate.h>
@@ -20,22 +21,34 @@ libdeflate_decompressor& inflater() {
   return *kept;
 }
 
+// Returns nothing if the bytes are more than there is room for.
+template <typename Inflate>
+std::optional<std::size_t> inflate_up_to(Inflate&& step, std::span<const std::byte> stored, std::span<std::byte> room) {
+  std::byte nothing{};  // the library requires a valid address even for no bytes
+  std::byte* target = room.empty() ? &nothing : room.data();
+  std::size_t made = 0;
+  const libdeflate_result result = step(&inflater(), stored.data(), stored.size(), target, room.size(), &made);
+  if (result == LIBDEFLATE_INSUFFICIENT_SPACE) return std::nullopt;
+  if (result != LIBDEFLATE_SUCCESS) throw Error::corrupt("deflated block is broken");
+  return made;
+}
+
 template <typename Inflate>
 void inflate(Inflate&& step, std::span<const std::byte> stored, std::span<std::byte> plain) {
-  std::byte nothing{};  // the library requires a valid address even for no bytes
-  std::byte* target = plain.empty() ? &nothing : plain.data();
-  std::size_t made = 0;
-  const libdeflate_result result = step(&inflater(), stored.data(), stored.size(), target, plain.size(), &made);
-  if (result == LIBDEFLATE_INSUFFICIENT_SPACE || (result == LIBDEFLATE_SUCCESS && made != plain.size())) {
+  if (inflate_up_to(step, stored, plain) != plain.size())
     throw Error::corrupt("deflated block does not hold " + std::to_string(plain.size()) + " bytes");
-  }
-  if (result != LIBDEFLATE_SUCCESS) throw Error::corrupt("deflated block is broken");
 }
 
 }  // namespace
 
 void inflate_zlib(std::span<const std::byte> stored, std::span<std::byte> plain) {
   inflate(libdeflate_zlib_decompress, stored, plain);
+}
+
+std::size_t inflate_zlib_up_to(std::span<const std::byte> stored, std::span<std::byte> room) {
+  const std::optional<std::size_t> made = inflate_up_to(libdeflate_zlib_decompress, stored, room);
+  if (!made) throw Error::corrupt("deflated block holds more than " + std::to_string(room.size()) + " bytes");
+  return *made;
 }
 
 void inflate_raw(std::span<const std::byte> stored, std::span<std::byte> plain) {

@@ -4,12 +4,15 @@
 #include <string>
 
 #include <base/numbers/load.hpp>
+#include <formats/filters/bitshuffle.hpp>
 #include <formats/filters/blosc.hpp>
+#include <formats/filters/bzip2.hpp>
 #include <formats/filters/declared_size.hpp>
 #include <formats/filters/deflate.hpp>
 #include <formats/filters/filters.hpp>
 #include <formats/filters/lz4.hpp>
 #include <formats/filters/lzf.hpp>
+#include <formats/filters/scale_offset.hpp>
 #include <formats/filters/widen.hpp>
 #include <formats/filters/zstd.hpp>
 #include <formats/io/checks_sums.hpp>
@@ -23,10 +26,12 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t kFletcherTrailer = 4;
+constexpr std::size_t kMostScaleOffsetAdds = kScaleOffsetHeader + 1;  // to the elements; libhdf5 adds a zero byte
 
 // Upper limit for the decompressed bytes per stored byte; 0: the filter keeps lengths. deflate: 258 bytes in 2 bits
 // (RFC 1951). varint: an int64 in a byte. lzf: 264 bytes in 3. lz4: a length byte of 255. zstd: a block of 128 KiB in 4
-// bytes (RFC 8878, RLE_Block); blosc may contain zstd.
+// bytes (RFC 8878, RLE_Block); blosc may contain zstd. bzip2: 900,000 runs of 255 bytes in 5 make a block of 30 bytes
+// or more. scale_offset: equal elements need no bytes, so this is a limit of ours, 88 MiB from such a block.
 std::uint64_t most_per_byte(Filter::Id id) {
   switch (id) {
     case Filter::Id::deflate:
@@ -37,17 +42,25 @@ std::uint64_t most_per_byte(Filter::Id id) {
     case Filter::Id::lzf:
       return 88;
     case Filter::Id::lz4:
+    case Filter::Id::bitshuffle_lz4:
       return 255;
     case Filter::Id::zstd:
+    case Filter::Id::bitshuffle_zstd:
     case Filter::Id::blosc:
       return 32768;
+    case Filter::Id::bzip2:
+      return std::uint64_t{1} << 21;
+    case Filter::Id::scale_offset:
+      return std::uint64_t{1} << 22;
     case Filter::Id::shuffle:
+    case Filter::Id::bitshuffle:
     case Filter::Id::fletcher32:
     case Filter::Id::crc32:
     case Filter::Id::byte_swap:
     case Filter::Id::crc32c:
     case Filter::Id::widen:
     case Filter::Id::npy_order:
+    case Filter::Id::operand:
       break;
   }
   return 0;
@@ -196,7 +209,18 @@ Error wrong_length(std::size_t found, std::size_t expected) {
                         " are expected");
 }
 
-void undo(const Filter& filter, Bytes stored, std::span<std::byte> plain) {
+std::uint32_t operand_of(std::span<const Filter> filters) {
+  if (filters.size() < 2 || filters[1].id != Filter::Id::operand) throw Error::corrupt("a filter without its operand");
+  return filters[1].parameter;
+}
+
+void require_length(Bytes stored, std::span<const std::byte> plain) {
+  if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+}
+
+// Reverses the first filter. Its operands follow it.
+void undo(std::span<const Filter> filters, Bytes stored, std::span<std::byte> plain) {
+  const Filter& filter = filters.front();
   switch (filter.id) {
     case Filter::Id::deflate:
       return inflate_zlib(stored, plain);
@@ -212,51 +236,102 @@ void undo(const Filter& filter, Bytes stored, std::span<std::byte> plain) {
       return lz4_decompress(stored, plain);
     case Filter::Id::blosc:
       return blosc_decompress(stored, plain);
+    case Filter::Id::bzip2:
+      return bzip2_decompress(stored, plain);
+    case Filter::Id::bitshuffle_lz4:
+      return bitshuffle_lz4_decompress(stored, plain, filter.parameter);
+    case Filter::Id::bitshuffle_zstd:
+      return bitshuffle_zstd_decompress(stored, plain, filter.parameter);
+    case Filter::Id::scale_offset:
+      return scale_offset_decompress(stored, plain, scale_offset_parameters(filters));
+    case Filter::Id::bitshuffle:
+      require_length(stored, plain);
+      return bitunshuffle(stored, plain, filter.parameter, operand_of(filters));
     case Filter::Id::byte_swap:
-      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+      require_length(stored, plain);
       return swap_bytes(stored, plain, filter.parameter);
     case Filter::Id::shuffle:
-      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+      require_length(stored, plain);
       return unshuffle(stored, plain, filter.parameter);
     case Filter::Id::widen:
       return widen(stored, plain, filter.parameter);
     case Filter::Id::npy_order:
-      if (stored.size() != plain.size()) throw wrong_length(stored.size(), plain.size());
+      require_length(stored, plain);
       return order_npy(stored, plain);
     case Filter::Id::fletcher32:
     case Filter::Id::crc32:
     case Filter::Id::crc32c:
-      break;  // checksums are handled in undo_filters
+    case Filter::Id::operand:
+      break;  // undo_filters handles checksums and operands
   }
   throw Error::unsupported("filter number " + std::to_string(static_cast<unsigned>(filter.id)));
+}
+
+Bytes undo_exactly(std::span<const Filter> filters, Bytes stored, std::span<std::byte> plain) {
+  undo(filters, stored, plain);
+  return plain;
+}
+
+bool undoes_up_to(Filter::Id id) {
+  return id == Filter::Id::deflate || id == Filter::Id::lzf;
+}
+
+// Reverses the first filter, for which undoes_up_to() is true, if its plain bytes may be fewer than `room` holds.
+Bytes undo_up_to(std::span<const Filter> filters, Bytes stored, std::span<std::byte> room) {
+  const bool deflated = filters.front().id == Filter::Id::deflate;
+  return room.first(deflated ? inflate_zlib_up_to(stored, room) : lzf_decompress_up_to(stored, room));
 }
 
 bool is_checksum(Filter::Id id) {
   return id == Filter::Id::fletcher32 || id == Filter::Id::crc32 || id == Filter::Id::crc32c;
 }
 
+// Returns whether the filter is a step that moves bytes.
+bool moves_bytes(Filter::Id id) {
+  return !is_checksum(id) && id != Filter::Id::operand;
+}
+
+struct StepLength {
+  std::size_t most;
+  bool exact = true;  // false after scale_offset, because the lengths of its blocks depend on their elements
+};
+
 // Returns the bytes that enter filter number `position` when writing. Returns nothing if an earlier compression makes
 // the length unknown.
-std::optional<std::size_t> length_before(const Block& block, std::size_t position) {
-  std::size_t length = static_cast<std::size_t>(block.decoded_length);
+std::optional<StepLength> length_before(const Block& block, std::size_t position) {
+  StepLength length{static_cast<std::size_t>(block.decoded_length)};
   for (std::size_t i = 0; i < position; ++i) {
-    if (compresses(block.filters[i].id)) return std::nullopt;
-    if (block.filters[i].id == Filter::Id::fletcher32) length += kFletcherTrailer;
-    if (block.filters[i].id == Filter::Id::widen) length /= growth_of_widening(block.filters[i].parameter);
+    const Filter& filter = block.filters[i];
+    if (filter.id == Filter::Id::scale_offset && length.exact) {
+      length = {length.most + kMostScaleOffsetAdds, false};
+    } else if (compresses(filter.id)) {
+      return std::nullopt;
+    }
+    if (filter.id == Filter::Id::fletcher32) length.most += kFletcherTrailer;
+    if (filter.id == Filter::Id::widen) length.most /= growth_of_widening(filter.parameter);
   }
   return length;
 }
 
+bool fits(std::size_t found, const StepLength& length) {
+  return length.exact ? found == length.most : found <= length.most;
+}
+
 // Returns the upper limit that the frames of compressed data declare. Returns nothing if the codec's frames declare
 // none: longest_decoded() limits those.
-std::optional<std::uint64_t> claim_of(Filter::Id id, Bytes stored) {
-  switch (id) {
+std::optional<std::uint64_t> claim_of(std::span<const Filter> filters, Bytes stored) {
+  switch (filters.front().id) {
     case Filter::Id::zstd:
       return zstd_claim(stored);
     case Filter::Id::lz4:
       return lz4_claim(stored);
     case Filter::Id::blosc:
       return blosc_claim(stored);
+    case Filter::Id::bitshuffle_lz4:
+    case Filter::Id::bitshuffle_zstd:
+      return bitshuffle_claim(stored, filters.front().parameter);
+    case Filter::Id::scale_offset:
+      return scale_offset_claim(stored, scale_offset_parameters(filters).element);
     default:
       return std::nullopt;
   }
@@ -268,12 +343,13 @@ void require_claim(const Block& block, Bytes stored) {
   for (std::size_t i = block.filters.size(); i-- > 0;) {
     const Filter::Id id = block.filters[i].id;
     if (id == Filter::Id::fletcher32) stored = stored.first(stored.size() - std::min(stored.size(), kFletcherTrailer));
-    if (is_checksum(id)) continue;
-    const std::optional<std::size_t> length = length_before(block, i);
-    const std::optional<std::uint64_t> claim = length ? claim_of(id, stored) : std::nullopt;
-    if (claim && *claim < *length) {
-      throw Error::corrupt("block does not hold " + std::to_string(*length) + " bytes: its header declares at most " +
-                           std::to_string(*claim));
+    if (!moves_bytes(id)) continue;
+    const std::optional<StepLength> length = length_before(block, i);
+    const std::optional<std::uint64_t> claim =
+        length && length->exact ? claim_of(std::span(block.filters).subspan(i), stored) : std::nullopt;
+    if (claim && *claim < length->most) {
+      throw Error::corrupt("block does not hold " + std::to_string(length->most) +
+                           " bytes: its header declares at most " + std::to_string(*claim));
     }
     return;
   }
@@ -291,7 +367,7 @@ std::span<std::byte> place(Bytes current, std::size_t length, std::span<std::byt
 // A single step writes the block's decoded bytes directly to their destination.
 bool needs_scratch(const Block& block) {
   const auto moving = std::count_if(block.filters.begin(), block.filters.end(),
-                                    [](const Filter& filter) { return !is_checksum(filter.id); });
+                                    [](const Filter& filter) { return moves_bytes(filter.id); });
   return moving > 1 || std::any_of(block.filters.begin(), block.filters.end(),
                                    [](const Filter& filter) { return filter.id == Filter::Id::fletcher32; });
 }
@@ -311,15 +387,33 @@ bool can_undo(Filter::Id id) {
     case Filter::Id::crc32c:
     case Filter::Id::widen:
     case Filter::Id::npy_order:
+    case Filter::Id::bitshuffle:
+    case Filter::Id::scale_offset:
+    case Filter::Id::operand:
       return true;
     case Filter::Id::zstd:
+    case Filter::Id::bitshuffle_zstd:
       return zstd_is_linked();
     case Filter::Id::lz4:
+    case Filter::Id::bitshuffle_lz4:
       return lz4_is_linked();
+    case Filter::Id::bzip2:
+      return bzip2_is_linked();
     case Filter::Id::blosc:
       return blosc_is_linked();
   }
   return false;
+}
+
+bool can_undo(std::span<const Filter> filters) {
+  const Block block{.extent = {}, .filters = {filters.begin(), filters.end()}, .decoded_length = 0};
+  for (std::size_t i = 0; i < filters.size(); ++i) {
+    const Filter::Id id = filters[i].id;
+    if (!can_undo(id)) return false;
+    const std::optional<StepLength> length = length_before(block, i);
+    if (compresses(id) && !(length && (length->exact || undoes_up_to(id)))) return false;
+  }
+  return true;
 }
 
 std::uint64_t longest_decoded(std::uint64_t length, std::span<const Filter> filters) {
@@ -342,13 +436,15 @@ void undo_filters(const Block& block, std::span<const std::byte> stored, std::sp
                                   " bytes cannot be decompressed into " + std::to_string(decoded.size()));
   }
   if (needs_scratch(block)) {
-    const std::size_t half = std::max(stored.size(), decoded.size() + block.filters.size() * kFletcherTrailer);
+    const std::size_t half =
+        std::max(stored.size(), decoded.size() + block.filters.size() * kFletcherTrailer + kMostScaleOffsetAdds);
     if (scratch.size() < 2 * half) scratch.resize(2 * half);
   }
   Bytes current = stored;
   for (std::size_t i = block.filters.size(); i-- > 0;) {
     const Filter& filter = block.filters[i];
-    const std::optional<std::size_t> length = length_before(block, i);
+    if (filter.id == Filter::Id::operand) continue;
+    const std::optional<StepLength> length = length_before(block, i);
     if (filter.id == Filter::Id::fletcher32) {
       current = check_fletcher32(current);
     } else if (filter.id == Filter::Id::crc32) {
@@ -356,12 +452,15 @@ void undo_filters(const Block& block, std::span<const std::byte> stored, std::sp
     } else if (filter.id == Filter::Id::crc32c) {
       current = check_crc32c(current, filter.parameter);
     } else {
-      if (compresses(filter.id) && !length) throw Error::unsupported("a block compressed twice");
-      const std::span<std::byte> plain = place(current, length.value_or(current.size()), decoded, scratch);
-      undo(filter, current, plain);
-      current = plain;
+      const bool grows = compresses(filter.id);
+      const bool once = length && (length->exact || undoes_up_to(filter.id));
+      if (grows && !once) throw Error::unsupported("a block compressed twice");
+      const std::size_t room = length && (grows || length->exact) ? length->most : current.size();
+      const std::span<std::byte> plain = place(current, room, decoded, scratch);
+      const auto step = std::span(block.filters).subspan(i);
+      current = grows && !length->exact ? undo_up_to(step, current, plain) : undo_exactly(step, current, plain);
     }
-    if (length && current.size() != *length) throw wrong_length(current.size(), *length);
+    if (length && !fits(current.size(), *length)) throw wrong_length(current.size(), length->most);
   }
   if (current.size() != decoded.size()) throw wrong_length(current.size(), decoded.size());
   if (current.data() != decoded.data()) std::copy(current.begin(), current.end(), decoded.begin());

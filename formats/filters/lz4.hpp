@@ -14,4 +14,8 @@ bool lz4_is_linked();
 /// lengths are equal, the plain bytes.
 void lz4_decompress(std::span<const std::byte> stored, std::span<std::byte> plain);
 
+/// Fills `plain` exactly from one LZ4 block without a frame. Throws the same errors. Source: "LZ4 Block Format
+/// Description" (Y. Collet).
+void lz4_decompress_block(std::span<const std::byte> stored, std::span<std::byte> plain);
+
 }  // namespace penstock

@@ -11,7 +11,7 @@ namespace penstock {
 // five bits and the following byte are the distance minus 1.
 //
 // A copy may overlap its own output.
-void lzf_decompress(std::span<const std::byte> stored, std::span<std::byte> plain) {
+std::size_t lzf_decompress_up_to(std::span<const std::byte> stored, std::span<std::byte> plain) {
   constexpr unsigned kLongest = 7;
   const auto broken = [] { return Error::corrupt("lzf block is broken"); };
   std::size_t at = 0, made = 0;
@@ -43,7 +43,12 @@ void lzf_decompress(std::span<const std::byte> stored, std::span<std::byte> plai
     }
     made += length;
   }
-  if (made != plain.size()) throw Error::corrupt("lzf block does not hold " + std::to_string(plain.size()) + " bytes");
+  return made;
+}
+
+void lzf_decompress(std::span<const std::byte> stored, std::span<std::byte> plain) {
+  if (lzf_decompress_up_to(stored, plain) != plain.size())
+    throw Error::corrupt("lzf block does not hold " + std::to_string(plain.size()) + " bytes");
 }
 
 }  // namespace penstock

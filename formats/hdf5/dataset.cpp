@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include <formats/filters/bitshuffle.hpp>
 #include <formats/filters/filters.hpp>
+#include <formats/filters/scale_offset.hpp>
 #include <formats/hdf5/dataset.hpp>
 
 namespace penstock {
@@ -19,7 +22,7 @@ struct NamedFilter {
 };
 // Source: HDF Group, "Registered Filter Plugins".
 constexpr std::array kNames{
-    NamedFilter{4, "szip"},      NamedFilter{5, "nbit"},           NamedFilter{6, "scaleoffset"},
+    NamedFilter{4, "szip"},      NamedFilter{5, "nbit"},           NamedFilter{6, "scale-offset"},
     NamedFilter{305, "lzo"},     NamedFilter{307, "bzip2"},        NamedFilter{32001, "blosc"},
     NamedFilter{32004, "lz4"},   NamedFilter{32008, "bitshuffle"}, NamedFilter{32013, "zfp"},
     NamedFilter{32015, "zstd"},  NamedFilter{32017, "sz"},         NamedFilter{32024, "sz3"},
@@ -73,25 +76,69 @@ std::string filter_text(unsigned id, std::string name) {
   return "filter " + std::to_string(id) + (name.empty() ? "" : " (" + name + ")");
 }
 
-void add_filter(Hdf5Dataset& dataset, unsigned id, const std::string& name, std::span<const std::uint32_t> values) {
+// `values` are the parameters in the file. Source: bitshuffle 0.5 (K. Masui), bshuf_h5filter.c.
+std::vector<Filter> bitshuffle_of(std::span<const std::uint32_t> values) {
+  constexpr std::size_t kElement = 2, kBlock = 3, kCompression = 4;
+  constexpr std::uint32_t kLz4 = 2, kZstd = 3;
+  const auto value = [&](std::size_t i) { return i < values.size() ? values[i] : 0; };
+  const std::uint32_t element = value(kElement);
+  if (element == 0) throw Error::corrupt("a bitshuffle filter without the bytes of an element");
+  if (value(kCompression) == kLz4) return {{Filter::Id::bitshuffle_lz4, element}};
+  if (value(kCompression) == kZstd) return {{Filter::Id::bitshuffle_zstd, element}};
+  const auto block = value(kBlock) != 0 ? value(kBlock) : static_cast<std::uint32_t>(bitshuffle_default_block(element));
+  return {{Filter::Id::bitshuffle, element}, {Filter::Id::operand, block}};
+}
+
+// Source: H5Zscaleoffset.c of HDF5 1.10, which the specification does not repeat.
+std::vector<Filter> scale_offset_of(const Hdf5Dataset& dataset, std::span<const std::uint32_t> values) {
+  constexpr std::size_t kMethod = 0, kFactor = 1, kClass = 3, kSize = 4, kOrder = 6, kHasFill = 7, kFillLow = 8,
+                        kFillHigh = 9, kLeast = 10;
+  constexpr std::uint32_t kExponents = 1, kFloats = 1;
+  if (values.size() < kLeast || values[kSize] != dataset.type.size)
+    throw Error::corrupt("a scale-offset filter without its parameters, or for other elements");
+  if (values[kMethod] == kExponents) throw Error::unsupported("scale-offset of exponents, which no HDF5 writes");
+  ScaleOffset parameters{.element = values[kSize],
+                         .floats = values[kClass] == kFloats,
+                         .big_endian = values[kOrder] != 0,
+                         .decimals = static_cast<std::int32_t>(values[kFactor]),
+                         .fill = {}};
+  if (!parameters.floats && values[kFactor] == values[kSize] * 8) return {};  // such elements are stored unchanged
+  if (values[kHasFill] != 0) parameters.fill = values[kFillLow] | std::uint64_t{values[kFillHigh]} << 32;
+  const auto filters = scale_offset_filters(parameters);
+  scale_offset_parameters(filters);  // checks them
+  return {filters.begin(), filters.end()};
+}
+
+// Returns the steps of one filter in the file, the first with its operands. Returns nothing if it is not readable.
+std::optional<std::vector<Filter>> steps_of(const Hdf5Dataset& dataset, unsigned id,
+                                            std::span<const std::uint32_t> values) {
   const auto known = static_cast<Filter::Id>(id);
   switch (known) {
     case Filter::Id::shuffle:
-      dataset.filters.push_back(
-          {known, values.empty() ? static_cast<std::uint32_t>(dataset.type.size) : values.front()});
-      return;
+      return {{{known, values.empty() ? static_cast<std::uint32_t>(dataset.type.size) : values.front()}}};
+    case Filter::Id::bitshuffle:
+      return bitshuffle_of(values);
+    case Filter::Id::scale_offset:
+      return scale_offset_of(dataset, values);
     case Filter::Id::deflate:
     case Filter::Id::fletcher32:
     case Filter::Id::lzf:
     case Filter::Id::blosc:
+    case Filter::Id::bzip2:
     case Filter::Id::lz4:
     case Filter::Id::zstd:
-      dataset.filters.push_back({known, 0});
-      if (!can_undo(known)) dataset.cause = filter_text(id, name) + ", whose library this build lacks";
-      return;
+      return {{{known, 0}}};
     default:
-      dataset.cause = filter_text(id, name);
+      return std::nullopt;
   }
+}
+
+void add_filter(Hdf5Dataset& dataset, unsigned id, const std::string& name, std::span<const std::uint32_t> values) {
+  auto steps = steps_of(dataset, id, values);
+  if (!steps) dataset.cause = filter_text(id, name);
+  if (steps && !std::ranges::all_of(*steps, [](Filter step) { return can_undo(step.id); }))
+    dataset.cause = filter_text(id, name) + ", whose library this build lacks";
+  dataset.filters.push_back(std::move(steps).value_or(std::vector<Filter>()));
 }
 
 // Source: section IV.A.2.l.
@@ -117,6 +164,12 @@ void read_filters(const Hdf5File& file, std::span<const std::byte> message, Hdf5
   }
 }
 
+std::vector<Filter> joined(const std::vector<std::vector<Filter>>& filters) {
+  std::vector<Filter> all;
+  for (const std::vector<Filter>& steps : filters) all.insert(all.end(), steps.begin(), steps.end());
+  return all;
+}
+
 void set_chunks(Hdf5Dataset& dataset, std::vector<std::uint64_t> dims) {
   if (dims.size() != dataset.dims.size() + 1) throw Error::corrupt("chunks with another rank than their dataset");
   if (dims.back() != dataset.type.size) throw Error::corrupt("chunks with another element size than their dataset");
@@ -137,6 +190,7 @@ void read_compact(Hdf5Cursor& cursor, std::uint64_t length, Hdf5Dataset& dataset
 }
 
 constexpr unsigned kCompact = 0, kContiguous = 1, kChunked = 2, kVirtual = 3;
+constexpr unsigned kFirstWithIndex = 4, kNewestLayout = 5;  // versions of the layout message
 
 void read_early_layout(Hdf5Cursor& cursor, Hdf5Dataset& dataset) {
   const std::size_t rank = cursor.u8();
@@ -192,7 +246,6 @@ void read_chunk_index(Hdf5Cursor& cursor, Hdf5Dataset& dataset) {
 }
 
 void read_layout(const Hdf5File& file, std::span<const std::byte> message, Hdf5Dataset& dataset) {
-constexpr unsigned kFirstWithIndex = 4, kNewestLayout = 5;  // versions of the layout message
   Hdf5Cursor cursor = file.cursor(message);
   const unsigned version = cursor.u8();
   if (version == 0 || version > kNewestLayout) throw of_version("layout", version);
@@ -261,6 +314,8 @@ Hdf5Dataset describe(const Hdf5File& file, const Hdf5Object& object) {
   dataset.dims = read_dims(file, need(Hdf5MessageType::dataspace, "shape"), &dataset.most_dims);
   product(dataset.elements(), dataset.type.size);
   if (const auto filters = object.body(file, Hdf5MessageType::filters)) read_filters(file, *filters, dataset);
+  if (dataset.cause.empty() && !can_undo(joined(dataset.filters)))
+    dataset.cause = "two compressions; only scale-offset with deflate or lzf is read";
   read_layout(file, need(Hdf5MessageType::layout, "layout"), dataset);
   if (object.find(Hdf5MessageType::external_files) != nullptr) dataset.cause = "its bytes are stored in external files";
   // In a corrupt file elements may be very long. Unreadable types need no fill value.

@@ -31,8 +31,9 @@ struct Hdf5Dataset {
   bool plain_edges = false;         ///< chunks that extend over the dataset's edge have no filters
   std::uint64_t single_length = 0;  ///< stored bytes of the single chunk, if it has filters
   std::uint32_t single_mask = 0;
-  std::vector<Filter> filters;  ///< in the order of writing
-  std::string cause;            ///< why its bytes are not readable; empty: readable
+  /// The steps of each filter in the file, in the order of writing. One may have operands, or no step.
+  std::vector<std::vector<Filter>> filters;
+  std::string cause;  ///< why its bytes are not readable; empty: readable
 
   std::uint64_t elements() const;  ///< 1 for a scalar
 };

@@ -221,7 +221,7 @@ std::vector<Filter> Hdf5Rows::filters_of(const Hdf5Chunk& chunk, std::uint64_t n
   if (dataset_.plain_edges && is_partial(number)) return applied;
   for (std::size_t i = 0; i < dataset_.filters.size(); ++i) {
     const bool skipped = i < 32 && (chunk.filter_mask >> i & 1U) != 0;
-    if (!skipped) applied.push_back(dataset_.filters[i]);
+    if (!skipped) applied.insert(applied.end(), dataset_.filters[i].begin(), dataset_.filters[i].end());
   }
   return applied;
 }

@@ -75,6 +75,10 @@ build_libzstd() {
     $(cd "$1/lib" && ls common/*.c compress/*.c decompress/*.c decompress/*.S)
   pc libzstd 1.5.4 -lzstd
 }
+build_bzip2() {
+  headers "$1/bzlib.h"
+  archive libbz2 "$1" -D_FILE_OFFSET_BITS=64 -- blocksort.c bzlib.c compress.c crctable.c decompress.c huffman.c randtable.c
+}
 build_c-blosc() {
   with_cmake c-blosc "$1" -DBUILD_SHARED=OFF -DBUILD_TESTS=OFF -DBUILD_BENCHMARKS=OFF -DBUILD_FUZZERS=OFF -DDEACTIVATE_SNAPPY=ON \
     -DPREFER_EXTERNAL_LZ4=ON -DPREFER_EXTERNAL_ZLIB=ON -DPREFER_EXTERNAL_ZSTD=ON

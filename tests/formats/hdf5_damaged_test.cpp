@@ -62,6 +62,10 @@ TEST_CASE("foreign files of every layout, cut anywhere or with any byte changed,
       H5Pset_deflate(filtered.get(), 6);
       H5Pset_fletcher32(filtered.get());
       file.dataset<std::int32_t>("filtered", H5T_STD_I32BE, {30, 3}, filtered);
+      const auto packed = chunked({4, 3});
+      H5Pset_scaleoffset(packed.get(), H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
+      H5Pset_deflate(packed.get(), 6);
+      file.dataset<std::int32_t>("packed", H5T_STD_I32BE, {30, 3}, packed);
       file.dataset<float>("array", H5T_IEEE_F32LE, {30, 2}, chunked({2, 2}), 30, {H5S_UNLIMITED, 2});
       file.dataset<float>("tree", H5T_IEEE_F32LE, {30, 2}, chunked({2, 2}), 30, {H5S_UNLIMITED, H5S_UNLIMITED});
       file.dataset<double>("plain", H5T_IEEE_F64LE, {30}, properties());
@@ -78,7 +82,7 @@ TEST_CASE("foreign files of every layout, cut anywhere or with any byte changed,
         Hdf5Handle(H5Gcreate2(file.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
       }
     }
-    REQUIRE(hdf5_index(path).fields().size() == 5);
+    REQUIRE(hdf5_index(path).fields().size() == 6);
     const std::string good = read_file(path);
     for (std::size_t length = 0; length < good.size(); length += good.size() / 15) {
       write_file(broken, good.substr(0, length));

@@ -44,6 +44,13 @@ Handle properties(const Dims& chunk = {}, bool filters = false) {
   return made;
 }
 
+Handle packed(const Dims& chunk) {
+  Handle made = properties(chunk);
+  H5Pset_scaleoffset(made.get(), H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
+  H5Pset_deflate(made.get(), 6);
+  return made;
+}
+
 void add_numbers(const Handle& file, const char* name, hid_t type, const Dims& dims, const Handle& how,
                  const Dims& most = {}) {
   const Handle dataset =
@@ -119,6 +126,7 @@ void fill(const Handle& file, Kind kind) {
     case Kind::chunks:
       add_numbers(file, "single", H5T_STD_I32LE, {kRows, 2}, properties({kRows, 2}, true));
       add_numbers(file, "array", H5T_STD_I32LE, {kRows, 2}, properties({2, 2}), {H5S_UNLIMITED, 2});
+      add_numbers(file, "packed", H5T_STD_I16BE, {kRows, 2}, packed({2, 2}));
       add_numbers(file, "tree", H5T_STD_I16LE, {kRows, 2}, properties({2, 1}, true), {H5S_UNLIMITED, H5S_UNLIMITED});
       break;
     case Kind::big:

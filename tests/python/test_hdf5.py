@@ -72,6 +72,9 @@ def test_two_packs_are_the_same_bytes(source, tmp_path):
     assert contents[0] == contents[1]
 
 
+LIBVERS = ("earliest", "v110", "latest")  # the last is that of h5py's own HDF5, such as 2.0
+
+
 STORAGE = {
     "contiguous": {},
     "rows": {"chunks": (1, 12, 10, 3)},
@@ -82,15 +85,14 @@ STORAGE = {
 }
 
 
-@pytest.mark.parametrize("libver", ["earliest", "v110"])
+@pytest.mark.parametrize("libver", LIBVERS)
 @pytest.mark.parametrize("storage", STORAGE)
 @pytest.mark.parametrize("dtype", ["u1", "<i4", "<f2", "<f4", "<f8", "?"])
 def test_rows_that_h5py_writes_are_read(tmp_path, libver, storage, dtype):
-    # "latest" would be that of h5py's own HDF5, which may be newer than the one that penstock is linked with.
     random = np.random.default_rng(5)
     images = random.integers(0, 2 if dtype == "?" else 100, (23, 12, 10, 3)).astype(dtype)
     path = tmp_path / "foreign.h5"
-    with h5py.File(path, "w", libver=(libver, "v110")) as file:
+    with h5py.File(path, "w", libver=libver) as file:
         file.create_dataset("images", data=images, **STORAGE[storage])
         file["labels"] = np.arange(23)
         file["names"] = ["a", "b"]
@@ -98,15 +100,6 @@ def test_rows_that_h5py_writes_are_read(tmp_path, libver, storage, dtype):
     for row in (0, 4, 5, 22):
         assert penstock("cat", path, f"{row:02}.images") == images[row].tobytes()
     assert penstock("cat", path, "07.labels") == np.int64(7).tobytes()
-
-
-def test_objects_of_a_newer_hdf5_are_left_out(tmp_path):
-    path = tmp_path / "foreign.h5"
-    with h5py.File(path, "w", libver="latest") as file:
-        file["flags"] = np.zeros(9, bool)
-        file["labels"] = np.arange(9)
-    listed = penstock("ls", path).splitlines()
-    assert b"8.labels" in listed and len(listed) in (9, 18)
 
 
 def test_bytes_and_offsets_that_h5py_writes_are_read(tmp_path):
@@ -121,7 +114,6 @@ def test_bytes_and_offsets_that_h5py_writes_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"dtype": "f4", "scaleoffset": 2}, "filter 6 (scaleoffset)"),
         ({"dtype": [("a", "i4"), ("b", "f4")]}, "compound elements"),
         ({"dtype": h5py.ref_dtype}, "references"),
         ({"dtype": "c8"}, "compound elements"),
@@ -136,9 +128,6 @@ def test_what_cannot_be_read_is_an_error_with_its_reason(tmp_path, options, reas
     assert reason in message and "x" in message and len(message.splitlines()) == 1
 
 
-LIBVERS = ("earliest", "v110")
-
-
 def info(path):
     return json.loads(penstock("info", "--json", path))
 
@@ -148,7 +137,7 @@ def info(path):
 @pytest.mark.parametrize("dtype", [">u2", ">i4", ">f2", ">f4", ">f8"])
 def test_big_endian_numbers_come_as_those_of_this_machine(tmp_path, libver, storage, dtype):
     values = np.random.default_rng(5).integers(0, 30000, (23, 12, 10, 3)).astype(dtype)
-    with h5py.File(tmp_path / "foreign.h5", "w", libver=(libver, "v110")) as file:
+    with h5py.File(tmp_path / "foreign.h5", "w", libver=libver) as file:
         file.create_dataset("x", data=values, **storage)
     for row in (0, 4, 22):
         expected = values[row].astype(values.dtype.newbyteorder("<")).tobytes()
@@ -159,7 +148,7 @@ def test_big_endian_numbers_come_as_those_of_this_machine(tmp_path, libver, stor
 def test_a_chunk_that_skipped_filters_is_read_as_its_mask_says(tmp_path, libver):
     values = np.arange(6 * 50, dtype="<i4").reshape(6, 50)
     path = tmp_path / "foreign.h5"
-    with h5py.File(path, "w", libver=(libver, "v110")) as file:
+    with h5py.File(path, "w", libver=libver) as file:
         data = file.create_dataset("x", (6, 50), "<i4", chunks=(2, 50), shuffle=True, compression="gzip")
         data[:2] = values[:2]
         shuffled = values[2:4].tobytes()
@@ -178,7 +167,7 @@ def test_values_of_variable_length_are_read_from_the_heap(tmp_path, libver, stor
     blobs = [random.bytes(int(length)) for length in random.integers(0, 40000, 60)]
     texts = ["", "caf\u00e9", *(f"text {i} " * i for i in range(58))]
     path = tmp_path / "foreign.h5"
-    with h5py.File(path, "w", libver=(libver, "v110")) as file:
+    with h5py.File(path, "w", libver=libver) as file:
         data = file.create_dataset("jpg", (60,), h5py.vlen_dtype(np.uint8), **storage)
         for i, blob in enumerate(blobs):
             data[i] = np.frombuffer(blob, np.uint8)
@@ -227,7 +216,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 @pytest.mark.parametrize("count", [5, 300])  # no fewer groups than names in them
 def test_a_group_per_sample_gives_its_datasets_as_fields(tmp_path, libver, count):
     path = tmp_path / "foreign.h5"
-    with h5py.File(path, "w", libver=(libver, "v110")) as file:
+    with h5py.File(path, "w", libver=libver) as file:
         for i in range(count):
             group = file.create_group(f"scans/{i:04}")
             group["points"] = np.full((i + 1, 3), i, ">f4")
@@ -279,52 +268,6 @@ def test_more_top_level_datasets_than_columns_are_samples(tmp_path):
             file[f"{i:04}"] = np.arange(i % 7, dtype="i4")
     assert len(penstock("ls", path).splitlines()) == 400
     assert penstock("cat", path, "0013.value") == np.arange(6, dtype="i4").tobytes()
-
-
-def random_but_compressible(shape, dtype):
-    random = np.random.default_rng(3)
-    smooth = np.cumsum(random.integers(-2, 3, shape), axis=-1)
-    smooth[::3] = random.integers(0, 30000, smooth[::3].shape)  # some chunks hardly shrink
-    return smooth.astype(dtype)
-
-
-PLUGINS = [
-    ("Zstd", {"clevel": 3}, "zstd"),
-    ("Zstd", {"clevel": 19}, "zstd"),
-    ("LZ4", {}, "lz4"),
-    ("LZ4", {"nbytes": 1000}, "lz4"),
-    *[
-        ("Blosc", {"cname": cname, "shuffle": shuffle}, "blosc")
-        for cname in ("blosclz", "lz4", "lz4hc", "zlib", "zstd")
-        for shuffle in (0, 1, 2)
-    ],
-]
-
-
-@pytest.mark.parametrize("dtype", ["<u2", "<f4", "<i8"])
-@pytest.mark.parametrize(("plugin", "options", "library"), PLUGINS)
-def test_filters_of_hdf5plugin_are_undone(tmp_path, plugin, options, library, dtype):
-    hdf5plugin = pytest.importorskip("hdf5plugin")
-    values = random_but_compressible((50, 7, 31), dtype)
-    path = tmp_path / "foreign.h5"
-    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
-        for name, chunks in (("rows", (1, 7, 31)), ("many", (16, 7, 31)), ("tiles", (8, 7, 16))):
-            file.create_dataset(name, data=values, chunks=chunks, **getattr(hdf5plugin, plugin)(**options))
-    listed = subprocess.run([COMMAND, "ls", path], capture_output=True, check=False, timeout=60)
-    if b"whose library this build lacks" in listed.stderr:
-        pytest.skip(f"this build has no {library}; install it and build again")
-    for name in ("rows", "many", "tiles"):
-        for row in (0, 1, 15, 16, 49):
-            assert penstock("cat", path, f"{row:02}.{name}") == values[row].tobytes()
-
-
-def test_a_filter_that_is_not_read_is_named(tmp_path):
-    hdf5plugin = pytest.importorskip("hdf5plugin")
-    with h5py.File(tmp_path / "foreign.h5", "w", libver=("earliest", "v110")) as file:
-        file.create_dataset("x", data=np.zeros((10, 100), "f4"), chunks=(1, 100), **hdf5plugin.Bitshuffle())
-    done = subprocess.run([COMMAND, "ls", tmp_path / "foreign.h5"], capture_output=True, check=False, timeout=60)
-    assert done.returncode == 1
-    assert "x: filter 32008 (bitshuffle" in done.stderr.decode()
 
 
 NUMBERS = ["<i4", ">i4", "<i8", "<f4", ">f8", "<f2", "|i1", "<u2"]
