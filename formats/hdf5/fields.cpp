@@ -196,7 +196,9 @@ class Reader {
 
   void note_scalar_classes(const Hdf5Rows& rows) {
     if (!contents_.classes.empty() || !contents_.names.empty()) throw Error::unsupported("a scalar, without rows");
-    contents_.classes = read_texts(file_, rows, heap_);
+    std::vector<std::string> names = read_texts(file_, rows, heap_);
+    if (!std::ranges::all_of(names, is_printable)) throw Error::unsupported(kUnprintableClasses);
+    contents_.classes = std::move(names);
   }
 
   // The strings are either class names or a text per sample. The number of samples decides later.

@@ -83,5 +83,7 @@ Hdf5Contents read_hdf5_contents(const Hdf5File& file);
 
 /// Returns whether files use this name for class names, as attributes or as datasets of strings.
 bool names_classes(std::string_view name);
+/// Why strings with such a name are left out.
+constexpr const char* kUnprintableClasses = "class names that are not printable UTF-8";
 
 }  // namespace penstock

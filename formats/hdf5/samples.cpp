@@ -14,6 +14,7 @@
 #include <formats/hdf5/samples.hpp>
 #include <formats/hdf5/texts.hpp>
 #include <formats/index/inline_piece.hpp>
+#include <formats/text/json_texts.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
@@ -145,6 +146,7 @@ class Indexer {
       return std::pair(key_of(a), field_of(a)) < std::pair(key_of(b), field_of(b));
     });
     for (const Found& dataset : found) learn(dataset);
+    refuse_lists();
     std::string last;
     bool any = false;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -166,6 +168,7 @@ class Indexer {
     std::string first, where;  // type and sample of the first value, for messages
     FieldSchema schema = {};
     bool refused = false;
+    std::string not_json = {};  // why a list of texts is impossible
   };
 
   // The last part of each group's path names its field if that is unambiguous.
@@ -256,6 +259,27 @@ class Indexer {
       known->second.refused = true;
     }
     known->second.schema = schema_of(name, known->second.value);
+    const bool list = value.type == ValueType::texts || (value.type == ValueType::text && value.one_text);
+    if (list && known->second.not_json.empty()) known->second.not_json = why_not_json(*rows, key_of(dataset));
+  }
+
+  std::string why_not_json(const Hdf5Rows& rows, const std::string& key) {
+    try {
+      json_texts(file_, rows, heap_);
+      return {};
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw error.in({.key = key});
+      return error.cause() + " (in " + key + ")";
+    }
+  }
+
+  // A text of one value stays bytes. Whether it is a list of one is known after all values.
+  void refuse_lists() {
+    for (auto& [name, field] : schemas_) {
+      if (field.refused || field.value.type != ValueType::texts || field.not_json.empty()) continue;
+      left_out_[name] = field.not_json;
+      field.refused = true;
+    }
   }
 
   // Widens `all` so that it describes `other` too. Returns false if no type describes both.

@@ -1,7 +1,8 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <utility>
 
 #include <formats/hdf5/texts.hpp>
+#include <formats/text/json_texts.hpp>
 
 namespace penstock {
 namespace {
@@ -71,12 +72,6 @@ std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, 
   return texts;
 }
 
-std::string json_list(std::span<const std::string> values) {
-  std::string list = "[";
-  for (const std::string& value : values) list += (list.size() == 1 ? "" : ",") + value;
-  return list + "]";
-}
-
 std::vector<std::string> json_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap) {
   if (!is_text(rows.type())) throw Error::unsupported("not strings");
   spend_for_texts(file, rows);
@@ -85,8 +80,10 @@ std::vector<std::string> json_texts(const Hdf5File& file, const Hdf5Rows& rows, 
     const std::size_t each = rows.type().size;
     std::vector<std::string> texts;
     for (std::size_t at = 0; each != 0 && at + each <= row.size(); at += each) {
-      const nlohmann::json text = read_text(file, rows.type(), row.subspan(at, each), heap);
-      texts.push_back(text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+      const std::string text = read_text(file, rows.type(), row.subspan(at, each), heap);
+      std::optional<std::string> json = json_text(text);
+      if (!json) throw Error::unsupported(not_utf8(text));
+      texts.push_back(*std::move(json));
     }
     for (std::size_t d = rows.shape().size(); d-- > 0;) {  // from the innermost lists outwards
       const auto length = static_cast<std::size_t>(rows.shape()[d]);

@@ -40,11 +40,9 @@ void spend_for_texts(const Hdf5File& file, const Hdf5Rows& rows);
 /// Reads all elements of a dataset of one dimension, or the scalar. Throws Error: unsupported, unless it holds strings.
 std::vector<std::string> read_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap);
 
-/// Converts each row of strings in several dimensions to JSON: "text", ["text", ...], [["text", ...], ...]. Replaces
-/// invalid UTF-8 by U+FFFD. Throws the errors of read_texts.
+/// Converts each row of strings in several dimensions to JSON: "text", ["text", ...], [["text", ...], ...]. Throws the
+/// errors of read_texts; unsupported, if a string is not UTF-8 (not_utf8).
 std::vector<std::string> json_texts(const Hdf5File& file, const Hdf5Rows& rows, Hdf5Collections& heap);
-/// Joins such JSON texts to ["text", ...].
-std::string json_list(std::span<const std::string> values);
 
 /// Returns the strings of an attribute. Returns nothing if it holds something else. Throws Error: corrupt; io.
 std::optional<std::vector<std::string>> texts_of(const Hdf5File& file, const Hdf5Attribute& attribute,
