@@ -217,4 +217,13 @@ std::vector<std::int64_t> int_values(const ExampleFeature& feature) {
   return values;
 }
 
+std::vector<Bytes> string_values(const ExampleFeature& feature) {
+  std::vector<Bytes> values;
+  each_field(feature.list, [&](std::uint64_t, Bytes value) {
+    values.push_back(value);
+    return true;
+  });
+  return values;
+}
+
 }  // namespace penstock

@@ -31,5 +31,7 @@ std::vector<std::string_view> sequence_features(std::span<const std::byte> recor
 /// Return all values of a feature of that kind, packed or not. Only for results of parse_example().
 std::vector<float> float_values(const ExampleFeature& feature);
 std::vector<std::int64_t> int_values(const ExampleFeature& feature);
+/// Returns all byte strings of such a feature. They refer to the record.
+std::vector<std::span<const std::byte>> string_values(const ExampleFeature& feature);
 
 }  // namespace penstock

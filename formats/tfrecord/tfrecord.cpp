@@ -14,6 +14,7 @@
 #include <formats/index/inline_piece.hpp>
 #include <formats/index/probe_stamp.hpp>
 #include <formats/places/places.hpp>
+#include <formats/text/json_texts.hpp>
 #include <formats/text/numpy_text.hpp>
 #include <formats/tfrecord/example.hpp>
 #include <formats/tfrecord/frames.hpp>
@@ -31,29 +32,51 @@ constexpr std::uint64_t kInlineInts = 8;  // a block costs more than this number
 constexpr std::array<std::string_view, 3> kEndings{".tfrecord", ".tfrecords", ".tfrec"};
 
 // How a feature becomes a field. All records of a file must agree, so the widest form is used.
-enum class Form : std::uint8_t { bytes, one_int, array, any };
+enum class Form : std::uint8_t { bytes, texts, one_int, array, any };
+
+bool is_list_of_strings(const ExampleFeature& feature) {
+  return feature.kind == ExampleFeature::Kind::bytes && feature.count > 1;
+}
 
 Form form_of(const ExampleFeature& feature) {
+  if (is_list_of_strings(feature)) return Form::texts;
   if (feature.kind == ExampleFeature::Kind::bytes) return Form::bytes;
   return feature.kind == ExampleFeature::Kind::ints && feature.count == 1 ? Form::one_int : Form::array;
 }
 
 Form both(Form a, Form b) {
   if (a == b) return a;
-  if (a == Form::bytes || b == Form::bytes || a == Form::any || b == Form::any) return Form::any;
-  return Form::array;
+  const auto numbers = [](Form form) { return form == Form::one_int || form == Form::array; };
+  const auto strings = [](Form form) { return form == Form::bytes || form == Form::texts; };
+  if (numbers(a) && numbers(b)) return Form::array;
+  return strings(a) && strings(b) ? Form::texts : Form::any;
 }
 
 FieldSchema schema_of(std::string_view name, Form form) {
   FieldSchema schema{.name = std::string(name), .codec = ""};
   if (form == Form::bytes) schema.codec = field_from_extension(name).codec;
+  if (form == Form::texts) schema.codec = "json";
   if (form == Form::one_int) schema.codec = "cls";
   if (form == Form::array) schema.codec = "npy";
   return schema;
 }
 
-bool is_list_of_strings(const ExampleFeature& feature) {
-  return feature.kind == ExampleFeature::Kind::bytes && feature.count > 1;
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Returns the byte strings as a JSON list. If one is not UTF-8, returns nothing and sets `reason`.
+std::optional<std::string> json_strings(const ExampleFeature& feature, std::string& reason) {
+  std::vector<std::string> texts;
+  for (const std::span<const std::byte> value : string_values(feature)) {
+    std::optional<std::string> text = json_text(text_of(value));
+    if (!text) {
+      reason = not_utf8(text_of(value));
+      return std::nullopt;
+    }
+    texts.push_back(*std::move(text));
+  }
+  return json_list(texts);
 }
 
 bool is_absent(const ExampleFeature& feature) {
@@ -81,9 +104,9 @@ class TfrecordIndexer {
       build(progress);
     }
     nlohmann::json left_out;
-    for (const auto& [name, records] : lists_) {
+    for (const auto& [name, list] : not_json_) {
       left_out[name] =
-          "lists of several byte strings (in " + std::to_string(records) + (records == 1 ? " record)" : " records)");
+          list.reason + " (in " + std::to_string(list.records) + (list.records == 1 ? " record)" : " records)");
     }
     for (const std::string& name : in_sequences_)
       if (!left_out.contains(name))
@@ -100,7 +123,7 @@ class TfrecordIndexer {
   bool build(const OpenProgress& progress) {
     constexpr std::uint64_t kReportEvery = 4096;
     builder_ = IndexBuilder();
-    lists_.clear();
+    not_json_.clear();
     in_sequences_.clear();
     TfrecordFrames frames(file_);
     for (std::uint64_t number = 0; frames.next(frame_); ++number) {
@@ -118,7 +141,9 @@ class TfrecordIndexer {
     while (frames.next(frame_)) {
       if (!parse_example(frame_.bytes, features_)) continue;
       for (const ExampleFeature& feature : features_) {
-        if (!is_absent(feature) && !is_list_of_strings(feature)) widen(feature);
+        std::string reason;
+        const bool read = !is_list_of_strings(feature) || json_strings(feature, reason);
+        if (read && !is_absent(feature)) widen(feature);
       }
     }
   }
@@ -140,10 +165,7 @@ class TfrecordIndexer {
     }
     for (const ExampleFeature& feature : features_) {
       if (feature.name == kKeyFeature || is_absent(feature)) continue;
-      if (is_list_of_strings(feature)) {
-        ++lists_[std::string(feature.name)];
-        continue;
-      }
+      if (is_list_of_strings(feature) && !json_of(feature)) continue;
       if (widen(feature)) return false;
       set(feature);
     }
@@ -169,13 +191,28 @@ class TfrecordIndexer {
     if (builder_.has(field)) {
       throw file_.corrupt("a record has the feature " + shown(feature.name) + " twice", frame_.header);
     }
+    if (form == Form::texts || is_list_of_strings(feature)) {
+      const std::optional<std::string> json = json_of(feature);
+      return json ? set_inline(field, *json) : void();
+    }
     if (feature.kind == ExampleFeature::Kind::bytes) return builder_.set(field, extent_of(feature.first));
     if (form == Form::one_int) {
-      const std::string digits = std::to_string(int_values(feature).front());
-      const Piece piece = inline_piece(std::as_bytes(std::span(digits)));
-      return builder_.set(field, std::span(&piece, 1));
+      return set_inline(field, std::to_string(int_values(feature).front()));
     }
     set_array(field, feature);
+  }
+
+  void set_inline(std::uint32_t field, const std::string& value) {
+    const Piece piece = inline_piece(std::as_bytes(std::span(value)));
+    builder_.set(field, std::span(&piece, 1));
+  }
+
+  // Returns the strings as a JSON list. Records and reasons of features that JSON cannot hold are kept for a message.
+  std::optional<std::string> json_of(const ExampleFeature& feature) {
+    std::string reason;
+    std::optional<std::string> json = json_strings(feature, reason);
+    if (!json) ++not_json_.try_emplace(std::string(feature.name), NotJson{reason}).first->second.records;
+    return json;
   }
 
   void set_array(std::uint32_t field, const ExampleFeature& feature) {
@@ -184,8 +221,7 @@ class TfrecordIndexer {
     const bool in_place = feature.one_run && feature.count != 0 && (floats || feature.count > kInlineInts);
     if (!in_place) {
       append_values(header, feature);
-      const Piece piece = inline_piece(std::as_bytes(std::span(header)));
-      return builder_.set(field, std::span(&piece, 1));
+      return set_inline(field, header);
     }
     const Extent extent = extent_of(feature.first);
     Piece values{.kind = Piece::Kind::extent, .extent = extent, .length = extent.length, .inline_bytes = {}};
@@ -221,14 +257,19 @@ class TfrecordIndexer {
     return is_printable(name) ? "'" + std::string(name) + "'" : "0x" + hexadecimal(name);
   }
 
+  struct NotJson {
+    std::string reason;         // of the first record
+    std::uint64_t records = 0;  // number of such records
+  };
+
   HeaderWindow file_;
   std::string stem_;
   IndexBuilder builder_;
-  TfrecordFrame frame_;                         // the current record
-  std::vector<ExampleFeature> features_;        // features of the current record
-  std::map<std::string, Form> forms_;           // by feature
-  std::map<std::string, std::uint64_t> lists_;  // number of records in which a feature has several byte strings
-  std::set<std::string> in_sequences_;          // names in SequenceExamples
+  TfrecordFrame frame_;                      // the current record
+  std::vector<ExampleFeature> features_;     // features of the current record
+  std::map<std::string, Form> forms_;        // by feature
+  std::map<std::string, NotJson> not_json_;  // features with several strings that are not all UTF-8
+  std::set<std::string> in_sequences_;       // names in SequenceExamples
 };
 
 Index index_tfrecord(const fs::path& shard, const fs::path& root, const OpenProgress& progress) {
@@ -303,6 +344,6 @@ constinit const Format kTfrecord{.name = "tfrecord",
                                  .write = write_tfrecord,
                                  .room = tfrecord_room,
                                  .proves = tfrecord_proves,
-                                 .reader = 1};  // 1: lists names in SequenceExamples
+                                 .reader = 2};  // 1: lists names in SequenceExamples; 2: several strings
 
 }  // namespace penstock

@@ -17,7 +17,9 @@ namespace penstock {
 ///   int64s, floats        codec "npy", shape (count,): a header stored in the index, and the values: floats in place,
 ///                         ints as a block of varints
 ///   no value              the sample lacks the field
-///   several byte strings  left out, and named in the attributes ("left_out")
+///   several byte strings  codec "json": a list in every record, stored in the index, if all strings are UTF-8; else
+///   the
+///                         sample lacks the field, and the attributes name the feature ("left_out")
 ///
 /// If a feature has byte strings in some records and numbers in others, numbers are "npy" and the field has no codec.
 /// Any other record has one field, "value"; the names in a SequenceExample are in "left_out". If files differ in how

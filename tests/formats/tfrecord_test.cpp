@@ -155,12 +155,35 @@ TEST_CASE("a feature that changes its kind from record to record becomes what ho
   CHECK(shard.codec("c").empty());
 }
 
-TEST_CASE("lists of strings are left out and named, features without a value are absent") {
-  const Shard shard({example({{"tags", strings({"a", "b"})}, {"empty", strings({})}, {"none", ""}, {"x", ints({1})}}),
-                     example({{"tags", strings({"a", "b", "c"})}, {"x", ints({2})}})});
-  const Index index = shard.index();
+TEST_CASE("several strings are a JSON list, also where there is one, and features without a value are absent") {
+  const Shard shard(
+      {example({{"tags", strings({"a", "caf\xC3\xA9 \"b\""})}, {"empty", strings({})}, {"none", ""}, {"x", ints({1})}}),
+       example({{"tags", strings({"c"})}, {"x", ints({2})}}), example({{"tags", strings({})}, {"x", ints({3})}}),
+       example({{"tags", strings({"", ""})}, {"x", ints({4})}})});
+  const auto read = shard.read();
+  CHECK(read.at("train-00000-of-00002/00000000") == Fields{{"tags", "[\"a\",\"caf\xC3\xA9 \\\"b\\\"\"]"}, {"x", "1"}});
+  CHECK(read.at("train-00000-of-00002/00000001") == Fields{{"tags", "[\"c\"]"}, {"x", "2"}});
+  CHECK(read.at("train-00000-of-00002/00000002") == Fields{{"x", "3"}});
+  CHECK(read.at("train-00000-of-00002/00000003") == Fields{{"tags", "[\"\",\"\"]"}, {"x", "4"}});
+  CHECK(shard.codec("tags") == "json");
+  CHECK(shard.index().attributes().find("left_out") == std::string::npos);
+}
+
+TEST_CASE("one string before the first list is a list, too") {
+  const Shard shard({example({{"tags", strings({"a"})}}), example({{"tags", strings({"b", "c"})}})});
+  CHECK(shard.read().at("train-00000-of-00002/00000000") == Fields{{"tags", "[\"a\"]"}});
+  CHECK(shard.codec("tags") == "json");
+}
+
+TEST_CASE("several strings that are not UTF-8 are left out and named, and single ones keep their bytes") {
+  const std::string photo = "\xFF\xD8 photo";
+  const Shard shard({example({{"views", strings({photo, "b"})}, {"x", ints({1})}}),
+                     example({{"views", strings({photo})}, {"x", ints({2})}})});
   CHECK(shard.read().at("train-00000-of-00002/00000000") == Fields{{"x", "1"}});
-  CHECK(index.attributes() == R"json({"left_out":{"tags":"lists of several byte strings (in 2 records)"}})json");
+  CHECK(shard.read().at("train-00000-of-00002/00000001") == Fields{{"views", photo}, {"x", "2"}});
+  const std::string left_out(shard.index().attributes());
+  CHECK(left_out.find(R"(\\xff\\xd8 photo\" is not UTF-8)") != std::string::npos);
+  CHECK(left_out.find("(in 1 record)") != std::string::npos);
 }
 
 TEST_CASE("a record that is no Example is one field, whole") {

@@ -1,6 +1,7 @@
 """TFRecord across programs: messages by protobuf itself, frames by a reader of ten lines."""
 
 import io
+import json
 import os
 import subprocess
 
@@ -82,17 +83,21 @@ def test_what_protobuf_writes_is_read(tmp_path):
         feature["label"].int64_list.value.append(i - 2)
         feature["weights"].float_list.value.extend(weights[i].tolist())
         feature["ids"].int64_list.value.extend(ids[i].tolist())
-        feature["tags"].bytes_list.value.extend([b"a", b"b"])
+        feature["tags"].bytes_list.value.extend([b"a", f"caf\u00e9 {i}".encode()][: 1 + i % 2])
+        feature["views"].bytes_list.value.extend([b"\xff\xd8 photo", b"another"])
         examples.append(example)
     write_records(path, *(example.SerializeToString() for example in examples))
-    assert len(penstock("ls", path).splitlines()) == 20
+    assert len(penstock("ls", path).splitlines()) == 25
     for i in range(5):
         key = f"train/{i:08}"
+        tags = ["a", f"caf\u00e9 {i}"][: 1 + i % 2]  # a list also where there is one
+        assert json.loads(penstock("cat", path, f"{key}.tags")) == tags
         assert penstock("cat", path, f"{key}.image") == b"\xff\xd8 photo %d" % i
         assert penstock("cat", path, f"{key}.label") == str(i - 2).encode()
         np.testing.assert_array_equal(np.load(io.BytesIO(penstock("cat", path, f"{key}.weights"))), weights[i])
         np.testing.assert_array_equal(np.load(io.BytesIO(penstock("cat", path, f"{key}.ids"))), ids[i])
-    assert "tags: lists of several byte strings (in 5 records)" in penstock("info", path).decode()
+    reason = next(line for line in penstock("info", path).decode().splitlines() if "views: " in line)
+    assert "is not UTF-8" in reason and reason.endswith("(in 5 records)")
 
 
 def test_what_penstock_packs_is_read_by_protobuf(tmp_path, arrays):
