@@ -178,7 +178,9 @@ Program compiled(const Dataset& dataset, std::span<const FieldChain> chains, con
                                return cause.empty() ? why_no_field(dataset, field) : "no labels: " + cause;
                              }};
   try {
-    return Program(chains, catalog);
+    Program program(chains, catalog);
+    program.treat_missing(options.missing, options.missing_by_output);
+    return program;
   } catch (const Error& error) {
     const bool of_sample = error.kind() == ErrorKind::corrupt || error.kind() == ErrorKind::unsupported;
     throw error.in({.dataset = dataset.path().string(), .key = of_sample ? probed : ""});
@@ -283,7 +285,7 @@ Program compiled(const Dataset& dataset, const LoaderOptions& options) {
 
 Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   Program whole = compiled(dataset, options);
-  if (const auto chains = chains_before_device(options)) {
+  if (const auto chains = chains_before_device(options, whole.outputs())) {
     Program workers = compiled(dataset, *chains, options);
     if (auto outputs = device_outputs(options, workers.outputs(), whole.outputs()))
       return {std::move(workers), std::move(whole), std::move(*outputs)};
@@ -291,7 +293,8 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   if (options.device_options.finish_on == FinishOn::device) {
     throw Error::invalid_argument(
         "finish_on is \"device\", but the device cannot run the last step of any output. This requires a device, "
-        "on_error other than \"mark\", and one of: images whose built-in steps end in normalize() or cast(); points "
+        "on_error other than \"mark\", no number for the output in missing, and one of: images whose built-in steps "
+        "end in normalize() or cast(); points "
         "that end in center(), unit_sphere(), rotate(), jitter() or similar",
         {.dataset = dataset.path().string()});
   }
@@ -328,7 +331,6 @@ OrderOptions order_options(const LoaderOptions& options) {
           .rank = options.rank,
           .world = options.world_size,
           .last = options.last_batch,
-          .missing = options.missing,
           .subset = options.subset,
           .mixture = options.mixture,
           .draws = options.sampler,

@@ -7,9 +7,4 @@ std::string_view name(Last last) {
   return kNames[static_cast<std::size_t>(last)];
 }
 
-std::string_view name(Missing missing) {
-  constexpr std::string_view kNames[]{"raise", "exclude", "empty"};
-  return kNames[static_cast<std::size_t>(missing)];
-}
-
 }  // namespace penstock

@@ -22,7 +22,6 @@ struct OrderOptions {
   std::uint64_t shuffle_window = 0;
   std::uint32_t batch_size = 64, rank = 0, world = 1;
   Last last = Last::keep;
-  Missing missing = Missing::raise;
   std::optional<std::span<const std::uint64_t>> subset = {};  ///< must outlive the options
   std::shared_ptr<const Mixture> mixture = {};
   std::shared_ptr<const Draws> draws = {};

@@ -22,9 +22,9 @@
 namespace penstock {
 namespace {
 
-bool always_served(const Dataset& dataset, const Output& output, Missing missing) {
+bool always_served(const Dataset& dataset, const Output& output) {
   if (output.window != 0) return true;  // served by other samples than the row's own; the window's table knows which
-  if (missing == Missing::empty && output.may_be_missing) return true;
+  if (output.goes_without_field()) return true;
   return std::any_of(output.sources.begin(), output.sources.end(),
                      [&](std::uint32_t field) { return dataset.complete(field); });
 }
@@ -148,6 +148,15 @@ std::string whose_fields(const Dataset& dataset, const std::vector<const Output*
   return text.empty() ? text : ": " + text + "; fields of the same sample must have the same key";
 }
 
+// For an output whose samples without the field raise.
+std::string remedy(const Output& lacking) {
+  std::string text = "missing=\"exclude\" leaves such samples out";
+  if (!lacking.unfilled.empty()) return text + "; " + lacking.unfilled;
+  if (lacking.may_be_missing) return text + ", and \"empty\" gives them rows without items";
+  return lacking.ragged ? text
+                        : text + ", and missing={" + double_quoted(lacking.name) + ": 0} fills their rows with zeros";
+}
+
 std::string megabytes(double bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f MB", std::ceil(bytes / 1e6));
@@ -172,9 +181,9 @@ std::optional<std::uint64_t> Selection::fingerprint() const {
 namespace {
 
 // Reports a missing field once, for the source, instead of for the first affected sample.
-void require_fields(const Dataset& dataset, const Mixture& mixture, const Program& program, Missing missing) {
+void require_fields(const Dataset& dataset, const Mixture& mixture, const Program& program) {
   for (const Output& output : program.outputs()) {
-    if (missing == Missing::empty && output.may_be_missing) continue;
+    if (output.goes_without_field()) continue;
     for (const MixtureSource& source : mixture.sources()) {
       const bool served = std::ranges::any_of(output.sources, [&](std::uint32_t field) {
         return source.dataset.field(dataset.fields()[field].name).has_value();
@@ -220,7 +229,7 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const O
   if (options.subset) require_inside(dataset, *options.subset);
   std::vector<const Output*> doubtful;
   for (const Output& output : program.outputs()) {
-    if (!always_served(dataset, output, options.missing)) doubtful.push_back(&output);
+    if (!always_served(dataset, output)) doubtful.push_back(&output);
   }
   if (doubtful.empty() && (options.windows == nullptr || have_rows_for_all(*options.windows)))
     return options.subset ? selection_of({options.subset->begin(), options.subset->end()}, dataset.size())
@@ -232,20 +241,27 @@ Selection listed_samples(const Dataset& dataset, const Program& program, const O
   const WindowTable* without = nullptr;
   for (std::uint64_t i = 0; i < candidates; ++i) {
     const std::uint64_t sample = options.subset ? (*options.subset)[i] : i;
-    const auto lacking = std::find_if(doubtful.begin(), doubtful.end(), [&](const Output* output) {
-      return !serving_field(dataset, *output, sample, pieces);
-    });
-    if (lacking == doubtful.end()) {
+    bool excluded = false;
+    const Output* lacking = nullptr;  // the first one that raises
+    for (const Output* output : doubtful) {
+      if (serving_field(dataset, *output, sample, pieces)) continue;
+      if (output->missing == Missing::exclude)
+        excluded = true;
+      else if (lacking == nullptr)
+        lacking = output;
+    }
+    if (excluded) continue;
+    if (lacking == nullptr) {
       if (const WindowTable* window = window_without(options, sample)) {
         without = window;
         continue;
       }
       included.push_back(sample);
-    } else if (options.missing != Missing::exclude) {
-      throw Error::invalid_argument(
-          "the sample has no field for output '" + (*lacking)->name + "'; missing=\"exclude\" leaves such samples out" +
-              other_image(dataset, **lacking, sample) + why_sample_lacks(dataset, **lacking, sample),
-          {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
+    } else {
+      throw Error::invalid_argument("the sample has no field for output '" + lacking->name + "'; " + remedy(*lacking) +
+                                        other_image(dataset, *lacking, sample) +
+                                        why_sample_lacks(dataset, *lacking, sample),
+                                    {.dataset = here.dataset, .key = std::string(dataset.key(sample))});
     }
   }
   if (included.empty() && without != nullptr) throw Error::invalid_argument(why_no_window(*without), here);
@@ -312,7 +328,7 @@ Selection select_samples(const Dataset& dataset, const Program& program, const O
     throw Error::invalid_argument(
         options.draws->about + " cannot be combined with a mixture, which has a weight for each source",
         {.dataset = dataset.path().string()});
-  if (options.mixture != nullptr) require_fields(dataset, *options.mixture, program, options.missing);
+  if (options.mixture != nullptr) require_fields(dataset, *options.mixture, program);
   Selection selection = listed_samples(dataset, program, options);
   if (options.draws != nullptr) {
     selection.draws = draws_among(dataset, selection, *options.draws);

@@ -39,6 +39,9 @@ class Batch {
   const Field& operator[](std::string_view name) const;
   /// `__valid__`: 1 for rows that count, 0 for padding and for invalid rows.
   std::span<const std::uint8_t> valid() const;
+  /// `__present__`: 1 for rows that have the sample's value of the output. 0 for rows that LoaderOptions::missing
+  /// filled or left empty, and for invalid rows. Empty if `missing` does neither for this output.
+  std::span<const std::uint8_t> present(std::string_view output) const;
   /// How the rows were mixed: each row with the valid row before it. Unset without LoaderOptions::mix.
   const std::optional<MixDraw>& mix() const;
   std::span<const std::uint64_t> samples() const;  ///< sample number of each row

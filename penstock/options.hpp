@@ -154,7 +154,13 @@ struct LoaderOptions {
   /// batch. next() calls it in its thread, after the same batches on every rank: every 16th batch of an epoch, and the
   /// last one. Exceptions leave next(). The function must not use the loader.
   std::function<std::uint64_t(std::uint64_t)> all_reduce = {};
-  Missing missing = Missing::raise;
+  /// For samples that lack a field that an output reads: a policy, or a number. The number fills the row after all
+  /// transforms, if the row has a fixed shape and its dtype can represent the number; other outputs raise. Outputs that
+  /// follow() a filled one are filled or empty in the same samples. Batch::present() marks the other rows.
+  MissingRows missing = Missing::raise;
+  /// The same for single outputs: {{"mask", 255}, {"boxes", Missing::empty}}; `missing` is for the others. Loader
+  /// throws Error: invalid_argument, if there is no such output, or if a number or Missing::empty cannot make its rows.
+  std::vector<MissingRowsOf> missing_by_output = {};
   /// When values are compared with the CRC-32C in their index. On a mismatch the loader reads the value again; if it
   /// still differs, the sample is invalid, and `on_error` applies. Stats::checks counts values without a checksum.
   Checksums checksums = Checksums::first;

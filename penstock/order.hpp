@@ -20,12 +20,8 @@ struct Windows;
 /// How to treat the samples that do not fill a batch at the end of an epoch. With several ranks, `keep` pads the last
 /// batches with repeats, so that all ranks have equally many rows. `__valid__` marks the rows that count.
 enum class Last : std::uint8_t { keep, drop, pad };
-/// How to treat a sample that lacks a requested field. `empty`: a raw() output gets a row of no bytes; other outputs
-/// raise an error.
-enum class Missing : std::uint8_t { raise, exclude, empty };
 
 std::string_view name(Last last);
-std::string_view name(Missing missing);
 
 class NumberTable;  // formats/lists/number_table.hpp
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -87,6 +88,21 @@ void convert(const std::byte* in, std::byte* out, std::uint64_t count) {
   }
 }
 
+template <typename Number>
+std::optional<Element> element_of_number(DType dtype, DType own, Number number) {
+  Element element{.bytes = size_of(dtype)};
+  convert_elements(reinterpret_cast<const std::byte*>(&number), own, element.value.data(), dtype, 1);
+  if (is_integer(dtype)) {
+    Number back{};
+    convert_elements(element.value.data(), dtype, reinterpret_cast<std::byte*>(&back), own, 1);
+    return back == number ? std::optional(element) : std::nullopt;
+  }
+  double back = 0;
+  convert_elements(element.value.data(), dtype, reinterpret_cast<std::byte*>(&back), DType::f64, 1);
+  const bool too_large = std::isinf(back) && !std::isinf(static_cast<double>(number));
+  return too_large ? std::nullopt : std::optional(element);
+}
+
 }  // namespace
 
 void convert_elements(const std::byte* in, DType from, std::byte* out, DType to, std::uint64_t count) {
@@ -102,6 +118,19 @@ void convert_elements(const std::byte* in, DType from, std::byte* out, DType to,
 
 bool is_integer(DType dtype) {
   return dtype != DType::f16 && dtype != DType::bf16 && dtype != DType::f32 && dtype != DType::f64;
+}
+
+void Element::fill(std::span<std::byte> place) const {
+  for (std::size_t at = 0; at < place.size(); at += bytes)
+    std::copy_n(value.begin(), bytes, place.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+std::optional<Element> element_of(DType dtype, double number) {
+  return element_of_number(dtype, DType::f64, number);
+}
+
+std::optional<Element> element_of(DType dtype, std::int64_t number) {
+  return element_of_number(dtype, DType::i64, number);
 }
 
 }  // namespace penstock

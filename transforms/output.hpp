@@ -1,8 +1,6 @@
 // Describes an output of a batch, the dataset's properties that compiling needs, and the sample of a row.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include <penstock/chain.hpp>
 #include <penstock/codec.hpp>
 #include <penstock/random.hpp>
 #include <penstock/schema.hpp>
+#include <transforms/elements.hpp>
 
 namespace penstock {
 
@@ -37,12 +37,7 @@ struct FirstBytes {
 /// Padding of ragged rows in a batch: to the length of the longest one, rounded up to a multiple.
 struct RowPadding {
   std::int64_t multiple = 1;
-  std::size_t element_bytes = 1;
-  std::array<std::byte, 8> value{};  ///< one element, in its first bytes
-  void fill(std::span<std::byte> place) const {
-    for (std::size_t at = 0; at < place.size(); at += element_bytes)
-      std::copy_n(value.begin(), element_bytes, place.begin() + static_cast<std::ptrdiff_t>(at));
-  }
+  Element element = {};
 };
 
 /// The dataset's properties, for compiling. `first_value(field, codec)` returns some sample's field, or the part that
@@ -86,9 +81,18 @@ struct Output {
   /// If not 0, a ragged row is an array with this number of dimensions and a separate shape. Its items are elements.
   std::uint32_t own_dimensions = 0;
   bool may_be_missing = false;  ///< a sample without the field may have an empty row, if the loader allows it
-  bool verbatim = false;        ///< the row is the stored bytes, so the reader may write them into the slot itself
-  bool partial = false;         ///< select() may return parts of the field; for a follower, those of its leader
-  bool scattered = false;       ///< these parts are many small records
+  bool describes = false;       ///< the row describes that of its leader: its number of items, or its origin
+  /// For samples that lack the field. Program::treat_missing() sets this and the next three; `empty` occurs only with
+  /// may_be_missing.
+  Missing missing = Missing::raise;
+  std::optional<Element> fill = std::nullopt;  ///< fills the rows of samples without the field
+  std::string unfilled = {};  ///< why the number of LoaderOptions::missing cannot fill such rows; else empty
+  /// Outputs that this one follows, and whose row has nothing to follow if the sample lacks their field. The sample
+  /// then counts as lacking this output's field too.
+  std::vector<std::uint32_t> needed_leaders = {};
+  bool verbatim = false;   ///< the row is the stored bytes, so the reader may write them into the slot itself
+  bool partial = false;    ///< select() may return parts of the field; for a follower, those of its leader
+  bool scattered = false;  ///< these parts are many small records
   Keep keep = Keep::bytes;
   Pixels pixels = Pixels::rgb;  ///< for Keep::pixels
   bool upright = false;         ///< for images: decoded with their EXIF orientation applied
@@ -100,6 +104,10 @@ struct Output {
   std::uint32_t steps = 1;
   bool drawn = false;   ///< for windows: its chain or one that it goes with has draws, so rows differ in a step
   bool inside = false;  ///< for windows: delivers which steps are inside the group; reads nothing
+  /// Whether samples without the field have a row.
+  bool goes_without_field() const { return fill || missing == Missing::empty; }
+  /// Whether the batch marks the rows whose sample has the field.
+  bool marks_present() const { return goes_without_field() && !describes; }
   std::uint64_t row_bytes() const { return element_count(shape) * size_of(dtype); }  ///< ragged: of one item
   std::uint64_t step_bytes() const { return row_bytes() / steps; }                   ///< of one sample of a row
 };

@@ -44,6 +44,11 @@ nb::dict batch_dict(const Batch& batch) {
   for (const std::string_view key : batch.keys()) keys.append(text(key));
   columns["__key__"] = keys;
   columns["__valid__"] = of_host(batch, batch.valid().data(), DType::boolean, batch.size());
+  nb::dict present;
+  for (const PresentRows& marks : batch.slab()->present)
+    present[text(batch.fields()[marks.output].name)] =
+        of_host(batch, marks.rows.data(), DType::boolean, marks.rows.size());
+  if (present.size() != 0) columns["__present__"] = present;
   if (!batch.sources().empty())
     columns["__source__"] = of_host(batch, batch.sources().data(), DType::i64, batch.size());
   return columns;

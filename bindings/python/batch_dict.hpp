@@ -7,7 +7,8 @@
 
 namespace penstock::python {
 
-/// Output name -> Tensor or Ragged, "__key__" -> list of str, "__valid__" -> bool Tensor.
+/// Output name -> Tensor or Ragged, "__key__" -> list of str, "__valid__" -> bool Tensor. With
+/// LoaderOptions::missing, "__present__" -> a dict of bool Tensors by output.
 nanobind::dict batch_dict(const Batch& batch);
 
 }  // namespace penstock::python

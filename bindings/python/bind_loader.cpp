@@ -115,6 +115,7 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
   options.device = device_of(keywords.object("device"));
   set_shuffle(options, keywords.object("shuffle"));
   set_max_errors(options, keywords.object("max_errors"));
+  set_missing(options, keywords.object("missing"));
   options.last_batch = last_of(options.last_batch, keywords.get<bool>("drop_last"));
   options.all_reduce = sum_of(keywords.object("all_reduce"));
   options.timeout = timeout_of(keywords.get<std::optional<double>>("timeout"));
@@ -130,8 +131,10 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
   set_sampler(options, dataset, keywords.object("sampler"));
   options.batching = buckets_of(dataset, keywords.object("batching"));
   OwnFunctions own = own_functions(keywords.object("transforms"), keywords.object("sample_transform"),
-                                   keywords.object("batch_transform"), keywords.get<unsigned>("python_workers"));
+                                   keywords.object("batch_transform"), keywords.get<unsigned>("python_workers"),
+                                   keywords.object("missing"));
   options.transforms = std::move(own.fields);
+  set_missing_inputs(options, dataset, own.filled);
   if (own.step != nullptr && !options.device.empty())
     throw Error::invalid_argument(
         "device cannot be combined with batch_transform, sample_transform or ps.transform(): these make Python "
@@ -323,7 +326,7 @@ constexpr const char* kDoc =
     "Reads, decodes and assembles batches ahead of your loop. One `for` over it is one epoch.\n\n"
     "A batch is a dict. Outputs are Tensors (rows, ...) or Ragged. \"__key__\" is a list of str.\n"
     "\"__valid__\" is a bool Tensor (rows,): False for padding and invalid rows. \"__source__\" (rows,)\n"
-    "is the number of the source in a mixture.";
+    "is the number of the source in a mixture. \"__present__\" tells the rows that `missing` filled.";
 
 const char* init_doc() {
   static const std::string text = "dataset: a path, a Dataset, or a Mixture.\n" + options_for_python("") +

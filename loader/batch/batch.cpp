@@ -42,6 +42,12 @@ std::span<const std::uint8_t> Batch::valid() const {
   return slab_->valid;
 }
 
+std::span<const std::uint8_t> Batch::present(std::string_view output) const {
+  for (const PresentRows& marks : slab_->present)
+    if (slab_->fields[marks.output].name == output) return marks.rows;
+  return {};
+}
+
 const std::optional<MixDraw>& Batch::mix() const {
   return slab_->mix;
 }

@@ -18,6 +18,13 @@ namespace penstock {
 class DeviceUse;  // device/device_use.hpp
 struct Carried;   // order/mixture/mixed_order.hpp
 
+/// The rows of an output that have the sample's value. Other rows are filled or empty, because the sample lacks the
+/// field, or invalid.
+struct PresentRows {
+  std::uint32_t output;            ///< position in BatchRecord::fields
+  std::vector<std::uint8_t> rows;  ///< 1 or 0 for each row
+};
+
 struct BatchRecord {
   std::uint64_t seed = 0, epoch = 0, number = 0;
   std::uint64_t start = 0;          ///< position in the epoch's permutation at which `number` counts from 0
@@ -32,6 +39,7 @@ struct BatchRecord {
   std::vector<std::string_view> keys;
   std::vector<std::uint8_t> valid;
   std::vector<std::uint8_t> cleared;  ///< of each row: whether on_error="mark" has cleared it; false for padding
+  std::vector<PresentRows> present;   ///< of outputs that may go without their field
   std::optional<MixDraw> mix;         ///< how the batch was mixed
   std::uint64_t read_bytes = 0;       ///< stored bytes read for its rows; set at delivery
   std::vector<BadSample> bad;         ///< one for each invalid row; set at delivery

@@ -14,6 +14,8 @@ void RowSlots::of(BatchBuilder& builder, std::span<const Output> outputs, std::u
   buffered.assign(outputs.size(), nullptr);
   shapes.assign(outputs.size(), {});
   padding.assign(outputs.size(), nullptr);
+  present.assign(outputs.size(), nullptr);
+  for (PresentRows& marks : builder.slab().present) present[marks.output] = &marks.rows[row];
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].ragged) {
       places[i] = builder.slab().row(i, row);
@@ -54,12 +56,13 @@ void RowSlots::of_places(BatchBuilder& builder, std::span<const Output> outputs,
 void RowSlots::clear_row() {
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (!places[i].empty()) std::memset(places[i].data(), 0, places[i].size());
-    if (padding[i] != nullptr) padding[i]->fill(places[i]);
+    if (padding[i] != nullptr) padding[i]->element.fill(places[i]);
   }
   for (const std::span<std::int64_t> sizes : shapes) std::ranges::fill(sizes, 0);
   for (std::vector<std::byte>* buffer : buffered) {
     if (buffer != nullptr) buffer->clear();
   }
+  for (std::uint32_t output = 0; output < present.size(); ++output) mark_present(output, false);
   if (offload != nullptr) offload->clear_row(row);
 }
 

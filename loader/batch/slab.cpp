@@ -70,6 +70,9 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, PagePinnin
   valid.reserve(batch_size);
   cleared.reserve(batch_size);
   fields.reserve(outputs.size());
+  for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].marks_present()) present.emplace_back(i).rows.reserve(batch_size);
+  }
 }
 
 void Slab::adopt(std::byte* memory) {
@@ -93,6 +96,7 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
   keys.assign(rows, {});
   valid.assign(rows, 1);
   cleared.assign(rows, 0);
+  for (PresentRows& marks : present) marks.rows.assign(rows, 1);
   mix.reset();
   bad.clear();
   fields.clear();
@@ -208,7 +212,7 @@ std::int64_t Slab::pad(std::uint32_t output) {
     const std::vector<std::byte>& row = ragged_[output].buffered[r];
     const std::span<std::byte> place = ragged_row(output, r);
     std::ranges::copy(row, place.begin());
-    padding.fill(place.subspan(row.size()));
+    padding.element.fill(place.subspan(row.size()));
   }
   return static_cast<std::int64_t>(length);
 }

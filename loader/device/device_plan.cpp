@@ -142,9 +142,15 @@ bool fits(const Chain& chain, const Output& host, const Output& whole) {
   return whole.shape == (find_step<step::ChannelsLast>(chain) != nullptr ? host.shape : turned);
 }
 
+// Whether a number fills rows of the output, or would if it fitted: the number fits the complete chain's dtype only.
+bool is_filled(const Output& output) {
+  return output.fill || !output.unfilled.empty();
+}
+
 }  // namespace
 
-std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions& options) {
+std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions& options,
+                                                            std::span<const Output> whole) {
   if (options.device_options.opened == nullptr || options.device_options.finish_on == FinishOn::host ||
       options.batch_size > kMostRows)
     return {};
@@ -157,6 +163,7 @@ std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions&
   for (std::size_t i = 0; i < chains.size(); ++i) {
     Chain& chain = chains[i].second;
     if (windows[i] != 0) continue;  // a row of a window has several images
+    if (is_filled(whole[i])) continue;
     if (auto points = points_before_device(chain, options.device_options.finish_on)) {
       chain = std::move(*points);
       any = true;
@@ -177,7 +184,7 @@ std::optional<std::vector<DeviceOutput>> device_outputs(const LoaderOptions& opt
   std::vector<DeviceOutput> outputs;
   for (std::size_t i = 0; i < host.size(); ++i) {
     outputs.push_back({.output = whole[i]});
-    if (whole[i].window != 0) continue;
+    if (whole[i].window != 0 || is_filled(whole[i])) continue;
     const auto chain = std::ranges::find(options.transforms, host[i].name, &FieldChain::first);
     if (chain == options.transforms.end()) continue;
     if (points_before_device(chain->second, options.device_options.finish_on)) {

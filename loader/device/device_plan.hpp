@@ -17,8 +17,10 @@ namespace penstock {
 /// it.
 ///
 /// Automatic avoids visible changes: batch_transform sees the batch before the copy, and marked rows are zeroed on
-/// the host.
-std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions& options);
+/// the host. The host also fills the rows of samples without the field, so such outputs are copied as in `whole`, the
+/// outputs of the complete chains.
+std::optional<std::vector<FieldChain>> chains_before_device(const LoaderOptions& options,
+                                                            std::span<const Output> whole);
 
 /// Returns the reader's outputs, which the device makes of the `host` outputs so that they equal `whole`. Returns
 /// nothing if the shapes of an output do not fit (normalize() turns gray images into color).

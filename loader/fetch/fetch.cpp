@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint32_t kInSlot = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint32_t kMissing = kInSlot - 1;  // only with Missing::empty
+constexpr std::uint32_t kMissing = kInSlot - 1;  // only for outputs that go without their field
 constexpr std::uint64_t kFieldAlignment = 64;
 constexpr std::uint64_t kPage = 4096;
 // Limit for a sample's values: the size of an address space.
@@ -105,8 +105,11 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSl
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (slots.leaves_out(i)) continue;
     if (from.cache != nullptr && add_row(from, i, sample, slots.places[i])) continue;
-    const auto field = serving_field(from.dataset, outputs[i], sample.sample, pieces_);
-    if (!field && outputs[i].may_be_missing) {  // such samples exist only with Missing::empty
+    const bool led = std::ranges::all_of(outputs[i].needed_leaders, [&](std::uint32_t leader) {
+      return serving_field(from.dataset, outputs[leader], sample.sample, pieces_).has_value();
+    });
+    const auto field = led ? serving_field(from.dataset, outputs[i], sample.sample, pieces_) : std::nullopt;
+    if (!field && outputs[i].goes_without_field()) {
       fetch_of_[i] = kMissing;
       continue;
     }

@@ -90,7 +90,7 @@ class Fetch {
   std::uint32_t field_of(std::uint32_t output) const { return field_of_[output]; }
   /// Returns null if the output's bytes go directly into its slot, or if it has no bytes.
   const FieldFetch* of(std::uint32_t output) const;
-  bool is_missing(std::uint32_t output) const;      ///< the sample lacks the output's field: an empty row
+  bool is_missing(std::uint32_t output) const;      ///< the sample lacks the output's field
   std::uint32_t hits() const { return hits_; }      ///< values found in the cache
   std::uint32_t misses() const { return misses_; }  ///< values that were missing there
 

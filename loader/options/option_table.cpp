@@ -76,10 +76,15 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "Most invalid samples in an epoch: a count (10), or a share (0.05). One more raises. The limit counts for "
      "on_error=\"replace\" and \"mark\". Each rank counts its own samples, unless all_reduce is given.",
      "Raise it for data that you know to be worse; 1.0 never raises.", Door::python},
-    {kErrors, "missing", Words<&L::missing>::of<Missing::raise, Missing::exclude, Missing::empty>(),
-     "\"raise\", \"exclude\" or \"empty\" for a sample without a field that an output reads. \"raise\": Loader() "
-     "fails. \"exclude\": epochs leave the sample out. \"empty\": its row of a ragged output has no items.",
-     "\"exclude\" if only some samples have masks or captions."},
+    {kErrors, "missing", ByHand{"str | int | float | collections.abc.Mapping[str, str | int | float]", "'raise'"},
+     "For samples without an output's field: \"raise\", \"exclude\", \"empty\", a number, or a dict of these. "
+     "\"raise\": Loader() fails. \"exclude\": epochs leave the sample out. \"empty\": its row of a ragged output has "
+     "no "
+     "items. A number fills the row after all transforms. The keys of the dict are outputs: {\"mask\": 255, \"cls\": "
+     "-100}; its key \"*\" is for the others, which else raise. For each output with a number or \"empty\", "
+     "batch[\"__present__\"][output] is a bool Tensor (rows,): False for rows without the sample's value.",
+     "\"exclude\" if only some samples have masks or captions. A number to train on the others too, with a loss that "
+     "leaves it out (ignore_index), or with __present__."},
     {kErrors, "timeout", ByHand{"float | None", "None"},
      "Seconds to wait for a batch before an error; None waits for ever. The error reports what is in flight.",
      "If storage may hang, and a job should rather end than wait."},
@@ -209,6 +214,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
 
     {kCpp, "max_error_rate", {}, "Python's max_errors as a share of an epoch's samples.", "As max_errors.", Door::cpp},
     {kCpp, "max_error_count", {}, "Python's max_errors as a count.", "As max_errors.", Door::cpp},
+    {kCpp, "missing_by_output", {}, "Python's dict in missing, without \"*\".", "As missing.", Door::cpp},
     {kCpp, "shuffle_block", in<&L::shuffle_block>(),
      "Permutes blocks of this many samples, and the samples inside 16 blocks at a time. Python: ps.shuffle.blocks(n).",
      "For HDF5 with compressed chunks (give the samples of a chunk), and for disks with slow random reads.", Door::cpp},

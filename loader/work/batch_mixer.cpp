@@ -40,6 +40,8 @@ BatchMixer::BatchMixer(std::vector<Mix> mixes, std::span<const Output> outputs)
   bool images = false, labels = false;
   for (const Output& output : outputs_) {
     labels |= output.kind == RowKind::classes;
+    if (output.fill && (is_image(output) || output.kind == RowKind::classes))
+      refuse(output.name, "has a number in missing, and rows without a value cannot be mixed; use missing=\"exclude\"");
     if (output.window != 0) refuse(output.name, "has the steps of a window, which cannot be mixed");
     if (output.kind == RowKind::follower)
       refuse(output.name, "is paired with an image, and boxes and masks of two images cannot be mixed");

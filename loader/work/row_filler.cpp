@@ -124,9 +124,11 @@ void RowFiller::check_in(const SampleContext& sample, const Fetch& fetch, std::b
 void RowFiller::fill_from(const SampleContext& sample, const Fetch& fetch, const std::byte* buffer,
                           std::uint32_t output, RowSlots& slots) {
   const FieldFetch* field = fetch.of(output);
-  if (field == nullptr && fetch.is_missing(output)) {
+  slots.mark_present(output, !fetch.is_missing(output));
+  if (fetch.is_missing(output)) {
     if (slots.buffered[output] != nullptr) slots.buffered[output]->clear();
-    return filler_.leave_empty(output, slots.places[output]);
+    if (output < slots.shapes.size()) std::ranges::fill(slots.shapes[output], 0);
+    return filler_.fill_missing(output, slots.places[output]);
   }
   if (field == nullptr)  // the row is the stored bytes, already in its slot
     return keeper_.row(sample.sample, output, fetch.field_of(output), slots.places[output]);
@@ -172,7 +174,10 @@ void RowFiller::fill_again(const SampleContext& sample, std::uint32_t window, co
     if (described.window != window || slots.leaves_out(output)) continue;
     if (described.drawn) {
       fill_from(sample, *brought_, bytes_brought_, output, slots);
-    } else if (!slots.places[output].empty()) {
+      continue;
+    }
+    slots.mark_present(output, !brought_->is_missing(output));
+    if (!slots.places[output].empty()) {
       std::memcpy(slots.places[output].data(), first.places[output].data(), slots.places[output].size());
     }
   }

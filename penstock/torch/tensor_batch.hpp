@@ -96,6 +96,12 @@ class TensorBatch {
   std::span<const TensorField> fields() const { return fields_; }  ///< in the order of the loader's options
   /// bool (rows,): false for padding and for invalid rows.
   const at::Tensor& valid() const { return valid_; }
+  /// bool (rows,): true for rows that have the sample's value of the output; see Batch::present(). Undefined if
+  /// LoaderOptions::missing neither fills nor empties rows of this output.
+  at::Tensor present(std::string_view output) const {
+    const std::span<const std::uint8_t> rows = batch_.present(output);
+    return rows.empty() ? at::Tensor() : vector(rows, DType::boolean);
+  }
   std::span<const std::string_view> keys() const { return batch_.keys(); }     ///< valid while this object exists
   std::span<const std::uint64_t> samples() const { return batch_.samples(); }  ///< sample number of each row
   std::uint32_t size() const { return batch_.size(); }                         ///< rows

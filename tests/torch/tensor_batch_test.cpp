@@ -223,6 +223,17 @@ TEST_CASE("labels, offsets and __valid__ that a program keeps hold no slab") {
   CHECK(at::equal(at::cat(offsets), at::arange(5).repeat({16})));
 }
 
+TEST_CASE("present() tells which rows a number filled") {
+  const TemporaryFolder folder;
+  write_long_arrays(folder / "data", 4);
+  std::filesystem::remove(folder / "data" / (number_key(2) + ".cls"));
+  Loader loader(penstock::open(folder / "data"), {.batch_size = 4, .missing_by_output = {{"cls", -100}}});
+  const TensorBatch batch(*loader.next());
+  CHECK(batch["cls"][2].item<int>() == -100);
+  CHECK(at::equal(batch.present("cls"), at::arange(4).ne(2)));
+  CHECK_FALSE(batch.present("npy").defined());
+}
+
 TEST_CASE("memory stays as it was reserved, however many batches become tensors") {
   const TemporaryFolder folder;
   write_long_arrays(folder / "data", 64);

@@ -161,7 +161,7 @@ TEST_CASE("rows that a batch pads say so, and those of one length are filled by 
   CHECK(longest.ragged);
   CHECK(longest.padding->multiple == 4);
   Bytes two(16);
-  longest.padding->fill(two);
+  longest.padding->element.fill(two);
   CHECK(elements<std::int64_t>(two) == std::vector<std::int64_t>{-100, -100});
   CHECK(program.outputs()[1].ragged);
   CHECK(program.outputs()[2].shape == Shape{2});

@@ -320,7 +320,7 @@ std::unique_ptr<OutputProgram> compile_image(const OutputRequest& request) {
   const Shape shape = plan.sink.channels_last ? Shape{plan.size.height, plan.size.width, plan.channels}
                                               : Shape{plan.channels, plan.size.height, plan.size.width};
   Output output = request.output(plan.sink.dtype, plan.own_size ? Shape{} : shape);
-  output.ragged = plan.own_size;
+  output.ragged = output.may_be_missing = plan.own_size;
   output.own_dimensions = plan.own_size ? static_cast<std::uint32_t>(shape.size()) : 0;
   output.kind = plan.sink.channels_last ? RowKind::image_channels_last : RowKind::image;
   const bool interleaved = plan.sink.channels_last || plan.channels == 1;

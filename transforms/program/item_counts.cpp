@@ -53,6 +53,7 @@ Output counts_of(const OutputRequest& request, DType dtype, Shape shape) {
   const Output& leader = request.leader->output();
   Output output = request.output(dtype, std::move(shape));
   output.may_be_missing = leader.may_be_missing;
+  output.describes = true;
   const bool reads_alike = output.sources == leader.sources;
   output.partial = reads_alike && leader.partial;
   output.scattered = reads_alike && leader.scattered;

@@ -164,7 +164,7 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
   if (several) shape.insert(plan.channels_last ? shape.end() : shape.begin(), plan.channels);
   plan.own_size = request.leader->output().own_dimensions != 0;
   Output output = request.output(plan.delivered, plan.own_size ? Shape{} : shape);
-  output.ragged = plan.own_size;
+  output.ragged = output.may_be_missing = plan.own_size;
   output.own_dimensions = plan.own_size ? static_cast<std::uint32_t>(shape.size()) : 0;
   if (plan.codec == nullptr && plan.stored == DType::u8) {
     output.keep = Keep::pixels;

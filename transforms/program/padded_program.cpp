@@ -37,7 +37,7 @@ class PaddedRunner final : public OutputRunner {
   void leave_empty(std::span<std::byte> slot) override {
     before_->leave_empty({});
     trace_ = *before_->items_trace();
-    plan_.padding.fill(slot);
+    plan_.padding.element.fill(slot);
   }
 
   const PointTrace* trace() const override { return before_->trace(); }
@@ -57,7 +57,7 @@ class PaddedRunner final : public OutputRunner {
     const std::span<std::byte> whole = cut ? std::span(scratch_.get(bytes), bytes) : row.slot.first(bytes);
     before_->fill({row.field, row.sample, row.leader, row.points, row.items, whole, row.watch});
     if (cut) std::memcpy(row.slot.data(), whole.data(), row.slot.size());
-    if (!cut) plan_.padding.fill(row.slot.subspan(bytes));
+    if (!cut) plan_.padding.element.fill(row.slot.subspan(bytes));
     row.watch.lap(row.watch.times.transform);
   }
 
@@ -88,14 +88,10 @@ class PaddedProgram final : public OutputProgram {
 
 // Throws if the dtype cannot represent the value.
 RowPadding padding_of(const OutputRequest& request, const step::PadItems& step, DType dtype) {
-  RowPadding padding{.multiple = step.multiple_of, .element_bytes = size_of(dtype)};
-  const auto* value = reinterpret_cast<const std::byte*>(&step.value);
-  convert_elements(value, DType::f64, padding.value.data(), dtype, 1);
-  double back = 0;
-  convert_elements(padding.value.data(), dtype, reinterpret_cast<std::byte*>(&back), DType::f64, 1);
-  if (is_integer(dtype) ? back != step.value : !std::isfinite(back))
+  const std::optional<Element> element = element_of(dtype, step.value);
+  if (!element || !std::isfinite(step.value))
     throw request.misuse(to_string(Step(step)) + ": the value does not fit " + std::string(name(dtype)));
-  return padding;
+  return {.multiple = step.multiple_of, .element = *element};
 }
 
 std::string instead_of_pad(const OutputProgram& before) {

@@ -248,6 +248,7 @@ std::unique_ptr<OutputProgram> compile_point_follower(const OutputRequest& reque
   if (mask) {
     Output output = request.output(DType::boolean, shape);
     output.ragged = plan.rows == 0;
+    output.describes = true;
     read_like(leader, output);
     return std::make_unique<MaskProgram>(std::move(output), *leader);
   }
@@ -275,6 +276,7 @@ std::unique_ptr<OutputProgram> compile_origin(const OutputRequest& request) {
   if (request.chain.steps.size() != 1) throw request.misuse("points.origin() must be the only step of its chain");
   const PointsProgram* leader = request.leader == nullptr ? nullptr : request.leader->points();
   Output output = request.output(DType::f64, {3});
+  output.describes = true;
   read_like(leader, output);
   return std::make_unique<OriginProgram>(std::move(output), leader);
 }

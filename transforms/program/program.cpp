@@ -6,6 +6,7 @@
 #include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/program/compile.hpp>
+#include <transforms/program/missing_rows.hpp>
 #include <transforms/program/output_program.hpp>
 #include <transforms/program/points_program.hpp>
 #include <transforms/program/program.hpp>
@@ -219,6 +220,10 @@ Program::Program(std::span<const FieldChain> asked, const FieldCatalog& catalog,
 Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
 
+void Program::treat_missing(const MissingRows& otherwise, std::span<const MissingRowsOf> by_output) {
+  penstock::treat_missing({state_->outputs, state_->order, state_->leaders}, otherwise, by_output);
+}
+
 std::span<const Output> Program::outputs() const {
   return state_->outputs;
 }
@@ -374,8 +379,9 @@ void SlotFiller::fill(std::uint32_t output, const FieldBytes& field, std::span<s
   });
 }
 
-void SlotFiller::leave_empty(std::uint32_t output, std::span<std::byte> slot) {
+void SlotFiller::fill_missing(std::uint32_t output, std::span<std::byte> slot) {
   state_->runners.at(output)->leave_empty(slot);
+  if (const auto& element = state_->program.outputs[output].fill) element->fill(slot);
   state_->filled[output] = true;
 }
 

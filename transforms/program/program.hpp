@@ -20,7 +20,7 @@ namespace penstock {
 
 class Placement;  // transforms/image/passes/placement.hpp
 
-/// Immutable; shared by all workers.
+/// Constant once workers share it.
 class Program {
  public:
   /// Without `chains`, every field is decoded by its codec and must have a single shape. `first_place` is the index of
@@ -32,6 +32,10 @@ class Program {
   Program(std::span<const FieldChain> chains, const FieldCatalog& catalog, std::size_t first_place = 0);
   ~Program();
   Program(Program&&) noexcept;
+
+  /// Sets the rows of samples without an output's field; before, they are errors. Call it before workers use the
+  /// program. Throws what treat_missing() in missing_rows.hpp throws.
+  void treat_missing(const MissingRows& otherwise, std::span<const MissingRowsOf> by_output);
 
   std::span<const Output> outputs() const;
   /// Output numbers in filling order: a followed output comes before its followers.
@@ -77,9 +81,9 @@ class SlotFiller {
   /// shape is not the output's).
   void fill(std::uint32_t output, const FieldBytes& field, std::span<std::byte> slot);
 
-  /// Replaces items() and fill() for a sample that lacks the field, of an output with may_be_missing. Writes a row
-  /// without items. `slot` is empty if the output is ragged.
-  void leave_empty(std::uint32_t output, std::span<std::byte> slot);
+  /// Replaces items() and fill() for a sample that lacks the field, of an output that goes_without_field(). Writes
+  /// Output::fill, or a row without items. `slot` is empty if the output is ragged.
+  void fill_missing(std::uint32_t output, std::span<std::byte> slot);
   /// Shape of the row after items(), for an output with own_dimensions.
   std::span<const std::int64_t> row_shape(std::uint32_t output) const;
 

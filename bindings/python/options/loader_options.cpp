@@ -1,5 +1,6 @@
 #include "loader_options.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -9,6 +10,7 @@
 
 #include <base/printable.hpp>
 #include <loader/options/distributed_env.hpp>
+#include <loader/prepare.hpp>
 #include <penstock/error.hpp>
 #include <penstock/sampling.hpp>
 
@@ -31,7 +33,7 @@ nb::object steps_module() {
 void require_names(const nb::dict& fields) {
   for (const auto& [key, value] : fields) {
     const std::string output = nb::str(key).c_str();
-    if (output == "__key__" || output == "__valid__" || output == "__source__")
+    if (output == "__key__" || output == "__valid__" || output == "__source__" || output == "__present__")
       throw Error::invalid_argument("transforms: " + output + " is reserved and cannot be the name of an output");
   }
 }
@@ -149,14 +151,15 @@ void misfit() {
 }
 
 OwnFunctions own_functions(const nb::object& fields, const nb::object& on_sample, const nb::object& on_batch,
-                           unsigned python_workers) {
+                           unsigned python_workers, const nb::object& missing) {
   if (!fields.is_none() && !nb::isinstance<nb::dict>(fields)) misfit();
   if (!fields.is_none()) require_names(nb::borrow<nb::dict>(fields));
   const nb::tuple made =
-      nb::cast<nb::tuple>(own_step_module().attr("own_step")(fields, on_sample, on_batch, python_workers));
+      nb::cast<nb::tuple>(own_step_module().attr("own_step")(fields, on_sample, on_batch, python_workers, missing));
   OwnFunctions functions;
   if (!nb::object(made[0]).is_none()) functions.fields = chains_of(nb::cast<nb::dict>(made[0]));
   if (!nb::object(made[1]).is_none()) functions.step = std::make_shared<PythonStep>(nb::object(made[1]));
+  functions.filled = nb::cast<std::vector<std::string>>(made[2]);
   return functions;
 }
 
@@ -272,6 +275,72 @@ void set_sampler(LoaderOptions& options, const Dataset& dataset, nb::handle samp
         "ps.mixture(datasets, weights={source: weight, ...})");
   } else {
     options.sampler = draws_of(dataset, kind, sampler);
+  }
+}
+
+namespace {
+
+// `where`: "missing", or "missing[\"mask\"]". Accepts NumPy's numbers too.
+MissingRows missing_rows_of(const std::string& where, nb::handle given) {
+  if (nb::isinstance<nb::str>(given)) {
+    const std::string word = bytes_of(nb::borrow<nb::str>(given));
+    for (const Missing policy : {Missing::raise, Missing::exclude, Missing::empty})
+      if (name(policy) == word) return policy;
+    refuse_word(where, word, "\"raise\", \"exclude\", \"empty\" or a number");
+  }
+  if (PyIndex_Check(given.ptr()) != 0) {
+    const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
+    int overflow = 0;
+    const std::int64_t whole = number.is_valid() ? PyLong_AsLongLongAndOverflow(number.ptr(), &overflow) : 0;
+    if (!number.is_valid()) throw nb::python_error();
+    if (overflow != 0)
+      throw Error::invalid_argument(where + " = " + nb::str(number).c_str() + " has more than 64 bits");
+    return whole;
+  }
+  const bool is_number = PyFloat_Check(given.ptr()) || nb::hasattr(given, "__float__");
+  if (!is_number)
+    raise_type_error("penstock.Loader(): " + where + " must be \"raise\", \"exclude\", \"empty\" or a number, not " +
+                     shown(given));
+  const double number = PyFloat_AsDouble(given.ptr());
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return number;
+}
+
+}  // namespace
+
+void set_missing(LoaderOptions& options, nb::handle missing) {
+  if (missing.is_none()) return;
+  if (!nb::hasattr(missing, "items")) {
+    options.missing = missing_rows_of("missing", missing);
+    return;
+  }
+  for (const nb::handle entry : missing.attr("items")()) {
+    const auto [key, value] = nb::cast<std::pair<nb::object, nb::object>>(entry);
+    if (!nb::isinstance<nb::str>(key))
+      raise_type_error("penstock.Loader(): the keys of missing must be names of outputs, or \"*\", not " + shown(key));
+    const std::string output = bytes_of(nb::borrow<nb::str>(key));
+    const MissingRows rows = missing_rows_of("missing[" + double_quoted(output) + "]", value);
+    if (output == "*")
+      options.missing = rows;
+    else
+      options.missing_by_output.emplace_back(output, rows);
+  }
+}
+
+void set_missing_inputs(LoaderOptions& options, const Dataset& dataset, const std::vector<std::string>& outputs) {
+  if (outputs.empty()) return;
+  LoaderOptions plain;
+  plain.transforms = options.transforms;
+  plain.on_error = options.on_error;
+  const WithoutInterpreter released;
+  const Program program = compiled(dataset, plain);
+  for (const std::string& name : outputs) {
+    const auto output = std::ranges::find(program.outputs(), name, &Output::name);
+    if (output == program.outputs().end() || output->window != 0) continue;
+    if (output->ragged && !output->may_be_missing) continue;
+    std::erase_if(options.missing_by_output, [&](const MissingRowsOf& rows) { return rows.first == name; });
+    options.missing_by_output.emplace_back(name,
+                                           output->ragged ? MissingRows(Missing::empty) : MissingRows(std::int64_t{0}));
   }
 }
 

@@ -54,9 +54,10 @@ Last last_of(Last last, bool drop_last);
 struct OwnFunctions {
   std::vector<FieldChain> fields;
   std::shared_ptr<PythonStep> step;  ///< wraps a penstock._own.step.OwnStep; null without functions
+  std::vector<std::string> filled;   ///< outputs in which the step fills the rows of samples without the field
 };
 OwnFunctions own_functions(const nanobind::object& fields, const nanobind::object& on_sample,
-                           const nanobind::object& on_batch, unsigned python_workers);
+                           const nanobind::object& on_batch, unsigned python_workers, const nanobind::object& missing);
 /// Wraps a Python function, called with the interpreter held; empty for None. During the call, no loader may be used.
 std::function<std::uint64_t(std::uint64_t)> sum_of(const nanobind::object& function);
 bool in_sum_over_ranks();  ///< whether this thread is inside such a call
@@ -72,6 +73,11 @@ void require_classes(const Dataset& dataset, const std::optional<std::vector<std
 /// Applies a penstock.sampler.Sampler, or None. Throws errors of reading a field; Error: invalid_argument, for a
 /// mixture.
 void set_sampler(LoaderOptions& options, const Dataset& dataset, nanobind::handle sampler);
+/// Applies a policy, a number, or a dict of these by output.
+void set_missing(LoaderOptions& options, nanobind::handle missing);
+/// Gives samples without the field of one of these outputs a row of zeros or no items, which functions of the program
+/// replace later. Throws what Loader's constructor throws for the chains.
+void set_missing_inputs(LoaderOptions& options, const Dataset& dataset, const std::vector<std::string>& outputs);
 /// Applies True, False or a penstock.shuffle.Shuffle.
 void set_shuffle(LoaderOptions& options, nanobind::handle shuffle);
 /// Applies a limit: a float is a share, an int a count.

@@ -11,8 +11,9 @@ from ._penstock import Ragged, Tensor
 class Batch(dict[str, Any]):
     """One batch: {OUTPUT: Tensor}, with the names of `transforms=`. An output whose rows differ in length is a Ragged.
     An output of a custom transform holds that transform's results. "__key__": the samples' keys. "__valid__": bool
-    (rows,), False for rows that pad the batch or are marked invalid. Further columns such as "__origin__" may be
-    present."""
+    (rows,), False for rows that pad the batch or are marked invalid. "__present__": {OUTPUT: bool (rows,)} for outputs
+    that `missing=` fills or leaves empty, False for rows without the sample's value. Further columns such as
+    "__origin__" may be present."""
 
     __module__ = "penstock"
     __slots__ = ()
@@ -23,6 +24,8 @@ class Batch(dict[str, Any]):
         def __getitem__(self, output: Literal["__key__"]) -> list[str]: ...
         @overload
         def __getitem__(self, output: Literal["__valid__"]) -> Tensor: ...
+        @overload
+        def __getitem__(self, output: Literal["__present__"]) -> dict[str, Tensor]: ...
         @overload
         def __getitem__(self, output: str) -> Any: ...
         def __getitem__(self, output: str) -> Any: ...
@@ -57,6 +60,8 @@ def described(values: Any) -> str:
         device = str(getattr(values, "device", "cpu"))
         shape = "(" + ", ".join(map(str, values.shape)) + (",)" if len(values.shape) == 1 else ")")
         return f"{str(values.dtype).rpartition('.')[2]} {shape}" + (f" on {device}" if device != "cpu" else "")
+    if isinstance(values, dict):
+        return "{" + ", ".join(f"{name}: {described(each)}" for name, each in values.items()) + "}"
     return f"{type(values).__name__} of {len(values)}" if hasattr(values, "__len__") else type(values).__name__
 
 

@@ -146,7 +146,7 @@ _VALUES = {
     "finish_on": '"auto", "host" or "device"',
     "last_batch": '"keep", "drop" or "pad"',
     "max_errors": "a count such as 10, or a share such as 0.05",
-    "missing": '"raise", "exclude" or "empty"',
+    "missing": '"raise", "exclude", "empty", a number, or a dict of these by output',
     "shuffle": "True, False, ps.shuffle.blocks() or ps.shuffle.window()",
     "unreadable": "a list of keys of samples, or None",
     "workers": 'a whole number of 1 or more, "auto" or None',

@@ -92,6 +92,8 @@ def _torch(value: Any) -> Any:
         return tensor(value)
     if isinstance(value, Ragged):
         return (tensor(value.values), tensor(value.offsets)) if value.shapes is None else rows(value)
+    if isinstance(value, dict):  # "__present__"
+        return {name: _torch(each) for name, each in value.items()}
     numpy = sys.modules.get("numpy")  # ps.transform() makes NumPy arrays
     if numpy is not None and isinstance(value, numpy.ndarray) and value.dtype.kind in "biufc":
         return _of_numpy(value)

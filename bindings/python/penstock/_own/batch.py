@@ -57,6 +57,13 @@ class BatchRows:
                 known = ", ".join(name for name in columns if not name.startswith("__"))
                 raise misuse(output, f"sample_transform requires it, but the batch has {known}")
         self.given = {output: Given(columns[output]) for output in work.changed}
+        self.absent: dict[int, tuple[str, ...]] = {}
+        """For rows of samples that lack fields: the outputs to fill there."""
+        for output in work.fills:
+            marks = columns.get("__present__", {}).get(output)
+            for row, present in enumerate([] if marks is None else marks.tolist()):
+                if not present:
+                    self.absent[row] = (*self.absent.get(row, ()), output)
         self.work = work
         for output, count in work.counts.items():
             if not self.ragged(count.leader) and work.padded(count.leader) is None:
@@ -70,6 +77,25 @@ class BatchRows:
             self.columns.clear()
             self.columns.update((output, others.pop(output, None)) for output in self.work.order)
             self.columns.update(others)
+
+    def has(self, output: str, row: int) -> bool:
+        """Whether the functions make the output's row."""
+        return output not in self.absent.get(row, ())
+
+    def fill_missing(self) -> None:
+        """Fills the rows that the functions have not made."""
+        for output, number in self.work.fills.items():
+            rows = [row for row in self.rows if not self.has(output, row)]
+            if not rows:
+                continue
+            values = self.columns[output]
+            if self.ragged(output):
+                cause = 'its rows differ in length, and a number cannot fill them; use "empty"'
+                raise misuse(output, f"missing = {number}: {cause}")
+            if not fits(number, values.dtype):
+                cause = f"its rows are {values.dtype}, which cannot represent the number; use another number"
+                raise misuse(output, f"missing = {number}: {cause}")
+            values[rows] = number
 
     def place(self, row: int) -> Place:
         return Place(self.seed, self.epoch, self.keys[row], row, self.draws[row])
@@ -112,7 +138,7 @@ class BatchRows:
             raise shape_error(
                 output,
                 self.keys[0],
-                f"all samples of the batch are invalid; pass shape= and dtype= to {step}, which the zeros of the batch require",
+                f"no sample of the batch has a valid value; pass shape= and dtype= to {step}, which the zeros of the batch require",
             )
         shape, dtype = known
         return self.filled(output, {}, shape[1:] if self.ragged(output) else shape, dtype)
@@ -127,6 +153,20 @@ class BatchRows:
         if padding is not None:
             return padding.filled(rows, len(self.keys), shape, dtype)
         return ragged(rows, len(self.keys), shape, dtype)
+
+
+def fits(number: Any, dtype: Any) -> bool:
+    """Whether the dtype can represent the number: integers and bool exactly, floats without becoming infinite."""
+    import numpy as np
+
+    try:
+        with np.errstate(all="ignore"):
+            made = np.array(number).astype(dtype)
+    except (OverflowError, TypeError, ValueError):
+        return False
+    if dtype.kind in "biu":
+        return bool(made == number)
+    return bool(dtype.kind == "f" and (np.isinf(made) == np.isinf(np.float64(number))))
 
 
 def ragged(rows: dict[int, Any], count: int, shape: Any, dtype: Any) -> Ragged:
@@ -184,9 +224,10 @@ def in_this_thread(work: RowWork, batch: BatchRows) -> dict[str, float]:
     try:
         for row in batch.rows:
             values = {output: given.row(row) for output, given in batch.given.items()}
-            results = work.run(values, batch.place(row), {})
+            results = work.run(values, batch.place(row), {}, batch.absent.get(row, ()))
             for output, column in made.items():
-                column.add(row, results[output])
+                if batch.has(output, row):
+                    column.add(row, results[output])
     finally:
         if taken is not None:
             Seeds.put_back(taken)

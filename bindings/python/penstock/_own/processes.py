@@ -279,6 +279,8 @@ class _Rows(Work):
     def _place_results(self) -> None:
         count = len(self._batch.keys)
         for output in self._fixed:
+            if output not in self._processes.types:  # the batch's first row lacks it
+                continue
             shape, dtype = self._processes.types[output]
             size = count * dtype.itemsize * math.prod(shape)
             if dtype.hasobject or size == 0:
@@ -318,7 +320,8 @@ class _Rows(Work):
         self._under_way += 1
         if self._began == 0:
             self._began = time.perf_counter()
-        body = message(self._layout, batch.seed, batch.epoch, first, rows, keys, draws, ragged)
+        absent = {row: batch.absent[row] for row in rows if row in batch.absent}
+        body = message(self._layout, batch.seed, batch.epoch, first, rows, keys, draws, ragged, absent)
         return _RowTask(body, self.memory(), rows)
 
     def _next_rows(self) -> list[int]:
@@ -360,8 +363,9 @@ class _Rows(Work):
             self._failure = failure
         if not self._known and failure is None:
             for output in self._fixed:
-                value = self._strays[output][task.rows[0]]
-                self._processes.types[output] = value.shape, value.dtype
+                if self._batch.has(output, task.rows[0]):
+                    value = self._strays[output][task.rows[0]]
+                    self._processes.types[output] = value.shape, value.dtype
             self._known = True
             self._place()
 
@@ -411,11 +415,12 @@ class _Rows(Work):
             self._zero_others(array)
             return array
         column = Made(self._batch, output)
+        rows = [row for row in rows if self._batch.has(output, row)]
         for row in rows:
             column.add(row, strays[row] if row in strays else self._blocks[output][1][row])
         if failed is not None:
             return None
-        if output in self._fixed:
+        if output in self._fixed and rows:
             first = strays[rows[0]] if rows[0] in strays else self._blocks[output][1][rows[0]]
             self._processes.types[output] = first.shape, first.dtype
         return column.done()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._error import Error, made
@@ -475,8 +475,21 @@ class RowWork:
         of_steps = [column.output for column in self.columns if isinstance(column.parts[-1], Steps)]
         self.written = set(of_steps if sample is None else sample.after)
         """Outputs that run() writes into slots of the right shape and dtype."""
+        self.fills: dict[str, int | float] = {}
+        """Numbers for rows of samples without the field, by output. The functions do not make these rows."""
         self.seconds: dict[str, float] = {}
         self.reset()
+
+    def fill_missing(self, missing: Any) -> None:
+        """Sets `fills` from the loader's option, whose words only matter to the compiled part."""
+        by_output = missing if isinstance(missing, Mapping) else {"*": missing}
+        for output in self.counts:
+            if output in by_output:
+                raise misuse(output, f'missing: it counts items of "{self.counts[output].leader}", and so has its rows')
+        for output in self.changed:
+            rows = by_output.get(output, by_output.get("*"))
+            if rows is not None and not isinstance(rows, str):
+                self.fills[output] = rows
 
     def __reduce__(self) -> Any:
         counts = (*self.counts.values(), *self.checks)
@@ -521,45 +534,58 @@ class RowWork:
             return steps.padding if steps is not None and steps.ragged else None
         return next((column.padding for column in self.columns if column.output == output), None)
 
-    def run(self, values: dict[str, Any], place: Place, slots: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the new values of the outputs. `slots`: memory for a result that has the slot's shape and dtype."""
+    def run(
+        self, values: dict[str, Any], place: Place, slots: Mapping[str, Any], absent: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """Returns the new values of the outputs. `slots`: memory for a result that has the slot's shape and dtype.
+        `absent`: outputs that the sample lacks; their results mean nothing."""
         if not self.seeds.wanted:
-            return self._run(values, place, slots)
+            return self._run(values, place, slots, absent)
         self.seeds.set(place.seed, place.epoch, place.draws)
         known = self.seeds.known()
         kept = {} if all(known) else {output: value.copy() for output, value in values.items()}
-        made = self._run(values, place, slots)
+        made = self._run(values, place, slots, absent)
         if self.seeds.known() != known:  # the row imported a library, whose generator was not seeded
             self.seeds.look()
             for output, value in kept.items():  # restore the inputs, which the function may have changed
                 if value.ndim > 0:
                     values[output].reshape(value.shape)[...] = value
             self.seeds.set(place.seed, place.epoch, place.draws)
-            made = self._run(values, place, slots)
+            made = self._run(values, place, slots, absent)
         return made
 
-    def _run(self, values: dict[str, Any], place: Place, slots: Mapping[str, Any]) -> dict[str, Any]:
+    def _run(
+        self, values: dict[str, Any], place: Place, slots: Mapping[str, Any], absent: Collection[str]
+    ) -> dict[str, Any]:
         began = time.perf_counter()
         made = dict(values)
         counts: dict[str, int] = {}
         last = self.sample is None
         for column in self.columns:
             output = column.output
+            if output in absent:
+                continue
             made[output] = column.run(values[output], place, slots.get(output) if last else None, counts)
             now = time.perf_counter()
             self.seconds[output] += now - began
             began = now
-        if self.sample is not None:
+        if self.sample is not None and not all(output in absent for output in self.sample.keywords):
             made.update(self.sample.run(made, place, slots, counts))
             self.seconds["on_sample"] += time.perf_counter() - began
+        for output in absent:
+            counts[output] = 0
         for count in self.checks:
+            if count.leader in absent:
+                continue
             count.check(len(values[count.leader]), made[count.leader], place)
         for output, count in self.counts.items():
             if count.leader not in counts:
                 cause = f'"{count.leader}", which it follows, is a single number and has no items'
                 raise shape_error(output, place.key, cause)
             padding = self.padded(count.leader)
-            if padding is not None and padding.length and not self.ragged(count.leader, False):
+            whole = padding is not None and padding.length and not self.ragged(count.leader, False)
+            if whole and count.leader not in absent:
+                assert padding is not None
                 count.check(padding.length, made[count.leader], place)
             made[output] = count.of(counts[count.leader])
         return made

@@ -93,6 +93,7 @@ class OwnStep:
                 seconds = in_this_thread(work, batch)
         for name, spent in seconds.items():
             self.seconds[name] += spent
+        batch.fill_missing()
 
 
 def own_step(
@@ -100,13 +101,17 @@ def own_step(
     on_sample: SampleFunction | None,
     on_batch: Callable[..., Any] | None,
     python_workers: int,
-) -> tuple[dict[str, Any] | None, OwnStep | None]:
-    """Returns the chains that the loader's workers run, and the object that runs all Python functions."""
+    missing: Any = None,
+) -> tuple[dict[str, Any] | None, OwnStep | None, list[str]]:
+    """Returns the chains that the loader's workers run, the object that runs all Python functions, and the outputs in
+    which it fills the rows of samples without the field."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"batch_transform must be a function, not {on_batch!r}")
     if on_sample is not None and not isinstance(on_sample, SampleFunction):
         raise TypeError(f"sample_transform must be ps.sample_transform(function, outputs), not {on_sample!r}")
     chains, work = parted(fields, on_sample)
+    if work is not None:
+        work.fill_missing(missing)
     processes = None
     if python_workers > 0:
         if work is None:
@@ -116,4 +121,4 @@ def own_step(
 
             processes = Processes(work, python_workers)
     step = OwnStep(work, on_batch, processes) if work is not None or on_batch is not None else None
-    return chains, step
+    return chains, step, [] if work is None else list(work.fills)

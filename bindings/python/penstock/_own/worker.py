@@ -145,7 +145,7 @@ class Worker:
         return layout
 
     def __call__(self, body: bytes, memory: Mapping[int, memoryview], at: Callable[[int], None]) -> bytes:
-        packed, seed, epoch, first, rows, keys, draws, ragged = pickle.loads(body)
+        packed, seed, epoch, first, rows, keys, draws, ragged, absences = pickle.loads(body)
         layout = self._layout(packed)
         self._one_thread()
         work = self._work
@@ -170,14 +170,17 @@ class Worker:
                 values[output] = source(here)
             for output, target in early:
                 slots[output] = target(here)
+            absent = absences.get(row, ())
             try:
-                made = work.run(values, place, slots)
+                made = work.run(values, place, slots, absent)
             except BaseException as error:
                 failure = row, packed_exception(error)
                 break
             if len(made) > 1 and layout.in_place:
                 _take_apart(made, values, layout.in_place)
             for output in work.outputs:
+                if output in absent:
+                    continue
                 value, column = made[output], layout.results.get(output)
                 if column is None or value.shape != column.shape or value.dtype != column.dtype:
                     strays.add(row, output, value)
@@ -198,7 +201,8 @@ def message(
     keys: list[str],
     draws: list[int],
     ragged: dict[str, RaggedRows],
+    absent: dict[int, tuple[str, ...]],
 ) -> bytes:
     """Builds the message for a Worker: neighbouring rows of a batch. `layout`: a pickled Layout. `first`: the batch row
-    where the memory's views begin. `rows`: the valid rows from there on."""
-    return pickle.dumps((layout, seed, epoch, first, rows, keys, draws, ragged))
+    where the memory's views begin. `rows`: the valid rows from there on. `absent`: the outputs that a row lacks."""
+    return pickle.dumps((layout, seed, epoch, first, rows, keys, draws, ragged, absent))
