@@ -39,6 +39,11 @@ std::string_view name(DType dtype) {
   return kDTypes.at(static_cast<std::size_t>(dtype)).name;
 }
 
+std::string_view name(Missing missing) {
+  constexpr std::string_view kNames[]{"raise", "exclude", "empty"};
+  return kNames[static_cast<std::size_t>(missing)];
+}
+
 std::optional<DType> dtype_named(std::string_view name) {
   for (std::size_t i = 0; i < kDTypes.size(); ++i) {
     if (kDTypes[i].name == name) return static_cast<DType>(i);

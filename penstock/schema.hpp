@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace penstock {
@@ -63,5 +65,14 @@ struct FieldSchema {
 /// The field name and codec of a file extension: ("JPEG") -> {"jpg", "jpeg"}. Unknown extensions keep their name, in
 /// lower case, with an empty codec. `extension` has no leading dot and may be compound ("seg.png" -> "seg.png", "png").
 FieldSchema field_from_extension(std::string_view extension);
+
+/// How to treat a sample that lacks the field of an output. `empty`: a row that differs in length has no items, and
+/// pad(length) makes a row of padding; other rows raise an error.
+enum class Missing : std::uint8_t { raise, exclude, empty };
+std::string_view name(Missing missing);
+
+/// The rows of an output whose samples lack its field: a policy, or the number that fills these rows.
+using MissingRows = std::variant<Missing, std::int64_t, double>;
+using MissingRowsOf = std::pair<std::string, MissingRows>;  ///< the name of an output, and its rows
 
 }  // namespace penstock

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <penstock/chain.hpp>
 #include <penstock/codec.hpp>
 #include <penstock/random.hpp>
 #include <penstock/schema.hpp>

@@ -3,12 +3,11 @@
 #include <vector>
 
 #include <base/names/closest.hpp>
-#include <base/printable.hpp>
 
 namespace penstock {
 namespace {
 
-// Levenshtein's distance: the number of characters to insert, remove or replace. Keeps one row of the table.
+// The number of characters to insert, remove or replace. Keeps one row of the table.
 std::size_t distance(std::string_view from, std::string_view to) {
   std::vector<std::size_t> row(to.size() + 1);
   for (std::size_t j = 0; j <= to.size(); ++j) row[j] = j;
@@ -26,12 +25,11 @@ std::size_t distance(std::string_view from, std::string_view to) {
 
 }  // namespace
 
-std::string meant_name(std::string_view unknown, std::span<const std::string> known) {
+std::string_view closest_name(std::string_view unknown, std::span<const std::string> known) {
   const auto far = [&](const std::string& name) { return distance(unknown, name); };
   const auto closest = std::ranges::min_element(known, {}, far);
-  if (closest != known.end() && 3 * far(*closest) <= std::max(unknown.size(), closest->size()))
-    return "did you mean " + double_quoted(*closest) + "?";
-  return "it is none of " + joined_text(known, ", ", double_quoted);
+  if (closest == known.end() || 3 * far(*closest) > std::max(unknown.size(), closest->size())) return {};
+  return *closest;
 }
 
 }  // namespace penstock

@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// Returns "did you mean "mask"?" for the most similar of the known names, or "it is none of "jpg", "mask"" if none is
-/// similar: more than a third of the characters differ.
-std::string meant_name(std::string_view unknown, std::span<const std::string> known);
+/// Returns the known name with the smallest edit distance (Levenshtein). Returns an empty text if more than a third of
+/// the characters differ.
+std::string_view closest_name(std::string_view unknown, std::span<const std::string> known);
 
 }  // namespace penstock

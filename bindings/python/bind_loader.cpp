@@ -326,7 +326,7 @@ constexpr const char* kDoc =
     "Reads, decodes and assembles batches ahead of your loop. One `for` over it is one epoch.\n\n"
     "A batch is a dict. Outputs are Tensors (rows, ...) or Ragged. \"__key__\" is a list of str.\n"
     "\"__valid__\" is a bool Tensor (rows,): False for padding and invalid rows. \"__source__\" (rows,)\n"
-    "is the number of the source in a mixture. \"__present__\" tells the rows that `missing` filled.";
+    "is the number of the source in a mixture. \"__present__\" has marks for outputs in `missing`.";
 
 const char* init_doc() {
   static const std::string text = "dataset: a path, a Dataset, or a Mixture.\n" + options_for_python("") +

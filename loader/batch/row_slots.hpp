@@ -26,8 +26,8 @@ struct RowSlots {
   void of(BatchBuilder& builder, std::span<const Output> outputs, std::uint32_t number);
   /// Sets the slots of a cell. For each window, and for the row's own outputs, the first of its places counts.
   void of_places(BatchBuilder& builder, std::span<const Output> outputs, std::span<const CellPlace> places);
-  /// By output: whether the row has the sample's value, in BatchRecord::present; null if the batch does not tell. The
-  /// list may be empty.
+  /// By output: the row's mark in BatchRecord::present; null if the batch does not mark the output. The list may be
+  /// empty.
   std::vector<std::uint8_t*> present = {};
   void mark_present(std::uint32_t output, bool is_present) {
     if (!present.empty() && present[output] != nullptr) *present[output] = is_present ? 1 : 0;

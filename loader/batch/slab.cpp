@@ -71,7 +71,9 @@ Slab::Slab(std::span<const Output> outputs, const SlabLayout& layout, PagePinnin
   cleared.reserve(batch_size);
   fields.reserve(outputs.size());
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].marks_present()) present.emplace_back(i).rows.reserve(batch_size);
+    if (!outputs[i].marks_present()) continue;
+    present.push_back({.output = i, .rows = {}});
+    present.back().rows.reserve(batch_size);
   }
 }
 

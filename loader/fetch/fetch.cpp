@@ -105,10 +105,7 @@ void Fetch::plan(const FetchFrom& from, const SampleContext& sample, const RowSl
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (slots.leaves_out(i)) continue;
     if (from.cache != nullptr && add_row(from, i, sample, slots.places[i])) continue;
-    const bool led = std::ranges::all_of(outputs[i].needed_leaders, [&](std::uint32_t leader) {
-      return serving_field(from.dataset, outputs[leader], sample.sample, pieces_).has_value();
-    });
-    const auto field = led ? serving_field(from.dataset, outputs[i], sample.sample, pieces_) : std::nullopt;
+    const auto field = filling_field(from.dataset, outputs, i, sample.sample, pieces_);
     if (!field && outputs[i].goes_without_field()) {
       fetch_of_[i] = kMissing;
       continue;

@@ -77,14 +77,15 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "on_error=\"replace\" and \"mark\". Each rank counts its own samples, unless all_reduce is given.",
      "Raise it for data that you know to be worse; 1.0 never raises.", Door::python},
     {kErrors, "missing", ByHand{"str | int | float | collections.abc.Mapping[str, str | int | float]", "'raise'"},
-     "For samples without an output's field: \"raise\", \"exclude\", \"empty\", a number, or a dict of these. "
-     "\"raise\": Loader() fails. \"exclude\": epochs leave the sample out. \"empty\": its row of a ragged output has "
-     "no "
-     "items. A number fills the row after all transforms. The keys of the dict are outputs: {\"mask\": 255, \"cls\": "
-     "-100}; its key \"*\" is for the others, which else raise. For each output with a number or \"empty\", "
-     "batch[\"__present__\"][output] is a bool Tensor (rows,): False for rows without the sample's value.",
+     "For samples without a field: \"raise\", \"exclude\", \"empty\", a number, or a dict. \"raise\": Loader() fails. "
+     "\"exclude\": epochs leave the sample out. \"empty\": its row of a ragged output has no items. A number fills the "
+     "row "
+     "after all transforms. The keys of the dict are outputs: {\"mask\": 255, \"cls\": -100}. Its key \"*\" is for the "
+     "others, which else raise. For each output with a number or \"empty\", batch[\"__present__\"][output] is a bool "
+     "Tensor "
+     "(rows,): False for rows without the sample's value.",
      "\"exclude\" if only some samples have masks or captions. A number to train on the others too, with a loss that "
-     "leaves it out (ignore_index), or with __present__."},
+     "ignores the number, or with __present__."},
     {kErrors, "timeout", ByHand{"float | None", "None"},
      "Seconds to wait for a batch before an error; None waits for ever. The error reports what is in flight.",
      "If storage may hang, and a job should rather end than wait."},

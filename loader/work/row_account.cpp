@@ -8,11 +8,11 @@
 namespace penstock {
 namespace {
 
-// Returns nothing if the sample lacks the output's field.
+// Returns nothing for a row without the sample's value.
 std::optional<OutputOrigin> origin_of(const Dataset& dataset, const Program& program, std::uint32_t output,
                                       const SampleContext& sample) {
   std::vector<Piece> pieces;
-  const auto field = serving_field(dataset, program.outputs()[output], sample.sample, pieces);
+  const auto field = filling_field(dataset, program.outputs(), output, sample.sample, pieces);
   if (!field) return std::nullopt;
   const ErrorContext where = error_location(dataset, sample.sample, *field);
   try {

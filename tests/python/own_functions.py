@@ -42,7 +42,7 @@ def as_float(row):
     return row.astype(np.float32)
 
 
-def turned(image, mask):
+def flipped_sideways(image, mask):
     return {"image": image[:, :, ::-1], "mask": mask[:, ::-1]}
 
 

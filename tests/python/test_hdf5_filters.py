@@ -23,7 +23,7 @@ def cat(path, name):
 
 def skip_without_library(path):
     if b"whose library this build lacks" in (told := penstock("ls", path).stderr):
-        pytest.skip("this build lacks a library: " + told.decode().strip())
+        pytest.skip(f"this build lacks a library: {told.decode().strip()}; install it and build again")
 
 
 def values_of(shape, dtype):

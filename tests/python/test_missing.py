@@ -226,8 +226,8 @@ def test_windows_have_their_own_rule(tmp_path):
         np.save(tmp_path / f"a-{i}.npy", np.full(2, i, np.float32))
         if i % 2 == 0:
             (tmp_path / f"a-{i}.cls").write_text(str(i))
-    window = ps.window(range(-1, 1), edge="pad")
-    fields = {"clip": ps.field("npy") | window | ps.array.decode(), "cls": ps.label()}
+    window = ps.window("npy", offsets=range(-1, 1), edge="pad")
+    fields = {"clip": window | ps.array.decode(), "cls": ps.label()}
     with pytest.raises(ps.Error, match=r'missing\["clip"\] = 0: its rows are windows'):
         ps.Loader(tmp_path, transforms=fields, missing={"clip": 0, "cls": -1})
     for missing in ({"cls": -1}, -1):
@@ -263,7 +263,7 @@ def test_functions_do_not_see_rows_without_the_field(folder, workers):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_function_of_several_outputs_gets_zeros(folder, workers):
-    step = ps.sample_transform(own_functions.turned, {"jpg": "image", "mask": "mask"})
+    step = ps.sample_transform(own_functions.flipped_sideways, {"jpg": "image", "mask": "mask"})
     fields = {"jpg": ps.image.resize(8), "mask": ps.field("png") | ps.follow("jpg")}
     plain = ps.Loader(folder, batch_size=6, transforms=fields, missing={"mask": 9})
     loader = ps.Loader(

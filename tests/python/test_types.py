@@ -14,7 +14,8 @@ PACKAGE = pathlib.Path(ps.__file__).parent
 PROGRAM = """
 import penstock as ps
 
-loader = ps.Loader("train.tar.d", batch_size=4, transforms={"cls": ps.label(), "own": ps.label() | ps.transform(abs)})
+loader = ps.Loader("train.tar.d", batch_size=4, missing={"cls": -100, "*": "raise"},
+                   transforms={"cls": ps.label(), "own": ps.label() | ps.transform(abs)})
 for batch in loader:
     print((batch["cls"] == 0).sum(), batch["__valid__"] & 1, batch["__key__"])
 dataset = ps.open("train.tar.d")

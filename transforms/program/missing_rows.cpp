@@ -73,13 +73,18 @@ void describe_leader(Output& output, const Output& leader) {
     output.fill = penstock::element_of(output.dtype, std::int64_t{0});
 }
 
+std::string meant(const std::string& unknown, std::span<const std::string> known) {
+  const std::string_view closest = closest_name(unknown, known);
+  return closest.empty() ? "it is none of " + joined_text(known, ", ", double_quoted)
+                         : "did you mean " + double_quoted(closest) + "?";
+}
+
 void require_known(std::span<const Output> outputs, std::span<const MissingRowsOf> by_output) {
   std::vector<std::string> known;
   for (const Output& output : outputs) known.push_back(output.name);
   for (const auto& [output, rows] : by_output) {
     if (std::ranges::find(known, output) == known.end())
-      throw Error::invalid_argument("missing: " + double_quoted(output) + " is not an output; " +
-                                    meant_name(output, known));
+      throw Error::invalid_argument("missing: " + double_quoted(output) + " is not an output; " + meant(output, known));
     if (std::ranges::count(by_output, output, &MissingRowsOf::first) > 1)
       throw Error::invalid_argument("missing: output " + double_quoted(output) + " has two entries; remove one");
   }
@@ -101,11 +106,6 @@ void find_needed_leaders(const LedOutputs& led, std::uint32_t number, const Miss
 }
 
 }  // namespace
-
-std::string_view name(Missing missing) {
-  constexpr std::string_view kNames[]{"raise", "exclude", "empty"};
-  return kNames[static_cast<std::size_t>(missing)];
-}
 
 void treat_missing(const LedOutputs& led, const MissingRows& otherwise, std::span<const MissingRowsOf> by_output) {
   require_known(led.outputs, by_output);

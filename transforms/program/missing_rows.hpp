@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include <penstock/chain.hpp>
+#include <penstock/schema.hpp>
 #include <transforms/output.hpp>
 
 namespace penstock {
@@ -19,8 +19,10 @@ struct LedOutputs {
 
 /// Sets Output::missing, `fill`, `unfilled` and `needed_leaders`. `otherwise` is for outputs that `by_output` does not
 /// name. Outputs that describe their leader, such as lengths(), take over its rule: zeros, or no items. Throws Error:
-/// invalid_argument, naming the output, for a name in `by_output` that is not an output; for a number or Missing::empty
-/// there that cannot make a row; and for an output that follows a filled one, but has a policy instead of rows itself.
+/// invalid_argument, naming the output,
+/// - for a name in `by_output` that is not an output
+/// - for a number or Missing::empty in `by_output` that cannot make a row
+/// - for an output that follows a filled one, but is neither filled nor empty
 void treat_missing(const LedOutputs& led, const MissingRows& otherwise, std::span<const MissingRowsOf> by_output);
 
 }  // namespace penstock

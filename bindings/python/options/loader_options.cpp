@@ -158,8 +158,10 @@ OwnFunctions own_functions(const nb::object& fields, const nb::object& on_sample
       nb::cast<nb::tuple>(own_step_module().attr("own_step")(fields, on_sample, on_batch, python_workers, missing));
   OwnFunctions functions;
   if (!nb::object(made[0]).is_none()) functions.fields = chains_of(nb::cast<nb::dict>(made[0]));
-  if (!nb::object(made[1]).is_none()) functions.step = std::make_shared<PythonStep>(nb::object(made[1]));
-  functions.filled = nb::cast<std::vector<std::string>>(made[2]);
+  const nb::object step(made[1]);
+  if (step.is_none()) return functions;
+  functions.step = std::make_shared<PythonStep>(step);
+  functions.filled = nb::cast<std::vector<std::string>>(step.attr("filled"));
   return functions;
 }
 

@@ -35,7 +35,7 @@ def tensors(batch: dict[str, Any]) -> dict[str, Any]:
 
     A Ragged becomes a pair (values, offsets), which rows() and nested() convert to other forms. A Ragged of images with
     different sizes becomes a list of tensors, one for each row. The NumPy array of a ps.transform() becomes a tensor
-    too; "__key__" stays a list.
+    too, as do the arrays of "__present__"; "__key__" stays a list.
     """
     return {name: _torch(value) for name, value in batch.items()}
 

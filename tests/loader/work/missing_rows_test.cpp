@@ -110,6 +110,9 @@ TEST_CASE("numbers fill the rows of samples without the field, and the batch mar
             CHECK(is_row_of(*batch, "jpg", row, std::uint8_t{7}) == !has_image(i));
             CHECK(is_row_of(*batch, "png", row, std::uint8_t{255}) == !(has_image(i) && has_mask(i)));
             CHECK((*batch)["cls"].as<std::int64_t>()[row] == (has_mask(i) ? static_cast<std::int64_t>(i) : -100));
+            const auto told = loader.explain(*batch, row).outputs;
+            CHECK(told.size() ==
+                  std::size_t{has_image(i)} + (has_image(i) && has_mask(i)) + has_mask(i) + has_boxes(i));
             CHECK(std::isnan((*batch)["npy"].as<float>()[row * 3 + 2]) == !has_boxes(i));
           }
           CHECK(std::ranges::count(batch->valid(), 1) == batch->size());

@@ -481,7 +481,7 @@ class RowWork:
         self.reset()
 
     def fill_missing(self, missing: Any) -> None:
-        """Sets `fills` from the loader's option, whose words only matter to the compiled part."""
+        """Sets `fills` from the loader's option `missing`. The compiled part applies the policies in it."""
         by_output = missing if isinstance(missing, Mapping) else {"*": missing}
         for output in self.counts:
             if output in by_output:

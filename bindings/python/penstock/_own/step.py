@@ -34,6 +34,11 @@ class OwnStep:
         """Seconds inside each output's functions, on_sample and on_batch, summed over all processes."""
         self.reset()
 
+    @property
+    def filled(self) -> list[str]:
+        """Outputs in which it fills the rows of samples without the field."""
+        return [] if self._work is None else list(self._work.fills)
+
     def stats(self) -> dict[str, Any]:
         processes = self._processes
         return {
@@ -102,9 +107,8 @@ def own_step(
     on_batch: Callable[..., Any] | None,
     python_workers: int,
     missing: Any = None,
-) -> tuple[dict[str, Any] | None, OwnStep | None, list[str]]:
-    """Returns the chains that the loader's workers run, the object that runs all Python functions, and the outputs in
-    which it fills the rows of samples without the field."""
+) -> tuple[dict[str, Any] | None, OwnStep | None]:
+    """Returns the chains that the loader's workers run, and the object that runs all Python functions."""
     if on_batch is not None and not callable(on_batch):
         raise TypeError(f"batch_transform must be a function, not {on_batch!r}")
     if on_sample is not None and not isinstance(on_sample, SampleFunction):
@@ -121,4 +125,4 @@ def own_step(
 
             processes = Processes(work, python_workers)
     step = OwnStep(work, on_batch, processes) if work is not None or on_batch is not None else None
-    return chains, step, [] if work is None else list(work.fills)
+    return chains, step
