@@ -94,7 +94,7 @@ def test_marks_are_delivered_as_validity_is(folder):
 
 
 def test_marks_become_torch_tensors(folder):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
+    torch = pytest.importorskip("torch")
     batch = next(iter(ps.torch.Loader(folder, batch_size=4, transforms=FIELDS, missing=NUMBERS)))
     assert batch["__present__"]["cls"].dtype == torch.bool and batch["__present__"]["cls"].tolist() == [1, 1, 0, 1]
     options = {"batch_size": 4, "transforms": FIELDS, "missing": NUMBERS}
@@ -103,7 +103,7 @@ def test_marks_become_torch_tensors(folder):
 
 
 def test_marks_go_to_jax(folder):
-    jax = pytest.importorskip("jax", reason="jax is not installed")
+    jax = pytest.importorskip("jax")
     batch = next(iter(ps.Loader(folder, batch_size=4, transforms=FIELDS, missing=NUMBERS)))
     assert jax.numpy.from_dlpack(batch["__present__"]["cls"]).tolist() == [True, True, False, True]
 
