@@ -12,7 +12,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// A member of the JSON objects in a field, as a field of its own.
+/// A member of the JSON objects in a field, which the chain reads like a field.
 struct MemberField {
   std::string field, member;
   FieldSchema schema;
