@@ -46,7 +46,7 @@ Element of_bits(std::uint64_t bits) {
   return element;
 }
 
-// The nearest number. libhdf5 calls pow(), whose result may be the adjacent number, for example of 10^23 by glibc.
+// The nearest number. libhdf5 calls pow(), and may get the adjacent number: glibc's pow() does for 10^23.
 template <std::floating_point Element>
 Element power_of_ten(std::int32_t exponent) {
   const std::string text = "1e" + std::to_string(exponent);

@@ -48,9 +48,10 @@ void check_las_points(const LasHeader& header, std::uint64_t length);
 
 constexpr std::size_t kLasPosition = 12;  ///< bytes of X, Y and Z, at the start of each record
 
-/// Moves the origin near the cloud, given its first record. On each axis, the origin becomes the integer below the
-/// first point if that point is outside the header's bounds by more than a scale step, and so far from the origin
-/// (2^23 scale steps) that float32 would round coordinates. `record` has at least kLasPosition bytes.
+/// Moves the origin near the cloud, given the first record. Wrong bounds in the header may put the origin so far away
+/// that float32 rounds coordinates. On each axis, the first point shows this if it is outside the bounds by more than a
+/// scale step, and more than 2^23 scale steps from the origin. The origin then becomes the integer below that point.
+/// `record` has at least kLasPosition bytes.
 void move_origin(LasHeader& header, std::span<const std::byte> record);
 
 /// Returns the bytes that an index stores: a version, head_bytes, and the header with only the VLRs that describe the
