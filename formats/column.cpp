@@ -115,7 +115,7 @@ double Column::number(const SampleValues& sample, std::size_t value) const {
 }
 
 bool is_key_expression(const Dataset& dataset, std::string_view by) {
-  if (dataset.field(by) || dataset.field(by.substr(0, by.find(':')))) return false;
+  if (find_value(dataset.fields(), by)) return false;
   return by.find_first_of("()[]{}.*+?^$|\\") != std::string_view::npos;
 }
 

@@ -28,7 +28,7 @@ bool is_in_place(const FieldSchema& schema) {
 
 // Class numbers and rows of one shape can become arrays.
 bool becomes_array(const FieldSchema& schema) {
-  return codec_traits(schema.codec).label || (is_in_place(schema) && schema.fixed);
+  return codec_traits(schema.codec).label || is_row(schema);
 }
 
 // Returns the arrays' codec if some files have arrays and others values that can become arrays. Empty for other pairs.
@@ -296,6 +296,14 @@ std::vector<std::byte> npy_of_class(std::span<const std::byte> digits) {
 }
 
 }  // namespace
+
+bool is_row(const FieldSchema& schema) {
+  return schema.fixed && is_in_place(schema);
+}
+
+std::string array_text(DType dtype, const Shape& shape) {
+  return std::string(name(dtype)) + " " + to_string(shape);
+}
 
 bool needs_change(const FieldSchema& own, const FieldSchema& together) {
   if (together.differences.use != FieldDifferences::Use::any) return false;

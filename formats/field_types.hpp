@@ -52,6 +52,10 @@ class FieldTypes {
   std::vector<Type> types_;  // all different
 };
 
+/// Whether each value is a row of one array: elements of the field's dtype and shape, without a header (codec "raw").
+bool is_row(const FieldSchema& schema);
+std::string array_text(DType dtype, const Shape& shape);  ///< "float32 (3, 4)"
+
 /// Returns whether values of the type `own` must be converted to the type that together() returned.
 bool needs_change(const FieldSchema& own, const FieldSchema& together);
 

@@ -7,6 +7,7 @@
 #include <formats/encodings.hpp>
 #include <formats/extent.hpp>
 #include <formats/extent_reader.hpp>
+#include <formats/field_types.hpp>
 #include <formats/packed/manifest.hpp>
 #include <formats/text/npy_header.hpp>
 #include <formats/text/numpy_text.hpp>
@@ -119,23 +120,15 @@ std::span<const std::byte> ArrayConverter::convert(const FieldSchema& from, cons
   }
   if (layout.image || layout.dtype != to.dtype || layout.shape != to.shape) {
     throw Error::invalid_argument("is " + array_text(layout.dtype, layout.shape) +
-                                  ", but all values seen before packing " + "are " + array_text(to.dtype, to.shape) +
+                                  ", but all values seen before packing are " + array_text(to.dtype, to.shape) +
                                   "; pack without rank and world, which looks at every value");
   }
   made.swap(read_.elements);
   return made;
 }
 
-bool is_row(const FieldSchema& schema) {
-  return schema.fixed && codec_traits(schema.codec).in_place;
-}
-
 bool is_npy(const FieldSchema& schema, std::span<const std::byte> value) {
   return codec_traits(recognised(schema, value).codec).array_file;
-}
-
-std::string array_text(DType dtype, const Shape& shape) {
-  return std::string(name(dtype)) + " " + to_string(shape);
 }
 
 std::vector<std::string> arrays_of(const Dataset& dataset) {

@@ -45,9 +45,7 @@ class ArrayConverter {
   ReadValue read_;
 };
 
-bool is_row(const FieldSchema& schema);                                    ///< codec "raw", fixed
 bool is_npy(const FieldSchema& schema, std::span<const std::byte> value);  ///< by the codec, else by the first bytes
-std::string array_text(DType dtype, const Shape& shape);                   ///< "float32 (3, 4)"
 
 /// Names of the fields of a packed dataset whose rows were `.npy` values before packing, as penstock.json records them.
 /// Other datasets have none. Throws Error: corrupt.

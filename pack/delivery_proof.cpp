@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include <formats/field_types.hpp>
 #include <pack/array_rows.hpp>
 #include <pack/delivery_proof.hpp>
 #include <pack/recoding.hpp>

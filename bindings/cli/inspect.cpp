@@ -12,6 +12,7 @@
 #include <bench/measure/units.hpp>
 #include <bench/synth/picture_writer.hpp>
 #include <formats/encodings.hpp>
+#include <formats/field_types.hpp>
 #include <loader/work/batch_mixer.hpp>
 #include <order/selection.hpp>
 #include <penstock/error.hpp>
@@ -163,7 +164,7 @@ std::string number(double value) {
 }
 
 std::string values_text(const TensorView& row, const Dataset& dataset, const std::string& output) {
-  std::string text = std::string(name(row.dtype)) + " " + to_string(row.shape) + ": ";
+  std::string text = array_text(row.dtype, row.shape) + ": ";
   const ValueRange range = range_of(row);
   if (range.count == 0) return text + "empty";
   if (range.count == 1) {
@@ -205,7 +206,7 @@ std::string origin_text(const OutputOrigin& origin) {
   std::string stored = account.field + ", " + bytes_text(origin.length) + " in " + origin.file;
   if (origin.offset) stored += " at " + with_commas(*origin.offset);
   if (!account.codec.empty()) stored += ", " + account.codec;
-  if (account.stored) stored += " " + std::string(name(account.stored->dtype)) + " " + to_string(account.stored->shape);
+  if (account.stored) stored += " " + array_text(account.stored->dtype, account.stored->shape);
   text += line("  stored", stored);
   for (const StepOutcome& step : account.outcomes.steps) text += line("  step", step.step + ": " + step.outcome);
   if (account.outcomes.geometry) text += line("  pixels", geometry_text(account.outcomes));

@@ -9,6 +9,7 @@
 #include <base/printable.hpp>
 #include <formats/encodings.hpp>
 #include <formats/extent.hpp>
+#include <formats/field_types.hpp>
 #include <formats/hdf5/links.hpp>
 #include <formats/hdf5/rows.hpp>
 #include <formats/hdf5/samples.hpp>
@@ -115,7 +116,7 @@ std::string text_of(const Value& value) {
     case ValueType::numbers:
       break;
   }
-  return std::string(name(value.dtype)) + " " + to_string(value.shape);
+  return array_text(value.dtype, value.shape);
 }
 
 bool looks_encoded(std::span<const std::byte> bytes) {

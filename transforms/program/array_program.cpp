@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <formats/field_types.hpp>
 #include <penstock/error.hpp>
 #include <penstock/random.hpp>
 #include <transforms/decoders.hpp>
@@ -28,10 +29,6 @@ struct ArrayPlan {
   std::shared_ptr<const Codec> codec = nullptr;  ///< the user's codec; null: the field's own
   std::string place = {};                        ///< of the value that determined type and shape, for messages
 };
-
-std::string text(DType dtype, const Shape& shape) {
-  return std::string(name(dtype)) + " " + to_string(shape);
-}
 
 // Returns the first row of a sample's window, among `rows` rows.
 std::int64_t window_start(const ArrayPlan& plan, std::int64_t rows, const SampleContext& sample) {
@@ -201,8 +198,8 @@ class ArrayRunner final : public OutputRunner {
   }
 
   Error wrong(const Layout& layout) const {
-    return Error::shape("is " + text(layout.dtype, layout.shape) + ", but the output is " +
-                        text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
+    return Error::shape("is " + array_text(layout.dtype, layout.shape) + ", but the output is " +
+                        array_text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
                         "; use array.decode(ragged=True) for values of different lengths, array.random_slice(rows) for "
                         "equally many rows of each, or raw() for the stored bytes");
   }
@@ -210,8 +207,8 @@ class ArrayRunner final : public OutputRunner {
   Error wrong_items(const Layout& layout) const {
     const Shape item(layout.shape.begin() + 1, layout.shape.end());
     const bool type = plan_.stored && layout.dtype != *plan_.stored;
-    return Error::shape("has items " + text(layout.dtype, item) + ", but the output's are " +
-                        text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
+    return Error::shape("has items " + array_text(layout.dtype, item) + ", but the output's are " +
+                        array_text(plan_.stored.value_or(plan_.delivered), plan_.shape) + like_first() +
                         (type ? "; pass a dtype to array.decode() to convert all items"
                               : "; pass the shape of an item as shape=..., or () for numbers"));
   }

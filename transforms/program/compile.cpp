@@ -289,8 +289,8 @@ void check_bytes(const OutputRequest& request, const Output& output) {
   constexpr double kAddresses = 0x1p47;  // address space of a process
   double bytes = static_cast<double>(size_of(output.dtype));
   for (const std::int64_t side : output.shape) bytes *= static_cast<double>(side);
-  const std::string row = std::string(output.ragged ? "an item of a row" : "a row") + " is " +
-                          std::string(name(output.dtype)) + " " + to_string(output.shape);
+  const std::string row =
+      std::string(output.ragged ? "an item of a row" : "a row") + " is " + array_text(output.dtype, output.shape);
   if (!(bytes <= kAddresses)) throw request.shape(row + ", larger than any memory");
   if (output.ragged && bytes == 0)
     throw request.shape(row + ", which has no elements, so the number of items cannot be computed from bytes");

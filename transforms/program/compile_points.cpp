@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <formats/encodings.hpp>
+#include <formats/field_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
@@ -72,8 +73,8 @@ class PointsCompiler {
     plan_.source = PointsPlan::Source::array;
     const Shape& shape = first.layout->shape;
     if (first.layout->image || shape.size() != 2 || shape[1] < kAxes) {
-      throw request_.misuse("field \"" + schema.name + "\" is " + std::string(name(first.layout->dtype)) + " " +
-                            to_string(shape) + ", but points have the shape (N, 3 or more)");
+      throw request_.misuse("field \"" + schema.name + "\" is " + array_text(first.layout->dtype, shape) +
+                            ", but points have the shape (N, 3 or more)");
     }
     use_columns(shape[1]);
     ragged_ = false;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <formats/field_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
@@ -112,8 +113,8 @@ class CoordinatesRunner final : public OutputRunner {
     if (count == 0) return 0;
     if (layout.shape.size() == 2 && layout.shape[1] == plan_.columns)
       return static_cast<std::uint64_t>(layout.shape[0]);
-    throw Error::shape("is " + std::string(name(layout.dtype)) + " " + to_string(layout.shape) + ", not (n, " +
-                       std::to_string(plan_.columns) + ")");
+    throw Error::shape("is " + array_text(layout.dtype, layout.shape) + ", not (n, " + std::to_string(plan_.columns) +
+                       ")");
   }
 
   const CoordinatesPlan& plan_;

@@ -72,8 +72,8 @@ class LabelRunner final : public OutputRunner {
     const Peeked peeked = decoders_.peek(field);
     const Layout& layout = peeked.layout;
     if (layout.image || element_count(layout.shape) != 1) {
-      throw Error::shape("label() expects one integer, not " + std::string(name(layout.dtype)) + " " +
-                         to_string(layout.shape) + disagreement(*field.schema));
+      throw Error::shape("label() expects one integer, not " + array_text(layout.dtype, layout.shape) +
+                         disagreement(*field.schema));
     }
     std::byte stored[8];
     peeked.decoder->decode(field, nullptr, {stored, layout.dtype, layout.shape});
@@ -134,7 +134,7 @@ std::unique_ptr<OutputProgram> compile_label(const OutputRequest& request) {
     }
     if (schema.fixed && element_count(schema.shape) != 1) {
       throw request.misuse("label() cannot read field \"" + schema.name + "\", which is " +
-                           std::string(name(schema.dtype)) + " " + to_string(schema.shape));
+                           array_text(schema.dtype, schema.shape));
     }
   }
   const std::int64_t classes = classes_of(request.chain);

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include <formats/field_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
@@ -25,10 +26,6 @@ struct MaskPlan {
 std::int64_t mask_channels(const Layout& layout) {
   if (layout.shape.size() == 2) return 1;
   return layout.shape.size() == 3 ? layout.shape[2] : 0;
-}
-
-std::string text(const Layout& layout) {
-  return std::string(name(layout.dtype)) + " " + to_string(layout.shape);
 }
 
 class MaskRunner final : public OutputRunner {
@@ -73,8 +70,9 @@ class MaskRunner final : public OutputRunner {
 
   void check(const Layout& layout, Size leader) const {
     if (layout.dtype != plan_.stored || mask_channels(layout) != plan_.channels) {
-      throw Error::shape("is " + text(layout) + ", but the output is " + std::string(name(plan_.stored)) + " with " +
-                         std::to_string(plan_.channels) + " channels, like the first one");
+      throw Error::shape("is " + array_text(layout.dtype, layout.shape) + ", but the output is " +
+                         std::string(name(plan_.stored)) + " with " + std::to_string(plan_.channels) +
+                         " channels, like the first one");
     }
     if (layout.shape[1] != leader.width || layout.shape[0] != leader.height) {
       throw Error::shape("is " + std::to_string(layout.shape[1]) + " x " + std::to_string(layout.shape[0]) +
@@ -145,7 +143,7 @@ std::unique_ptr<OutputProgram> compile_mask(const OutputRequest& request) {
   plan.codec = request.own_codec();
   const bool several = plan.channels > 1;
   if (plan.channels < 1 || plan.channels > 4 || (several && layout.dtype != DType::u8)) {
-    throw request.misuse("field \"" + request.schema().name + "\" is " + text(layout) +
+    throw request.misuse("field \"" + request.schema().name + "\" is " + array_text(layout.dtype, layout.shape) +
                          ", which cannot follow an image: masks are (H, W), or uint8 (H, W, C); use boxes() or "
                          "keypoints() for lists of coordinates");
   }

@@ -6,6 +6,7 @@
 #include <base/names/closest.hpp>
 #include <base/numbers/decimal.hpp>
 #include <base/printable.hpp>
+#include <formats/field_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/program/missing_rows.hpp>
 
@@ -33,7 +34,7 @@ std::string instead_of_number(const Output& output) {
 std::string obstacle(const Output& output, const MissingRows& rows) {
   if (rows == MissingRows(Missing::empty)) {
     return output.may_be_missing ? ""
-                                 : "its rows are " + std::string(name(output.dtype)) + " " + to_string(output.shape) +
+                                 : "its rows are " + array_text(output.dtype, output.shape) +
                                        ", and only rows of items can be empty; use a number, which fills the row";
   }
   if (std::holds_alternative<Missing>(rows)) return {};

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include <formats/field_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/decoders.hpp>
 #include <transforms/elements.hpp>
@@ -111,11 +112,10 @@ std::unique_ptr<OutputProgram> compile_padded(const OutputRequest& request) {
       .before = compile(before), .length = step.length, .truncates = step.longer == Longer::truncate, .padding = {}};
   const Output& ragged = plan.before->output();
   if (!ragged.ragged || ragged.own_dimensions != 0 || !plan.before->traces_items()) {
-    throw request.misuse("pad() requires ragged rows, but these rows are " +
-                         (ragged.own_dimensions != 0
-                              ? "images of different sizes"
-                              : "all " + std::string(name(ragged.dtype)) + " " + to_string(ragged.shape)) +
-                         "; " + instead_of_pad(*plan.before));
+    throw request.misuse(
+        "pad() requires ragged rows, but these rows are " +
+        (ragged.own_dimensions != 0 ? "images of different sizes" : "all " + array_text(ragged.dtype, ragged.shape)) +
+        "; " + instead_of_pad(*plan.before));
   }
   plan.padding = padding_of(request, step, ragged.dtype);
   Output output = ragged;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <formats/field_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/cloud.hpp>
 #include <transforms/clouds/steps/point_buffer.hpp>
@@ -85,8 +86,7 @@ class ColumnRunner final : public OutputRunner {
     const bool fits = layout.dtype == plan_.stored && layout.shape.size() == plan_.row.size() + 1 &&
                       std::equal(plan_.row.begin(), plan_.row.end(), layout.shape.begin() + 1);
     if (!fits) {
-      throw Error::shape("is " + std::string(name(layout.dtype)) + " " + to_string(layout.shape) +
-                         ", unlike in the first sample");
+      throw Error::shape("is " + array_text(layout.dtype, layout.shape) + ", unlike in the first sample");
     }
     const auto count = static_cast<std::uint64_t>(layout.shape[0]);
     check_points(count, *row.points);

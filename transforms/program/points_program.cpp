@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <formats/field_types.hpp>
 #include <penstock/error.hpp>
 #include <transforms/clouds/codecs/off.hpp>
 #include <transforms/clouds/steps/point_step.hpp>
@@ -135,8 +136,8 @@ class PointsRunner final : public OutputRunner {
       const Peeked peeked = decoders_.peek(row.field);
       const Shape& shape = peeked.layout.shape;
       if (shape.size() != 2 || static_cast<std::size_t>(shape[1]) != columns) {
-        throw Error::shape("is " + std::string(name(peeked.layout.dtype)) + " " + to_string(shape) +
-                           ", not points of " + std::to_string(columns) + " columns");
+        throw Error::shape("is " + array_text(peeked.layout.dtype, shape) + ", not points of " +
+                           std::to_string(columns) + " columns");
       }
       count = static_cast<std::size_t>(shape[0]);
       rows = decode_rows(peeked, row, count * columns);
