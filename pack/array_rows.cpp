@@ -121,7 +121,8 @@ std::span<const std::byte> ArrayConverter::convert(const FieldSchema& from, cons
   if (layout.image || layout.dtype != to.dtype || layout.shape != to.shape) {
     throw Error::invalid_argument("is " + array_text(layout.dtype, layout.shape) +
                                   ", but all values seen before packing are " + array_text(to.dtype, to.shape) +
-                                  "; pack without rank and world, which looks at every value");
+                                  ": the source has changed, or ranks pack it, which look at 1,000 values; pack " +
+                                  "without rank and world, which looks at every value");
   }
   made.swap(read_.elements);
   return made;

@@ -275,6 +275,21 @@ def test_a_part_refuses_the_value_that_differs_from_those_it_looked_at(tmp_path)
     assert column(packed(source, tmp_path / "h"), "npy") is None  # which looks at all of them
 
 
+def test_a_value_that_changes_while_packing_is_refused(tmp_path):
+    """All values were looked at before; the last one is replaced by one of the same length."""
+    files = {f"{i:04}.npy": npy(np.full((64, 64), i, "f4")) for i in range(400)}
+    source = folder_of(tmp_path / "s", files)
+
+    def replace(done, total, size):
+        (source / "0399.npy").write_bytes(npy(np.full((64, 64), 9, "i4")))
+
+    with pytest.raises(ps.Error) as caught:
+        ps.pack(source, tmp_path / "p", format="hdf5", progress=replace, workers=1)
+    for word in ("0399", "npy", "int32 (64, 64)", "float32 (64, 64)", "the source has changed"):
+        assert word in str(caught.value), caught.value
+    assert not (tmp_path / "p").exists()
+
+
 class Interrupted(Exception):
     pass
 
