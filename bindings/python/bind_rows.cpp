@@ -96,8 +96,8 @@ void RowProgram::run(std::span<const std::byte> value, std::span<std::byte> row,
 using Value = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 using Row = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
-void construct(RowProgram* self, const nb::str& output, const Chain& chain, std::size_t place, const std::string& dtype,
-               const std::vector<std::int64_t>& shape, bool image, bool items) {
+void construct_row_program(RowProgram* self, const nb::str& output, const Chain& chain, std::size_t place,
+                           const std::string& dtype, const std::vector<std::int64_t>& shape, bool image, bool items) {
   const std::optional<DType> known = dtype_named(dtype);
   const std::string name = bytes_of(output);
   if (!known)
@@ -108,8 +108,8 @@ void construct(RowProgram* self, const nb::str& output, const Chain& chain, std:
   through_door({.field = name}, [&] { new (self) RowProgram(name, chain, place, *known, shape, kind); });
 }
 
-void run(RowProgram& self, const Value& value, const Row& row, std::uint64_t seed, std::uint64_t epoch,
-         std::uint64_t draws, const nb::str& key) {
+void run_row_program(RowProgram& self, const Value& value, const Row& row, std::uint64_t seed, std::uint64_t epoch,
+                     std::uint64_t draws, const nb::str& key) {
   const std::string named = bytes_of(key);
   const nb::gil_scoped_release released;
   through_door({.key = named, .field = self.output().name}, [&] {
@@ -132,14 +132,14 @@ Tensor copied(const Value& array, const std::string& dtype) {
 void bind_rows(nb::module_& module) {
   nb::class_<RowProgram>(module, "RowProgram",
                          "The steps of a chain after a Python function, for arrays of one dtype and shape.")
-      .def("__init__", construct, nb::arg("output"), nb::arg("chain"), nb::arg("place"), nb::arg("dtype"),
+      .def("__init__", construct_row_program, nb::arg("output"), nb::arg("chain"), nb::arg("place"), nb::arg("dtype"),
            nb::arg("shape"), nb::arg("image"), nb::arg("items"))
       .def_prop_ro("dtype", [](const RowProgram& self) { return std::string(name(self.output().dtype)); })
       .def_prop_ro(
           "shape", [](const RowProgram& self) { return nb::tuple(nb::cast(self.row_shape())); },
           nb::sig("def shape(self) -> tuple[int, ...]"))
-      .def("run", run, nb::arg("value"), nb::arg("row"), nb::arg("seed"), nb::arg("epoch"), nb::arg("draws"),
-           nb::arg("key"),
+      .def("run", run_row_program, nb::arg("value"), nb::arg("row"), nb::arg("seed"), nb::arg("epoch"),
+           nb::arg("draws"), nb::arg("key"),
            nb::sig("def run(self, value: typing.Any, row: typing.Any, seed: int, epoch: int, draws: int, key: str) -> "
                    "None"));
   module.def(

@@ -17,8 +17,6 @@
 #include "tensor.hpp"
 
 namespace penstock::python {
-namespace {
-
 dlpack::DataType dlpack_type(DType dtype) {
   using dlpack::TypeCode;
   return with_element(dtype, [](auto element) -> dlpack::DataType {
@@ -32,6 +30,8 @@ dlpack::DataType dlpack_type(DType dtype) {
     return {code, 8 * sizeof element, 1};
   });
 }
+
+namespace {
 
 dlpack::Device device_of(const Tensor& tensor) {
   const std::optional<int> gpu = tensor.gpu();

@@ -10,6 +10,8 @@
 #include <device/device_use.hpp>
 #include <penstock/schema.hpp>
 
+#include "dlpack.hpp"
+
 namespace penstock::python {
 
 /// A dense array in C order. Copies, and arrays made of it by DLPack, share `owner`. The slab returns to its pool when
@@ -53,5 +55,7 @@ struct Ragged {
   /// rows,), and row i is an array of shapes[i] that begins at offsets[i].
   std::optional<Tensor> shapes = std::nullopt;
 };
+
+dlpack::DataType dlpack_type(DType dtype);
 
 }  // namespace penstock::python
