@@ -26,6 +26,7 @@ void bind_error(nb::module_& module);
 void bind_dataset(nb::module_& module);
 void bind_chain(nb::module_& module);
 void bind_encodings(nb::module_& module);
+void bind_decode(nb::module_& module);
 void bind_tensor(nb::module_& module);
 void bind_loader(nb::module_& module);
 void bind_ledger(nb::module_& module);

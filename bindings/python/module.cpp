@@ -52,6 +52,7 @@ NB_MODULE(_penstock, module) {
   python::bind_encodings(module);
   python::bind_chain(module);
   python::bind_tensor(module);
+  python::bind_decode(module);
   python::bind_mix(module);
   python::bind_mixture(module);
   python::bind_rows(module);

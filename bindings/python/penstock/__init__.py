@@ -20,6 +20,7 @@ from typing import Any as _Any
 from . import batching, sampler, shuffle, sources
 from ._audit import Audit, audit
 from ._batch import Batch
+from ._decode import decode, decode_batch, decoder
 from ._encode import encode
 from ._error import Error
 from ._habits import here as _here
@@ -120,6 +121,9 @@ __all__ = [
     "boxes",
     "concat",
     "cutmix",
+    "decode",
+    "decode_batch",
+    "decoder",
     "encode",
     "field",
     "finish_pack",

@@ -9,19 +9,31 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing.context import get_spawning_popen
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import torch
 from torch.utils.data import IterableDataset as _IterableDataset
 from torch.utils.data import get_worker_info
 
-from . import Dataset, Ragged, RankTable, Stats, Tensor
+from . import Chain, Dataset, Ragged, RankTable, Stats, Tensor, _decode
 from . import Loader as _Loader
 from . import rank_table as _rank_table
+from ._decode import Value
 from ._habits import here
 from ._loader import require_options, warn_of_ranks
 
-__all__ = ["Loader", "nested", "rank_table", "rows", "sum_over_ranks", "tensor", "tensors"]
+__all__ = [
+    "Loader",
+    "decode",
+    "decode_batch",
+    "decoder",
+    "nested",
+    "rank_table",
+    "rows",
+    "sum_over_ranks",
+    "tensor",
+    "tensors",
+]
 
 
 # GPU rows up to this size are copied, as penstock does on the host, so that kept labels do not hold a batch buffer
@@ -47,6 +59,45 @@ def tensor(value: Tensor) -> torch.Tensor:
     taken = torch.from_dlpack(value)
     small = taken.is_cuda and value.nbytes <= _COPIED_ROW_BYTES * len(value)
     return taken.clone() if small else taken
+
+
+def decode(
+    value: Value | Mapping[str, Value],
+    chain: Chain | Mapping[str, Chain] | None = None,
+    out: torch.Tensor | None = None,
+    *,
+    seed: int | None = None,
+) -> Any:
+    """penstock.decode(), with a tensor, or a dict of tensors, as the result."""
+    return _decode.run(value, chain, out, seed, _of_array)
+
+
+def decode_batch(
+    values: Sequence[Value],
+    chain: Chain | None = None,
+    out: torch.Tensor | None = None,
+    *,
+    seed: int | None = None,
+    workers: int = 0,
+) -> torch.Tensor:
+    """penstock.decode_batch(), with a tensor as the result."""
+    return cast("torch.Tensor", _decode.run_batch(values, chain, out, seed, workers, _of_array))
+
+
+class decoder(_decode.decoder):
+    """penstock.decoder() with tensors as results.
+
+    ImageFolder("photos", loader=ps.torch.decoder(ps.image.random_resized_crop(224)))
+    """
+
+    def __call__(self, value: Value) -> torch.Tensor:
+        """Decodes one value."""
+        return cast("torch.Tensor", decode(value, self.chain))
+
+
+def _of_array(array: Any, dtype: str) -> torch.Tensor:
+    made = torch.from_numpy(array)
+    return made.view(torch.bfloat16) if dtype == "bfloat16" else made
 
 
 def rows(value: Ragged | tuple[torch.Tensor, torch.Tensor]) -> list[torch.Tensor]:
