@@ -1,11 +1,17 @@
+#include <algorithm>
+#include <cerrno>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <formats/index/index.hpp>
 #include <formats/index/shard_pins.hpp>
 #include <formats/io/file_bytes.hpp>
+#include <formats/io/file_identity.hpp>
+#include <formats/packed/combined_index.hpp>
 #include <formats/packed/packed.hpp>
 #include <formats/packed/shard_sum.hpp>
+#include <formats/places/places.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
@@ -25,16 +31,35 @@ auto in_shard(const std::filesystem::path& folder, const std::string& shard, con
 
 namespace {
 
-/// If a shard was touched after opening, its content must still match penstock.json.
+/// Checks the shard with one stat() for each file. If a file is touched after opening, its content must still match
+/// penstock.json.
 std::shared_ptr<const ShardPins> pins_of(const std::filesystem::path& folder, const ManifestShard& entry,
                                          const Index& index) {
   std::vector<FileIdentity> files;
-  for (std::uint32_t file = 0; file < index.file_count(); ++file)
-    files.push_back(identity_of(folder / index.file(file).path));
+  check_shard(folder, entry, index, [&](const std::filesystem::path& path, const IndexedFile&) {
+    const auto identity = identity_by_name(path);
+    if (!identity) throw Error::io(errno, "cannot read " + path.string());
+    return files.emplace_back(*identity).size;
+  });
   const auto prove = [folder, entry](const Index& known, std::uint32_t file, const FileIdentity& now) {
     return describe_shard(folder, entry.name, known) == entry && identity_of(folder / known.file(file).path) == now;
   };
   return std::make_shared<const ShardPins>(std::move(files), ShardPins::Options{.prove = prove, .of_content = true});
+}
+
+/// Reads one file instead of one for each shard, if penstock.idx belongs to this dataset.
+std::vector<Index> indexes_of(const std::filesystem::path& folder, const Manifest& manifest) {
+  const std::filesystem::path combined = folder / kCombinedIndexName;
+  try {
+    const auto file = std::make_shared<const FileBytes>(combined);
+    if (auto indexes = combined_indexes(file, combined, manifest, std::nullopt)) return std::move(*indexes);
+  } catch (const Error&) {  // the file may be missing
+  }
+  std::vector<Index> indexes;
+  for (const ManifestShard& entry : manifest.shards) {
+    indexes.push_back(in_shard(folder, entry.name, [&] { return Index::open(folder / index_name(entry.name)); }));
+  }
+  return indexes;
 }
 
 Dataset open_as_it_is(const std::filesystem::path& folder) {
@@ -47,14 +72,12 @@ Dataset open_as_it_is(const std::filesystem::path& folder) {
     return Manifest::from_json(text);
   });
 
+  std::vector<Index> indexes = indexes_of(folder, manifest);
   std::vector<Dataset::Shard> shards;
-  for (const ManifestShard& entry : manifest.shards) {
-    shards.push_back(in_shard(folder, entry.name, [&] {
-      Index index = Index::open(folder / index_name(entry.name));
-      check_shard(folder, entry, index);
-      auto pins = pins_of(folder, entry, index);
-      return Dataset::Shard{.index = std::move(index), .root = folder, .name = entry.name, .pins = std::move(pins)};
-    }));
+  for (std::size_t i = 0; i < indexes.size(); ++i) {
+    const ManifestShard& entry = manifest.shards[i];
+    auto pins = in_shard(folder, entry.name, [&] { return pins_of(folder, entry, indexes[i]); });
+    shards.push_back({.index = std::move(indexes[i]), .root = folder, .name = entry.name, .pins = std::move(pins)});
   }
   return dataset_of(folder, std::move(manifest), std::move(text), std::move(shards));
 }
@@ -101,6 +124,11 @@ void verify_shard(const Dataset& dataset, std::size_t shard) {
   in_shard(dataset.path(), wanted.name, [&] {
     const Dataset::Shard& opened = dataset.shard(shard);
     opened.index.verify();
+    const std::filesystem::path place = opened.root / index_name(wanted.name);
+    if (is_file(opened.root / kCombinedIndexName) &&  // else the index was read from `place`
+        !std::ranges::equal(Index::open(read_place(place), place).bytes(), opened.index.bytes())) {
+      throw Error::corrupt("its .idx file has changed since it was packed");
+    }
     if (describe_shard(opened.root, wanted.name, opened.index) != wanted) {
       throw Error::corrupt("its content has changed since it was packed (the checksum of the shard differs)");
     }

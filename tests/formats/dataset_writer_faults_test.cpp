@@ -108,13 +108,39 @@ TEST_CASE("damage to a packed dataset is an error that names the file") {
     fs::remove(shard);
     CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("shard-000001.tar"), Error);
   }
-  SUBCASE("a missing index is noticed by open") {
+  const fs::path combined = folder / "set" / "penstock.idx";
+  SUBCASE("a missing index is noticed by verify_shard, and by open without penstock.idx") {
     fs::remove(index);
+    CHECK_THROWS_WITH_AS(verify_shard(penstock::open(folder / "set"), 1), doctest::Contains("shard-000001.idx"), Error);
+    fs::remove(combined);
     CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("shard-000001.idx"), Error);
   }
-  SUBCASE("another shard's index is noticed by open") {
+  SUBCASE("another shard's index is noticed by verify_shard, and by open without penstock.idx") {
     write_file(index, read_file(folder / "set" / "shard-000002.idx"));
+    CHECK_THROWS_WITH_AS(verify_shard(penstock::open(folder / "set"), 1), doctest::Contains("shard-000001.tar"), Error);
+    fs::remove(combined);
     CHECK_THROWS_WITH_AS(penstock::open(folder / "set"), doctest::Contains("shard-000001.tar"), Error);
+  }
+  SUBCASE("open reads the other indexes if penstock.idx is damaged, cut or another file") {
+    const std::string whole = read_file(combined);
+    for (std::size_t i = 0; i < whole.size(); i += 5) {
+      std::string flipped = whole;
+      flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
+      for (const std::string& damaged : {flipped, whole.substr(0, i)}) {
+        write_file(combined, damaged);
+        try {
+          const Dataset dataset = penstock::open(folder / "set");
+          for (std::size_t one = 0; one < dataset.shard_count(); ++one) verify_shard(dataset, one);
+        } catch (const Error& error) {
+          CHECK(error.kind() == ErrorKind::corrupt);  // damage behind a header is noticed when it is read
+        }
+      }
+    }
+    write_file(combined, read_file(index));
+    check_content(folder / "set");
+    fs::remove(combined);
+    fs::create_directory(combined);
+    check_content(folder / "set");
   }
   SUBCASE("a flipped byte of a shard is noticed by verify_shard alone") {
     std::string flipped = bytes;
