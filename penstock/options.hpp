@@ -47,7 +47,8 @@ struct ReadOptions {
   EngineKind engine = EngineKind::automatic;                 ///< "auto" in Python and the command
   bool direct_io = false;                                    ///< O_DIRECT, if the file system supports it
   std::uint64_t read_ahead_bytes = std::uint64_t{64} << 20;  ///< read ahead of the workers, by engines that do so
-  unsigned threads = 0;  ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
+  /// reader threads: rings, or pread threads; 0 chooses: 1 ring, 16 pread threads, 64 for network file systems
+  unsigned threads = 0;
   unsigned depth = 256;  ///< requests in flight per ring
   std::uint64_t merge_gap_bytes = 32 << 10;  ///< reads that are separated by at most this much are merged
   std::uint64_t merge_bytes = 1 << 20;       ///< maximum size of a merged read

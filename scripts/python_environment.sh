@@ -61,6 +61,8 @@ fi
   echo "FUSE is not to be had here: tests of slow file systems will be skipped"
 { scripts/install_dependencies.sh --without-torch openmpi-bin && command -v mpirun >/dev/null; } 2>/dev/null ||
   echo "Open MPI is not to be had here: tests that start mpirun will be skipped"
+{ scripts/install_dependencies.sh --without-torch strace && command -v strace >/dev/null; } 2>/dev/null ||
+  echo "strace is not to be had here: the test that counts metadata calls will be skipped"
 unpack_nginx 2>/dev/null ||
   echo "nginx is not to be had here: its tests will be skipped"
 "${pip[@]}" --requirement "$stores" 2>/dev/null ||

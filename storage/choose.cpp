@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include <penstock/storage.hpp>
 #include <storage/read/gather_engine.hpp>
 #include <storage/read/in_worker_engine.hpp>
+#include <storage/read/network_file_system.hpp>
 #include <storage/read/pread_engine.hpp>
 #include <storage/read/read_engine.hpp>
 #include <storage/read/residency.hpp>
@@ -190,11 +192,20 @@ std::optional<ChosenEngine> asked_for(const EngineFiles& files, const EngineOpti
   return named(kind, "PENSTOCK_ENGINE", files, options, on_read);
 }
 
+// A reader thread of a network file system waits for a server most of the time.
+constexpr unsigned kNetworkThreads = 64;
+
 // `found` describes the residency of the data and may be empty.
-ChosenEngine waiting_for_storage(const std::string& found, const EngineFiles& files, const EngineOptions& options,
+ChosenEngine waiting_for_storage(const std::string& found, const EngineFiles& files, EngineOptions options,
                                  const OnRead& on_read) {
   std::string refused;
-  if (const int errnum = uring_refusal(); errnum != 0) {
+  const std::string_view network =
+      files.count == 0 || options.direct_io ? std::string_view{} : network_file_system(files.lookup(0).path);
+  if (!network.empty()) {
+    // Many of these file systems cannot start a read and return: the ring then reads one after the other.
+    refused = std::string(network) + " is read by threads";
+    if (options.threads == 0) options.threads = kNetworkThreads;
+  } else if (const int errnum = uring_refusal(); errnum != 0) {
     refused = refusal_text(errnum);
   } else {
     try {

@@ -235,7 +235,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
     {kCpp,
      "read_options.threads",
      {},
-     "Reader threads: rings, or pread threads. 0 chooses: 1 ring, 16 pread threads.",
+     "Reader threads: rings, or pread threads. 0 chooses: 1 ring, 16 pread threads, 64 for network file systems.",
      "For network file systems that answer slowly, with many requests in flight.",
      Door::cpp},
     {kCpp, "read_options.depth", {}, "Requests in flight for each ring.", "As read_options.threads.", Door::cpp},

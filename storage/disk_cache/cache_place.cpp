@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -13,6 +11,7 @@
 
 #include <penstock/error.hpp>
 #include <storage/disk_cache/cache_place.hpp>
+#include <storage/read/network_file_system.hpp>
 
 namespace penstock {
 namespace {
@@ -49,40 +48,14 @@ void require_good_disk(const std::filesystem::path& path, CachePlace& place) {
   struct statfs disk {};
   if (::fstatfs(place.folder.get(), &disk) != 0)
     throw Error::io(errno, "cannot read the file system of " + path.string());
-  const std::string refused = refused_file_system(static_cast<std::uint32_t>(disk.f_type));
-  if (!refused.empty())
-    throw Error::invalid_argument("cannot cache in " + path.string() + ": it is on " + refused +
+  const std::string_view network = network_file_system(static_cast<std::uint32_t>(disk.f_type));
+  if (!network.empty())
+    throw Error::invalid_argument("cannot cache in " + path.string() + ": it is on " + std::string(network) +
                                   ", which is not a local disk of this node");
   place.unit = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(disk.f_bsize), 4096, 256 << 10);
 }
 
 }  // namespace
-
-std::string refused_file_system(std::uint64_t type) {
-  // Sources: statfs(2), linux/magic.h, and the clients of file systems that are not in Linux.
-  static constexpr auto kNetworks = std::to_array<std::pair<std::uint64_t, std::string_view>>({
-      {0x6969, "NFS"},
-      {0x0BD00BD0, "Lustre"},
-      {0x517B, "SMB"},
-      {0xFF534D42, "CIFS"},
-      {0xFE534D42, "SMB"},
-      {0x47504653, "GPFS"},
-      {0x00C36400, "Ceph"},
-      {0x19830326, "BeeGFS"},
-      {0x5346414F, "AFS"},
-      {0x6B414653, "AFS"},
-      {0x73757245, "Coda"},
-      {0x01021997, "9P"},
-      {0x20030528, "OrangeFS"},
-      {0x7461636F, "OCFS2"},
-      {0x01161970, "GFS2"},
-      {0xAAD7AAEA, "PanFS"},
-      {0x65735546, "FUSE"},
-  });
-  for (const auto& [number, name] : kNetworks)
-    if (number == type) return std::string(name);
-  return {};
-}
 
 std::filesystem::path cache_path(const std::filesystem::path& dir) {
   if (dir != "auto") return dir;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
 
 #include <sys/types.h>
 
@@ -24,9 +23,5 @@ std::filesystem::path cache_path(const std::filesystem::path& dir);
 
 /// Opens the folder, and creates it if `make` and it does not exist. Throws as DiskCache::open().
 CachePlace open_cache_place(const std::filesystem::path& path, bool make);
-
-/// Returns the name of a file system with this number (statfs(2)) that cannot hold a cache, such as "NFS"; empty if it
-/// can.
-std::string refused_file_system(std::uint64_t type);
 
 }  // namespace penstock

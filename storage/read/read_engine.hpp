@@ -67,7 +67,8 @@ struct EngineOptions {
   bool direct_io = false;  ///< O_DIRECT if the file system supports it
   bool scattered = false;  ///< reads many small records of large values: resident data is gathered from a mapping
   bool rows = false;  ///< values are rows used as stored: resident data is copied from a mapping, without a system call
-  unsigned threads = 0;  ///< reader threads: rings, or pread threads; 0 chooses (1 ring, 16 pread threads)
+  /// reader threads: rings, or pread threads; 0 chooses: 1 ring, 16 pread threads, 64 for network file systems
+  unsigned threads = 0;
   unsigned depth = 256;  ///< requests in flight per ring
   std::uint64_t merge_gap_bytes = 32 << 10;              ///< extents this close are merged into one read
   std::uint64_t merge_bytes = 1 << 20;                   ///< maximum size of a merged read
