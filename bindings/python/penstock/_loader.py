@@ -19,19 +19,29 @@ _construct = _penstock.Loader.__init__
 _told_of_ranks = False  # warn once per process, because all its loaders have the same problem
 
 
-def warn_of_ranks(options: Mapping[str, Any]) -> None:
-    """Warns if torchrun started several processes and this loader was not given its rank."""
+def warn_of_ranks(options: Mapping[str, Any], group: tuple[int, int] | None = None) -> None:
+    """Warns if a launcher started several processes and this loader was not given its rank.
+
+    group: rank and world size in the process group of a framework, whose launcher may not set RANK (Lightning); None:
+      those of torchrun.
+    """
     global _told_of_ranks
     if _told_of_ranks or "rank" in options or "world_size" in options:
         return
-    rank, world = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
-    if not rank.isdecimal() or not world.isdecimal() or int(world) < 2:
+    if group is not None:
+        (rank, world), source = group, "torch.distributed says"
+        own = "rank=torch.distributed.get_rank(), world_size=torch.distributed.get_world_size()"
+    else:
+        named = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+        if not all(number.isdecimal() for number in named):
+            return
+        (rank, world), source, own = map(int, named), "RANK and WORLD_SIZE say", 'rank="env"'
+    if world < 2:
         return
     _told_of_ranks = True
     warn(
-        f"penstock: RANK and WORLD_SIZE say that this is process {rank} of {world}, but the loader was given neither rank "
-        'nor world_size, so every process reads all samples. Pass rank="env" to give each process its share, or '
-        "rank=0, "
+        f"penstock: {source} that this is process {rank} of {world}, but the loader was given neither rank nor "
+        f"world_size, so every process reads all samples. Pass {own} to give each process its share, or rank=0, "
         "world_size=1 if every process shall read all samples"
     )
 

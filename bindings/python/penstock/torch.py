@@ -222,6 +222,14 @@ def _iteration_seed() -> int | None:
     return worker.seed - worker.id if worker is not None else None
 
 
+def _place_in_group() -> tuple[int, int] | None:
+    """Rank and world size in the default process group; None without a group, or if RANK names the rank."""
+    distributed = torch.distributed
+    if "RANK" in os.environ or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed.get_rank(), distributed.get_world_size()
+
+
 def _on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def on_batch(batch: dict[str, Any], *random: Any) -> Any:
@@ -287,7 +295,7 @@ class Loader(_IterableDataset):
     def loader(self) -> _Loader:
         """The penstock.Loader of this process, made when first needed."""
         if self._loader is None or self._process != os.getpid():
-            warn_of_ranks(self._options)  # worker processes split the share of their rank
+            warn_of_ranks(self._options, _place_in_group())  # worker processes split the share of their rank
             options = self._shared_out()
             if options.get("batch_transform") is not None:
                 options = {**options, "batch_transform": _on_tensors(options["batch_transform"])}
