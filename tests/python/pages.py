@@ -24,8 +24,10 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 COMMAND = pathlib.Path(os.environ["PENSTOCK_COMMAND"])
 OPTIONAL = (
-    "accelerate|albumentations|cv2|dask|jax|laspy|lmdb|lightning|pyarrow|ray|torch|torchdata|torchvision|webdataset"
+    "accelerate|albumentations|cv2|dask|datasets|jax|laspy|lmdb|lightning|orbax|pyarrow|ray|torch|torchdata|torchvision|"
+    "transformers|webdataset"
 )
+OF_TRAINERS = ("orbax", "transformers")  # tests/trainers.sh installs them
 SECONDS = 240  # for one block
 PEERS = os.environ.get("PENSTOCK_PEERS")
 SHIMS = ROOT / "tests/python/peers"
@@ -231,9 +233,8 @@ def run_page(page, folder, name):
             if block.title:
                 missing = missing_package(block.text)
                 if missing and block.title != "before.py":
-                    pytest.skip(
-                        f"{where}: {block.title} needs {missing}, which is not installed; run scripts/python_environment.sh"
-                    )
+                    cure = "tests/trainers.sh" if missing in OF_TRAINERS else "scripts/python_environment.sh"
+                    pytest.skip(f"{where}: {block.title} needs {missing}, which is not installed; run {cure}")
                 (folder / block.title).write_text(block.text)
             elif block.language == "python":
                 if missing_package(block.text) is None:

@@ -177,13 +177,11 @@ def test_the_guide_counts_where_a_rank_has_a_batch_without_a_valid_row(tmp_path)
     program = next(block.text for block in pages.blocks_of(pages.ROOT / "docs/guides/lightning.md") if block.title)
     model = program[: program.index("def trainer")]
     (tmp_path / "validate.py").write_text(f"""{model}
-import sys
-
 devices = int(sys.argv[1])
 torch.manual_seed(0)
 trainer = lightning.Trainer(accelerator="cpu", devices=devices, strategy="ddp" if devices > 1 else "auto", logger=False,
                             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False)
-told = trainer.validate(Model(), verbose=False)[0]["accuracy"]
+told = trainer.validate(Model(), Data(), verbose=False)[0]["accuracy_0"]
 if trainer.is_global_zero:
     print("accuracy", told)
 """)
