@@ -111,3 +111,59 @@ def test_a_checkpoint_of_an_exception_holds_the_batch_that_failed(arrays, tmp_pa
     accelerator.register_for_checkpointing(second)
     accelerator.load_state(tmp_path / "state")
     assert got + [batch["__key__"] for batch in second] == whole
+
+
+# Saves in the middle of an epoch, and prints whether the rest of this epoch and the next one are as they would have been.
+RESUMED = """
+import json, sys, torch, penstock as ps
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+folder, way, state = sys.argv[1:]
+
+
+def make():
+    accelerator = Accelerator(cpu=True)
+    place = (accelerator.process_index, accelerator.num_processes) if way == "read by each" else (0, 1)
+    loader = ps.torch.Loader(folder, batch_size=8, shuffle=True, seed=1, rank=place[0], world_size=place[1],
+                             as_tuple=("npy", "cls"), last_batch="drop",
+                             transforms={"npy": ps.array.decode(), "cls": ps.label()})
+    if way == "read by each":
+        accelerator.register_for_checkpointing(loader)
+        assert accelerator.prepare(loader) is loader
+        return accelerator, loader
+    return accelerator, accelerator.prepare(DataLoader(loader, batch_size=None))
+
+
+def values(loader):
+    return [arrays[:, 0].tolist() for arrays, _ in loader]
+
+
+accelerator, loader = make()
+whole = [values(loader) for epoch in range(2)]
+accelerator, loader = make()
+next(iter(loader))
+accelerator.save_state(state)
+accelerator.wait_for_everyone()
+accelerator, loader = make()
+accelerator.load_state(state)
+told = [values(loader) if way == "read by each" else values(accelerator.skip_first_batches(loader, 1))]
+if way == "given out":
+    loader.set_epoch(1)
+told.append(values(loader))
+print(json.dumps([told[0] == whole[0][1:], told[1] == whole[1], len(told[0])]) + "\\n", end="", flush=True)
+accelerator.end_training()
+"""
+
+
+@pytest.mark.parametrize("way", ["given out", "read by each"])
+def test_two_processes_continue_in_the_middle_of_an_epoch(way, arrays, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(RESUMED)
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = [sys.executable, *launcher, str(script), str(arrays), way, str(tmp_path / "state")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    steps = {"read by each": 2, "given out": 3}[way]  # of 40 samples in batches of 8; the first way drops 8 of them
+    assert told == [[True, True, steps - 1]] * 2
