@@ -17,22 +17,10 @@ PENSTOCK_TEST_DATA=$(sed -n 's/^PENSTOCK_TEST_DATA:PATH=//p' "$build/CMakeCache.
 export PENSTOCK_TEST_DATA
 mkdir -p "$peers"
 
-packages_of() { "$1" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
-
 install_peer() { # LIBRARY
-  local requirements=tests/python/peers/$1.txt folder=$peers/$1 stamp=$peers/$1/requirements.sha256 wanted
-  wanted=$(cat "$requirements" .venv/requirements.sha256 | sha256sum)
-  if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then return; fi
-  echo "Installing $1 into build/peers/$1"
-  rm -rf "$folder"
-  {
-    if [ "$1" = ffcv ]; then scripts/install_dependencies.sh --without-torch libopencv-dev libturbojpeg0-dev; fi &&
-      .venv/bin/python -m venv --without-pip "$folder" &&
-      packages_of .venv/bin/python >"$(packages_of "$folder/bin/python")/venv.pth" &&
-      .venv/bin/python -m pip --python "$folder/bin/python" install --disable-pip-version-check --requirement "$requirements" &&
-      "$folder/bin/python" -c "import $1" &&
-      echo "$wanted" >"$stamp"
-  } >"$folder.log" 2>&1
+  local folder=$peers/$1
+  if [ "$1" = ffcv ]; then scripts/install_dependencies.sh --without-torch libopencv-dev libturbojpeg0-dev >"$folder.log" 2>&1 || return 1; fi
+  scripts/extra_environment.sh "tests/python/peers/$1.txt" "$folder" && "$folder/bin/python" -c "import $1" >>"$folder.log" 2>&1
 }
 
 missing=() failed=()
