@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: tests/trainers.sh
-# Runs the tests in tests/python/trainers, and the pages of docs/guides that need transformers or Orbax. tests/run.sh does
-# not install these packages; this script installs them into build/trainers, beside the packages of .venv. The first run
-# downloads 60 MB; later runs take 2 minutes on two cores. Builds what it needs.
+# Runs the tests in tests/python/trainers, and the guides that need transformers or Orbax. tests/run.sh does not install
+# these packages; this script installs them into build/trainers, beside the packages of .venv. The first run
+# downloads 44 MB and needs 250 MB of disk; later runs take 3 minutes on two cores. Builds what it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

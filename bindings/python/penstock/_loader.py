@@ -22,8 +22,8 @@ _told_of_ranks = False  # warn once per process, because all its loaders have th
 def warn_of_ranks(options: Mapping[str, Any], group: tuple[int, int] | None = None) -> None:
     """Warns if a launcher started several processes and this loader was not given its rank.
 
-    group: rank and world size in the process group of a framework, whose launcher may not set RANK (Lightning); None:
-      those of torchrun.
+    group: rank and world size in a process group. Launchers such as Lightning's do not set RANK. None: the variables of
+      torchrun.
     """
     global _told_of_ranks
     if _told_of_ranks or "rank" in options or "world_size" in options:
