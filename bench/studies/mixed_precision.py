@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Usage: PYTHONPATH=build/dev/python python bench/studies/mixed_precision.py [--seconds 2] [--rounds 5] [--count 256]
 
-Measures ways to get the inputs of a network in mixed precision: the dtype (float32, bfloat16, float16, or uint8 that the
-model normalizes) and the memory format (planes, channels_last of the loader, or .to(memory_format=...) after it), from
-JPEGs and from decoded images. Measures all ways in turns, in one process. Prints samples per second and CPU time per
-sample, both relative to float32 in planes of the same round. Needs PyTorch and penstock; PENSTOCK_COMMAND names the
+Measures ways to get the inputs of a network in mixed precision, from JPEGs and from decoded images. The dtype is
+float32, bfloat16, float16, or uint8 that the model normalizes. The memory format is planes, channels_last of the loader,
+or .to(memory_format=...) after it. Measures all ways in turns, in one process. Prints samples per second and CPU time
+per sample, both relative to float32 in planes of the same round. Needs PyTorch and penstock. PENSTOCK_COMMAND names the
 command if it is not on PATH.
 """
 
