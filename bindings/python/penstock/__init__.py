@@ -78,6 +78,7 @@ from ._ranks import RankTable, rank_table
 from ._stage import stage
 from ._stats import Stats
 from ._trace import Trace, merge_traces
+from ._translate.torchvision import from_torchvision
 from ._tune import tune
 from ._words import worded as _worded
 from ._words import worded_step as _worded_step
@@ -128,6 +129,7 @@ __all__ = [
     "field",
     "finish_pack",
     "follow",
+    "from_torchvision",
     "image",
     "keypoints",
     "label",

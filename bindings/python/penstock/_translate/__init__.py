@@ -1,0 +1,1 @@
+"""Translates image transforms of other libraries into chains."""

@@ -1,0 +1,472 @@
+"""Translates torchvision's and timm's transforms. They are recognized by module and name, so neither is imported."""
+
+from __future__ import annotations
+
+import functools
+import math
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._penstock import Chain
+from .._steps import torch_dtype_name
+from .translation import Options, Translation, Untranslatable, always, image, pair, size_of, whole
+
+_Translate = Callable[[Translation, Options, float], None]
+"""Adds a transform that is applied with a probability."""
+
+_BY_INTEGER = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}  # Pillow's constants
+_OURS = {"nearest": "nearest", "nearest-exact": "nearest", "box": "area", "bilinear": "bilinear", "bicubic": "bicubic"}
+
+
+def from_torchvision(transforms: Any) -> Chain:
+    """Translates torchvision transforms into a chain for an image.
+
+        chain = ps.from_torchvision(transforms.Compose([
+            transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.ToTensor(),
+            transforms.Normalize(mean, std)]))
+
+    The pixels are torchvision's for PIL images, and random numbers have the same distributions. docs/from/torchvision.md
+    lists the transforms and the differences. Images are RGB, as torchvision's ImageFolder loads them. Without ToTensor()
+    or the like, the result is uint8 (C, H, W).
+
+    transforms: a transform of torchvision.transforms, of torchvision.transforms.v2 or of timm, or a Compose, Sequential
+      or list of them.
+
+    Raises Error: unsupported, with each transform that has no exact translation, its position and the reason.
+    """
+    translation = Translation()
+    parts = None if _changed(transforms) else _parts_of(transforms)
+    _add_all(translation, [transforms] if parts is None else list(parts), "", 1.0)
+    return translation.chain("from_torchvision")
+
+
+def _parts_of(transforms: Any) -> Iterator[Any] | None:
+    """The transforms of a container that applies all of them."""
+    if isinstance(transforms, (list, tuple)):
+        return iter(transforms)
+    name = _name_of(type(transforms))
+    if name == "Compose":
+        return iter(transforms.transforms)
+    return iter(transforms) if name in ("nn.Sequential", "nn.ModuleList") else None
+
+
+def _add_all(translation: Translation, transforms: list[Any], before: str, probability: float) -> None:
+    for number, transform in enumerate(transforms, 1):
+        position = f"{before}{number}"
+        parts = _parts_of(transform)
+        if parts is not None and not _changed(transform):
+            _add_all(translation, list(parts), f"{position}.", probability)
+            continue
+        if _name_of(type(transform)) == "RandomApply" and not _changed(transform):
+            inner, share = list(transform.transforms), float(transform.p) * probability
+            if len(inner) == 1 or share == 1:
+                _add_all(translation, inner, f"{position}.", share)
+                continue
+        translation.run(position, transform, functools.partial(_add, translation, transform, probability))
+
+
+def _add(translation: Translation, transform: Any, probability: float) -> None:
+    if isinstance(transform, types.FunctionType):
+        if (transform.__module__, transform.__name__) in _CONVERTS_TO_RGB:
+            return
+        raise Untranslatable("is a function of your own; if it only converts to RGB, leave it out")
+    if _changed(transform):
+        raise Untranslatable("has hooks, which may change its result")
+    translate = TRANSLATED.get(_name_of(type(transform)) or "")
+    if translate is None:
+        raise Untranslatable(_reason(transform))
+    options = Options(transform, internal=("training",))
+    translate(translation, options, probability)
+    options.require_all_read()
+
+
+def _name_of(kind: type) -> str | None:
+    """The name of a class of torchvision, of timm ("timm.X") or of torch ("nn.X"). None for other classes."""
+    module, name = kind.__module__, kind.__qualname__
+    if module in ("torchvision.transforms.transforms", "torchvision.transforms.autoaugment"):
+        return name
+    if module.startswith("torchvision.transforms.v2.") or module == "torchvision.transforms._presets":
+        return name
+    if module in ("timm.data.transforms", "timm.data.random_erasing", "timm.data.auto_augment"):
+        return f"timm.{name}"
+    return f"nn.{name}" if module.startswith("torch.nn.modules.") else None
+
+
+def _changed(transform: Any) -> bool:
+    """Whether a program attached hooks to a module, which may change its result."""
+    return any(getattr(transform, name, None) for name in ("_forward_hooks", "_forward_pre_hooks"))
+
+
+def _reason(transform: Any) -> str:
+    kind = type(transform)
+    name = _name_of(kind)
+    if name is not None:
+        return _REASONS.get(name, "penstock has no such transform")
+    if kind.__module__.partition(".")[0] == "albumentations":
+        return "is of Albumentations: use ps.from_albumentations()"
+    known = [each.__name__ for each in kind.__mro__[1:] if _name_of(each) in TRANSLATED]
+    if known:
+        return f"is a subclass of {known[0]}, which may differ from it"
+    if hasattr(transform, "transforms"):
+        return "is a class of your own: if it only applies its transforms, pass its attribute transforms"
+    return f"is of the module {kind.__module__}, not of torchvision"
+
+
+# ---- Options --------------------------------------------------------------------------------------------------------
+
+
+def _interpolation(options: Options) -> str:
+    given = options["interpolation"]
+    value = getattr(given, "value", given)
+    name = _BY_INTEGER.get(value) if isinstance(value, int) else value
+    if not isinstance(name, str) or name not in _OURS:
+        raise Untranslatable(f"interpolation {name or given} is not nearest, box, bilinear or bicubic")
+    return _OURS[name]
+
+
+def _smooth_on_tensors(translation: Translation, options: Options, interpolation: str) -> bool:
+    """Reads antialias. PIL images are always antialiased; tensors only if it is True, and not with "nearest"."""
+    antialias = options.get("antialias", None)
+    if translation.form == "uint8" and antialias is not True and not translation.lost:
+        raise Untranslatable(f"antialias={antialias} for a tensor: pass antialias=True, or move it before ToImage()")
+    return interpolation in ("bilinear", "bicubic")
+
+
+def _padding(value: Any) -> tuple[int, int, int, int]:
+    """(left, top, right, bottom) of a number, (number,), (left and right, top and bottom), or all four."""
+    sides = [whole(side, "padding") for side in (value if isinstance(value, (list, tuple)) else [value])]
+    if len(sides) not in (1, 2, 4):
+        raise Untranslatable(f"padding {value} is not 1, 2 or 4 numbers")
+    left, top, right, bottom = sides * (4 // len(sides))
+    return left, top, right, bottom
+
+
+# ---- Size and place -------------------------------------------------------------------------------------------------
+
+
+def _resize(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    options.forbid("max_size", None, reason="max_size limits the long side, which penstock cannot")
+    _resize_to(translation, options, options["size"])
+
+
+def _resize_to(translation: Translation, options: Options, size: Any) -> None:
+    interpolation = _interpolation(options)
+    height, width = size_of(size)
+    if isinstance(size, (list, tuple)) and len(size) == 2:
+        step = image.resize((height, width), interpolation=interpolation)
+    else:
+        step = image.resize(height, interpolation=interpolation)  # the short side
+    translation.resize(step, (height, width), tensors=_smooth_on_tensors(translation, options, interpolation))
+
+
+def _random_resized_crop(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    size, interpolation = size_of(options["size"]), _interpolation(options)
+    step = image.random_resized_crop(
+        size,
+        scale=pair(options["scale"], "scale"),
+        ratio=pair(options["ratio"], "ratio"),
+        interpolation=interpolation,
+    )
+    translation.resize(step, size, tensors=_smooth_on_tensors(translation, options, interpolation))
+
+
+def _random_resized_crop_of_timm(translation: Translation, options: Options, probability: float) -> None:
+    if isinstance(options["interpolation"], (list, tuple)):
+        raise Untranslatable('draws its interpolation: pass interpolation="bilinear" or "bicubic"')
+    if translation.form == "uint8":
+        raise Untranslatable("gets a tensor: move it before MaybePILToTensor()")
+    _random_resized_crop(translation, options, probability)
+
+
+def _center_crop(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    translation.center_crop(size_of(options["size"]))
+
+
+def _random_crop(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    size, padding, mode = size_of(options["size"]), options["padding"], options["padding_mode"]
+    if padding is not None and options.module.startswith("torchvision.transforms.v2."):
+        left, right, top, bottom = padding  # the order in which v2 stores them
+        padding = [left, top, right, bottom]
+    sides = _padding(padding if padding is not None else 0)
+    pads = any(sides) or bool(options["pad_if_needed"])
+    fill = translation.fill(options["fill"]) if pads and mode == "constant" else 0
+    options.ignore("fill")
+    step = image.random_crop(size, sides, pad_if_needed=bool(options["pad_if_needed"]), fill=fill, padding_mode=mode)
+    translation.crop(step, size)
+
+
+def _pad(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    sides, mode = _padding(options["padding"]), options["padding_mode"]
+    fill = translation.fill(options["fill"]) if mode == "constant" else 0
+    options.ignore("fill")
+    translation.pad(image.pad(sides, fill=fill, padding_mode=mode), sides)
+
+
+def _horizontal_flip(translation: Translation, options: Options, probability: float) -> None:
+    translation.place(image.random_horizontal_flip(options["p"] * probability))
+
+
+def _vertical_flip(translation: Translation, options: Options, probability: float) -> None:
+    translation.place(image.random_vertical_flip(options["p"] * probability))
+
+
+def _rotation(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    options.forbid("expand", False, reason="expand=True changes the size of the image, which penstock cannot")
+    options.forbid("center", None, reason="rotates about another point than the middle")
+    step = image.random_rotation(
+        pair(options["degrees"], "degrees"),
+        interpolation=_interpolation(options),
+        fill=translation.fill(options["fill"]),
+    )
+    translation.pixels(step, tensors=False)
+
+
+def _affine(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    options.forbid("center", None, reason="turns about another point than the middle")
+    translate, scale, shear = options["translate"], options["scale"], options["shear"]
+    step = image.random_affine(
+        pair(options["degrees"], "degrees"),
+        translate=pair(translate, "translate") if translate is not None else (0, 0),
+        scale=pair(scale, "scale") if scale is not None else (1, 1),
+        shear=tuple(shear) if shear is not None else (0, 0),  # type: ignore[arg-type]  # two or four numbers
+        interpolation=_interpolation(options),
+        fill=translation.fill(options["fill"]),
+    )
+    translation.pixels(step, tensors=False)
+
+
+# ---- Colors ---------------------------------------------------------------------------------------------------------
+
+
+def _color_jitter(translation: Translation, options: Options, probability: float) -> None:
+    names = ("brightness", "contrast", "saturation")
+    factors = {name: pair(options[name], name) for name in names if options[name] is not None}
+    if options["hue"] is not None:
+        factors["hue"] = pair(options["hue"], "hue")
+    step = image.color_jitter(**factors, probability=probability)  # type: ignore[arg-type]  # all are pairs
+    translation.pixels(step, tensors="hue" not in factors)
+
+
+def _grayscale(translation: Translation, options: Options, probability: float) -> None:
+    channels = options["num_output_channels"]
+    if probability == 1:
+        translation.grayscale(channels)
+    elif channels == translation.channels:
+        translation.pixels(image.random_grayscale(probability), tensors=True)
+    else:
+        raise Untranslatable("gives some of the images another number of channels: pass num_output_channels=3")
+
+
+def _random_grayscale(translation: Translation, options: Options, probability: float) -> None:
+    translation.pixels(image.random_grayscale(options["p"] * probability), tensors=True)
+
+
+def _rgb(translation: Translation, options: Options, probability: float) -> None:
+    if translation.channels != 3:
+        raise Untranslatable("follows a Grayscale of one channel: pass num_output_channels=3 to that")
+
+
+def _invert(translation: Translation, options: Options, probability: float) -> None:
+    translation.pixels(image.random_invert(options["p"] * probability), tensors=True)
+
+
+def _posterize(translation: Translation, options: Options, probability: float) -> None:
+    step = image.random_posterize(whole(options["bits"], "bits"), options["p"] * probability)
+    translation.pixels(step, tensors=True)
+
+
+def _solarize(translation: Translation, options: Options, probability: float) -> None:
+    translation.pixels(image.random_solarize(options["threshold"], options["p"] * probability), tensors=True)
+
+
+def _sharpness(translation: Translation, options: Options, probability: float) -> None:
+    translation.pixels(image.random_sharpness(options["sharpness_factor"], options["p"] * probability), tensors=True)
+
+
+def _autocontrast(translation: Translation, options: Options, probability: float) -> None:
+    translation.pixels(image.random_autocontrast(options["p"] * probability), tensors=True)
+
+
+def _equalize(translation: Translation, options: Options, probability: float) -> None:
+    translation.pixels(image.random_equalize(options["p"] * probability), tensors=True)
+
+
+def _gaussian_blur(translation: Translation, options: Options, probability: float) -> None:
+    width, height = (whole(side, "kernel_size") for side in options["kernel_size"])  # in this order
+    step = image.gaussian_blur((height, width), pair(options["sigma"], "sigma"), probability=probability)
+    translation.pixels(step, tensors=True)
+
+
+def _rand_augment(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    step = image.rand_augment(
+        options["num_ops"],
+        options["magnitude"],
+        options["num_magnitude_bins"],
+        interpolation=_interpolation(options),
+        fill=translation.fill(options["fill"]),
+    )
+    translation.pixels(step, tensors=False)
+
+
+def _trivial_augment(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    step = image.trivial_augment(
+        options["num_magnitude_bins"], interpolation=_interpolation(options), fill=translation.fill(options["fill"])
+    )
+    translation.pixels(step, tensors=False)
+
+
+# ---- Conversions and numbers ----------------------------------------------------------------------------------------
+
+
+def _identity(translation: Translation, options: Options, probability: float) -> None:
+    pass
+
+
+def _to_uint8_tensor(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    if translation.form == "image":
+        translation.form = "uint8"
+
+
+def _to_pil_image(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    options.forbid("mode", None, "RGB", reason="converts to another mode than RGB")
+    if translation.form == "float":
+        raise Untranslatable("converts numbers to pixels")
+    translation.form = "image"
+
+
+def _to_tensor(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    if translation.form != "image" and not translation.lost:
+        raise Untranslatable("gets a tensor")
+    translation.to_numbers(1)
+
+
+def _to_dtype(translation: Translation, options: Options, probability: float) -> None:
+    dtype = options["dtype"]
+    if isinstance(dtype, dict):
+        raise Untranslatable("has a dtype for each type: give one dtype")
+    _convert(translation, torch_dtype_name(dtype) or "", bool(options["scale"]), probability)
+
+
+def _convert_image_dtype(translation: Translation, options: Options, probability: float) -> None:
+    _convert(translation, torch_dtype_name(options["dtype"]) or "", True, probability)
+
+
+def _convert(translation: Translation, dtype: str, scale: bool, probability: float) -> None:
+    always(probability)
+    if translation.form == "image" and not translation.lost:
+        raise Untranslatable("gets a PIL image, which it does not change: put ToImage() or PILToTensor() before it")
+    if translation.form == "float":
+        if dtype not in ("float32", "float16", "bfloat16"):
+            raise Untranslatable(f"converts numbers to {dtype}")
+        translation.to_dtype(dtype)
+    elif dtype == "float32":
+        translation.to_numbers(1 if scale else 255)
+    elif dtype != "uint8":
+        raise Untranslatable(f"converts pixels to {dtype}: convert to float32, and to {dtype} after Normalize()")
+
+
+def _normalize(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    options.ignore("inplace")
+    translation.normalize(options["mean"], options["std"])
+
+
+def _random_erasing(translation: Translation, options: Options, probability: float) -> None:
+    options.ignore("inplace")
+    value = options["value"]  # v2 stores None for "random"
+    translation.erase(
+        options["p"] * probability, options["scale"], options["ratio"], "random" if value is None else value
+    )
+
+
+def _random_erasing_of_timm(translation: Translation, options: Options, probability: float) -> None:
+    options.ignore("num_splits", "device")  # of batches, and of tensors on a GPU
+    counts = {options.get(name, 1) for name in ("count", "min_count", "max_count")}
+    if counts != {1}:
+        raise Untranslatable("erases several boxes: pass max_count=1")
+    if options["rand_color"]:
+        raise Untranslatable('draws one color for a box: pass mode="pixel" or "const"')
+    low, high = pair(options["log_aspect_ratio"], "log_aspect_ratio")
+    translation.erase(
+        options["probability"] * probability,
+        (options["min_area"], options["max_area"]),
+        (math.exp(low), math.exp(high)),
+        "random" if options["per_pixel"] else 0,
+    )
+
+
+def _image_classification(translation: Translation, options: Options, probability: float) -> None:
+    always(probability)
+    _resize_to(translation, options, options["resize_size"])
+    translation.center_crop(size_of(options["crop_size"]))
+    translation.to_numbers(1)
+    translation.normalize(options["mean"], options["std"])
+
+
+_REASONS = {
+    "Lambda": "calls a function of your own",
+    "RandomApply": "applies several transforms together to a part of the images",
+    "RandomChoice": "draws one of several transforms",
+    "RandomOrder": "draws the order of its transforms",
+    "FiveCrop": "gives several images",
+    "TenCrop": "gives several images",
+    "MixUp": "mixes the images of a batch: use Loader(mix=...)",
+    "CutMix": "mixes the images of a batch: use Loader(mix=...)",
+}
+
+_CONVERTS_TO_RGB = {("clip.clip", "_convert_image_to_rgb"), ("open_clip.transform", "_convert_to_rgb")}
+
+TRANSLATED: dict[str, _Translate] = {
+    "Resize": _resize,
+    "RandomResizedCrop": _random_resized_crop,
+    "CenterCrop": _center_crop,
+    "RandomCrop": _random_crop,
+    "Pad": _pad,
+    "RandomHorizontalFlip": _horizontal_flip,
+    "RandomVerticalFlip": _vertical_flip,
+    "RandomRotation": _rotation,
+    "RandomAffine": _affine,
+    "ColorJitter": _color_jitter,
+    "Grayscale": _grayscale,
+    "RandomGrayscale": _random_grayscale,
+    "RGB": _rgb,
+    "RandomInvert": _invert,
+    "RandomPosterize": _posterize,
+    "RandomSolarize": _solarize,
+    "RandomAdjustSharpness": _sharpness,
+    "RandomAutocontrast": _autocontrast,
+    "RandomEqualize": _equalize,
+    "GaussianBlur": _gaussian_blur,
+    "RandAugment": _rand_augment,
+    "TrivialAugmentWide": _trivial_augment,
+    "Identity": _identity,
+    "nn.Identity": _identity,
+    "ToPureTensor": _identity,
+    "PILToTensor": _to_uint8_tensor,
+    "ToImage": _to_uint8_tensor,
+    "ToPILImage": _to_pil_image,
+    "ToTensor": _to_tensor,
+    "ToDtype": _to_dtype,
+    "ConvertImageDtype": _convert_image_dtype,
+    "Normalize": _normalize,
+    "RandomErasing": _random_erasing,
+    "ImageClassification": _image_classification,
+    "timm.RandomResizedCropAndInterpolation": _random_resized_crop_of_timm,
+    "timm.MaybeToTensor": _to_tensor,
+    "timm.MaybePILToTensor": _to_uint8_tensor,
+    "timm.RandomErasing": _random_erasing_of_timm,
+}
+"""By the name that _name_of() returns."""
