@@ -78,6 +78,7 @@ from ._ranks import RankTable, rank_table
 from ._stage import stage
 from ._stats import Stats
 from ._trace import Trace, merge_traces
+from ._translate.albumentations import from_albumentations
 from ._translate.torchvision import from_torchvision
 from ._tune import tune
 from ._words import worded as _worded
@@ -129,6 +130,7 @@ __all__ = [
     "field",
     "finish_pack",
     "follow",
+    "from_albumentations",
     "from_torchvision",
     "image",
     "keypoints",

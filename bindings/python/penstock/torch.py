@@ -12,17 +12,20 @@ from multiprocessing.context import get_spawning_popen
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import torch
+from torch.utils.data import Dataset as _TorchDataset
 from torch.utils.data import IterableDataset as _IterableDataset
 from torch.utils.data import get_worker_info
 
-from . import Chain, Dataset, Ragged, RankTable, Stats, Tensor, _decode
+from . import Chain, Dataset, Error, Ragged, RankTable, Stats, Tensor, _decode, _image_folder
 from . import Loader as _Loader
 from . import rank_table as _rank_table
 from ._decode import Value
 from ._habits import here
 from ._loader import require_options, warn_of_ranks
+from ._translate.translator import chain_of
 
 __all__ = [
+    "ImageFolder",
     "Loader",
     "decode",
     "decode_batch",
@@ -242,6 +245,89 @@ def _require_outputs(names: Iterable[str], known: dict[str, Any]) -> None:
     for name in names:
         if name not in known:
             raise ValueError(f'as_tuple: unknown output "{name}"; the outputs are {", ".join(known)}')
+
+
+class ImageFolder(_TorchDataset):
+    """torchvision.datasets.ImageFolder with penstock's decoder and transforms: a map-style Dataset for a DataLoader.
+
+        dataset = ps.torch.ImageFolder("photos", transforms.Compose([
+            transforms.RandomResizedCrop(224), transforms.ToTensor(), transforms.Normalize(mean, std)]))
+
+    An item is (image, number of its class): a tensor (C, H, W), and an int or the result of target_transform. Classes,
+    samples and their order are torchvision's. Random transforms draw their seeds from torch's generator, which
+    DataLoader seeds in each worker.
+
+    transform: a chain, or a transform for ps.from_torchvision() or ps.from_albumentations(), which is translated once.
+      Default: the pixels, uint8. An assignment to the attribute `transform`, which is a chain, translates too.
+    is_valid_file: a function of a path that chooses files. Default: by the extensions that torchvision lists. penstock
+      decodes JPEG, PNG and WebP.
+    allow_empty: accepts classes without files.
+
+    Raises Error: io, invalid_argument; unsupported, with each transform that has no translation. Items raise Error as
+    decode() does, with the path.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        transform: Any = None,
+        target_transform: Callable[[int], Any] | None = None,
+        *,
+        is_valid_file: Callable[[str], bool] | None = None,
+        allow_empty: bool = False,
+    ) -> None:
+        self.root = os.path.expanduser(os.fspath(root))
+        self.transform = transform
+        self.target_transform = target_transform
+        self.extensions = _image_folder.EXTENSIONS if is_valid_file is None else None
+        self.classes = _image_folder.classes_of(self.root)
+        self.class_to_idx = {name: number for number, name in enumerate(self.classes)}
+        is_valid = _image_folder.is_image if is_valid_file is None else is_valid_file
+        self.samples = _image_folder.samples_of(self.root, self.classes, is_valid, allow_empty)
+        self.imgs = self.samples
+        self.targets = [number for _, number in self.samples]
+
+    @property
+    def transform(self) -> Chain:
+        """The chain of the images."""
+        return self._chain
+
+    @transform.setter
+    def transform(self, transform: Any) -> None:
+        self._chain = chain_of(transform)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, Any]:
+        path, number = self.samples[index]
+        return decode(path, self._chain, seed=_draw_seed()), self._target(number)
+
+    def __getitems__(self, indices: Sequence[int]) -> list[tuple[torch.Tensor, Any]]:
+        """The items of a batch. A DataLoader without workers decodes them on all cores."""
+        if type(self).__getitem__ is not ImageFolder.__getitem__:  # a subclass changes the items
+            return [self[index] for index in indices]
+        samples = [self.samples[index] for index in indices]
+        try:
+            threads = 0 if get_worker_info() is None else 1
+            images = decode_batch([path for path, _ in samples], self._chain, seed=_draw_seed(), workers=threads)
+        except Error as error:
+            if error.kind != "shape":
+                raise
+            return [self[index] for index in indices]  # images of different sizes, for a collate_fn that accepts them
+        return [(image, self._target(number)) for image, (_, number) in zip(images, samples)]
+
+    def _target(self, number: int) -> Any:
+        return number if self.target_transform is None else self.target_transform(number)
+
+    def __repr__(self) -> str:
+        return (
+            f"penstock.torch.ImageFolder({self.root!r}, {self._chain}): {len(self)} images, {len(self.classes)} classes"
+        )
+
+
+def _draw_seed() -> int:
+    return int(torch.randint(2**63 - 1, ()).item())
 
 
 class Loader(_IterableDataset):
