@@ -12,6 +12,7 @@ import numpy as np
 import penstock as ps
 import pytest
 from penstock import _decode
+from torchvision_package import require_torchvision
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
@@ -253,7 +254,7 @@ def test_torch(files):
 
 
 def test_image_folder_of_torchvision(files, tmp_path_factory):
-    torchvision = pytest.importorskip("torchvision", reason="torchvision is not installed")
+    torchvision = require_torchvision()
     root = tmp_path_factory.mktemp("classes")
     (root / "cat").mkdir()
     os.link(files / "a.jpg", root / "cat/a.jpg")

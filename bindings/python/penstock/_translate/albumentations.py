@@ -103,7 +103,7 @@ def _interpolation(translation: _Translation, options: Options) -> str:
     if number not in _OURS:
         raise Untranslatable(f"interpolation {number} of OpenCV: pass cv2.INTER_NEAREST_EXACT, LINEAR, CUBIC or AREA")
     if number != _EXACT or for_downscale is not None:
-        translation.approximate("OpenCV does not antialias, so pixels differ by 1 to 7 of 255 levels on average")
+        translation.approximate("OpenCV does not antialias, so pixels differ by 1 to 8 of 255 levels on average")
     return _OURS[number]
 
 

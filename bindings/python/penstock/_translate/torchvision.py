@@ -1,4 +1,5 @@
-"""Translates torchvision's and timm's transforms. They are recognized by module and name, so neither is imported."""
+"""Translates the transforms of torchvision, timm and open_clip. They are recognized by module and name, so none of them
+is imported."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ def from_torchvision(transforms: Any) -> Chain:
     lists the transforms and the differences. Images are RGB, as torchvision's ImageFolder loads them. Without ToTensor()
     or the like, the result is uint8 (C, H, W).
 
-    transforms: a transform of torchvision.transforms, of torchvision.transforms.v2 or of timm, or a Compose, Sequential
-      or list of them.
+    transforms: a transform of torchvision.transforms, torchvision.transforms.v2, timm or open_clip, or a Compose,
+      Sequential or list of them.
 
     Raises Error: unsupported, with each transform that has no exact translation, its position and the reason.
     """
@@ -82,7 +83,7 @@ def _add(translation: Translation, transform: Any, probability: float) -> None:
 
 
 def _name_of(kind: type) -> str | None:
-    """The name of a class of torchvision, of timm ("timm.X") or of torch ("nn.X"). None for other classes."""
+    """The name of a class of torchvision, or "timm.X", "open_clip.X" or "nn.X". None for other classes."""
     module, name = kind.__module__, kind.__qualname__
     if module in ("torchvision.transforms.transforms", "torchvision.transforms.autoaugment"):
         return name
@@ -90,6 +91,8 @@ def _name_of(kind: type) -> str | None:
         return name
     if module in ("timm.data.transforms", "timm.data.random_erasing", "timm.data.auto_augment"):
         return f"timm.{name}"
+    if module == "open_clip.transform":
+        return f"open_clip.{name}"
     return f"nn.{name}" if module.startswith("torch.nn.modules.") else None
 
 
@@ -267,6 +270,10 @@ def _grayscale(translation: Translation, options: Options, probability: float) -
 
 def _random_grayscale(translation: Translation, options: Options, probability: float) -> None:
     translation.pixels(image.random_grayscale(options["p"] * probability), tensors=True)
+
+
+def _convert_mode(translation: Translation, options: Options, probability: float) -> None:
+    options.forbid("mode", "RGB", reason="converts to another mode than RGB")
 
 
 def _rgb(translation: Translation, options: Options, probability: float) -> None:
@@ -468,5 +475,7 @@ TRANSLATED: dict[str, _Translate] = {
     "timm.MaybeToTensor": _to_tensor,
     "timm.MaybePILToTensor": _to_uint8_tensor,
     "timm.RandomErasing": _random_erasing_of_timm,
+    "open_clip.MaybeConvertMode": _convert_mode,
+    "open_clip.MaybeToTensor": _to_tensor,
 }
 """By the name that _name_of() returns."""
