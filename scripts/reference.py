@@ -66,6 +66,7 @@ GROUPS: list[tuple[str, list[str]]] = [
         "PyTorch",
         [
             "torch.Loader",
+            "torch.ImageFolder",
             "torch.tensor",
             "torch.tensors",
             "torch.rows",
@@ -90,7 +91,8 @@ GROUPS: list[tuple[str, list[str]]] = [
             "valid_mask",
             "lengths",
         ]
-        + ["Chain", "transform", "Transform", "sample_transform", "SampleFunction"],
+        + ["Chain", "transform", "Transform", "sample_transform", "SampleFunction"]
+        + ["from_torchvision", "from_albumentations"],
     ),
     ("Mixing rows", ["mixup", "cutmix", "Mix"]),
     ("Mixing datasets", ["mixture", "Mixture"]),

@@ -26,7 +26,7 @@ TENSOR = [T.ToTensor(), T.Normalize(MEAN, STD)]
 
 def foreign(module, name, base=object, **attributes):
     """An object of a class of a package that is not installed."""
-    made = type(name, (base,), {"__module__": module, "__init__": lambda self: base.__init__(self)})()
+    made = type(name, (base,), {"__module__": module, "__init__": lambda self: base.__init__(self), "__call__": abs})()
     vars(made).update(attributes)
     return made
 
@@ -218,6 +218,19 @@ class OwnCrop(T.RandomCrop):
         return image
 
 
+class OwnBlur(T.RandomApply):
+    """As in DINOv2: only the constructor differs."""
+
+    def __init__(self, *, p):
+        super().__init__([T.GaussianBlur(9, (0.1, 2.0))], p=1 - p)
+
+
+class OwnCropOfV2(v2.RandomCrop):
+    def __init__(self):
+        super().__init__(9, padding=[1, 2, 3, 4])
+        self.shift = 3
+
+
 class OwnPreset:
     def __init__(self):
         self.transforms = T.Compose(TENSOR)
@@ -244,6 +257,7 @@ BICUBIC_CROP = foreign(
 
 REFUSALS = [
     (OwnCrop(3), "is a subclass of RandomCrop"),
+    (OwnCropOfV2(), "subclass of RandomCrop|attribute shift"),
     (OwnPreset(), "pass its attribute transforms"),
     (hooked(), "has hooks"),
     (replaced(), "has the attribute forward"),
@@ -334,6 +348,7 @@ def test_one_error_names_all_refused_transforms():
             "image.grayscale(1) | image.normalize([0.5], [0.5])",
         ),
         ([T.ToTensor(), T.Normalize((0.5,), (0.5,))], "image.normalize([0.5, 0.5, 0.5], [0.5, 0.5, 0.5])"),
+        (OwnBlur(p=0.25), "image.gaussian_blur(9, 9, sigma=(0.1, 2), probability=0.75)"),
         (v2.RandomCrop(9, padding=[1, 2, 3, 4]), "image.random_crop(9, 9, padding=(1, 2, 3, 4))"),
         (T.RandomCrop(9, padding=(1, 2)), "image.random_crop(9, 9, padding=(1, 2, 1, 2))"),
         (T.RandomApply([T.RandomGrayscale(0.5)], p=0.5), "image.random_grayscale(0.25)"),

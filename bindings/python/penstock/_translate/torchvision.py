@@ -1,5 +1,5 @@
-"""Translates the transforms of torchvision, timm and open_clip. They are recognized by module and name, so none of them
-is imported."""
+"""Translates transforms of torchvision, timm, open_clip and DINOv2. They are recognized by module and name, so none of
+these libraries is imported."""
 
 from __future__ import annotations
 
@@ -12,6 +12,21 @@ from typing import Any
 from .._penstock import Chain
 from .._steps import torch_dtype_name
 from .translation import Options, Translation, Untranslatable, always, image, pair, size_of, whole
+
+_LIBRARIES = {
+    "torchvision.transforms.": "",
+    "torch.nn.modules.": "nn.",
+    "timm.data.": "timm.",
+    "open_clip.transform": "open_clip.",
+    "dinov2.data.transforms": "dinov2.",
+}
+"""The prefix of the names of a library's classes, by the start of their modules."""
+
+_INERT = {
+    *("__module__", "__qualname__", "__doc__", "__annotations__", "__firstlineno__", "__static_attributes__"),
+    *("__init__", "__repr__", "extra_repr", "__dict__", "__weakref__", "__parameters__"),
+}
+"""Attributes of a class that do not change the result of its base."""
 
 _Translate = Callable[[Translation, Options, float], None]
 """Adds a transform that is applied with a probability."""
@@ -83,17 +98,19 @@ def _add(translation: Translation, transform: Any, probability: float) -> None:
 
 
 def _name_of(kind: type) -> str | None:
-    """The name of a class of torchvision, or "timm.X", "open_clip.X" or "nn.X". None for other classes."""
-    module, name = kind.__module__, kind.__qualname__
-    if module in ("torchvision.transforms.transforms", "torchvision.transforms.autoaugment"):
-        return name
-    if module.startswith("torchvision.transforms.v2.") or module == "torchvision.transforms._presets":
-        return name
-    if module in ("timm.data.transforms", "timm.data.random_erasing", "timm.data.auto_augment"):
-        return f"timm.{name}"
-    if module == "open_clip.transform":
-        return f"open_clip.{name}"
-    return f"nn.{name}" if module.startswith("torch.nn.modules.") else None
+    """The name of a class of torchvision, or "timm.X", "open_clip.X", "dinov2.X" or "nn.X". None for other classes.
+
+    A subclass that only has a constructor of its own has the name of its base: the attributes determine what it does.
+    """
+    for base in kind.__mro__:
+        inert = vars(base).keys() <= _INERT
+        for module, prefix in _LIBRARIES.items():
+            name = f"{prefix}{base.__qualname__}"
+            if base.__module__.startswith(module) and (name in TRANSLATED or not inert):
+                return name
+        if not inert:
+            return None
+    return None
 
 
 def _changed(transform: Any) -> bool:
@@ -192,7 +209,7 @@ def _center_crop(translation: Translation, options: Options, probability: float)
 def _random_crop(translation: Translation, options: Options, probability: float) -> None:
     always(probability)
     size, padding, mode = size_of(options["size"]), options["padding"], options["padding_mode"]
-    if padding is not None and options.module.startswith("torchvision.transforms.v2."):
+    if padding is not None and options.is_of("torchvision.transforms.v2."):
         left, right, top, bottom = padding  # the order in which v2 stores them
         padding = [left, top, right, bottom]
     sides = _padding(padding if padding is not None else 0)
@@ -477,5 +494,6 @@ TRANSLATED: dict[str, _Translate] = {
     "timm.RandomErasing": _random_erasing_of_timm,
     "open_clip.MaybeConvertMode": _convert_mode,
     "open_clip.MaybeToTensor": _to_tensor,
+    "dinov2.MaybeToTensor": _to_tensor,
 }
 """By the name that _name_of() returns."""

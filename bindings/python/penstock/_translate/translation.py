@@ -33,7 +33,7 @@ class Options:
     """
 
     def __init__(self, transform: object, internal: Iterable[str] = ()) -> None:
-        self.module = type(transform).__module__
+        self._classes = type(transform).__mro__
         hidden = set(internal)
         public = {name: value for name, value in vars(transform).items() if name[0] != "_" and name not in hidden}
         self._values: dict[str, Any] = public
@@ -47,6 +47,10 @@ class Options:
 
     def get(self, name: str, default: Any) -> Any:
         return self[name] if name in self._values else default
+
+    def is_of(self, module: str) -> bool:
+        """Whether the class or a base is of a module whose name begins like this."""
+        return any(each.__module__.startswith(module) for each in self._classes)
 
     def ignore(self, *names: str) -> None:
         """Marks options that do not change an image."""
@@ -112,7 +116,7 @@ class Translation:
         self._append(step)
 
     def place(self, step: Chain) -> None:
-        """Appends a step that only moves pixels. It gives the same result before and after a conversion to numbers."""
+        """Appends a step that only moves pixels. Conversions to numbers do not change its result."""
         self._append(step)
 
     def _append(self, step: Chain) -> None:
@@ -270,7 +274,8 @@ def _shown(transform: object) -> str:
     if isinstance(transform, types.FunctionType):
         code = transform.__code__
         return f"{transform.__name__}() ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
-    return called(transform)
+    kind = type(transform)
+    return f"{kind.__module__}.{kind.__qualname__}" if kind.__repr__ is object.__repr__ else called(transform)
 
 
 def whole(value: Any, what: str) -> int:
