@@ -1,4 +1,4 @@
-"""ps.from_albumentations(): pixels within the differences that docs/from/torchvision.md states, and refusals."""
+"""ps.from_albumentations(): pixels within the differences that docs/spec/translations.md states, and refusals."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ A = pytest.importorskip("albumentations", reason="Albumentations is not installe
 import cv2
 from albumentations.pytorch import ToTensorV2
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs/from/torchvision.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs/spec/translations.md"
 PHOTOS = sorted((pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "images/imagenet500").rglob("*.JPEG"))[::50]
 NO_JITTER = {"brightness": (1, 1), "contrast": (1, 1), "saturation": (1, 1), "hue": (0, 0)}
 

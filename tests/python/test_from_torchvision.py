@@ -16,7 +16,7 @@ import torchvision.transforms as T
 from penstock._translate.torchvision import TRANSLATED
 from torchvision.transforms import v2
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs/from/torchvision.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs/spec/translations.md"
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 END = "image.normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225])"
 CROP = "image.random_resized_crop(224, 224, scale=(0.08, 1), ratio=(0.75, 1.3333333333333333))"

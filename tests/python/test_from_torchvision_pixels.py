@@ -1,5 +1,5 @@
 """Chains of ps.from_torchvision() give torchvision's pixels: real photographs, with the largest and mean differences that
-docs/from/torchvision.md states for PIL images and for uint8 tensors."""
+docs/spec/translations.md states for PIL images and for uint8 tensors."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ import torchvision
 import torchvision.transforms as v1
 from torchvision.transforms import InterpolationMode, v2
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs/from/torchvision.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs/spec/translations.md"
 PHOTOS = sorted((pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "images/imagenet500").rglob("*.JPEG"))[::50]
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 BICUBIC = InterpolationMode.BICUBIC

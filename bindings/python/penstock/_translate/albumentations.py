@@ -40,7 +40,7 @@ def from_albumentations(transforms: Any, *, approximate: bool = False) -> Chain:
         chain = ps.from_albumentations(A.Compose([
             A.RandomResizedCrop((224, 224)), A.HorizontalFlip(), A.Normalize(), ToTensorV2()]), approximate=True)
 
-    Random numbers have the same distributions, and pixels differ by at most one of 255 levels. docs/from/torchvision.md
+    Random numbers have the same distributions, and pixels differ by at most one of 255 levels. docs/spec/translations.md
     lists the transforms. Images are RGB. Without ToTensorV2(), the result is (H, W, C).
 
     transforms: a transform, or a Compose, Sequential or list of them.

@@ -42,7 +42,7 @@ def from_torchvision(transforms: Any) -> Chain:
             transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.ToTensor(),
             transforms.Normalize(mean, std)]))
 
-    The pixels are torchvision's for PIL images, and random numbers have the same distributions. docs/from/torchvision.md
+    The pixels are torchvision's for PIL images, and random numbers have the same distributions. docs/spec/translations.md
     lists the transforms and the differences. Images are RGB, as torchvision's ImageFolder loads them. Without ToTensor()
     or the like, the result is uint8 (C, H, W).
 

@@ -1,7 +1,7 @@
 """Collects the steps of a chain, and the transforms that have no translation.
 
 A translation is exact or refused. Exact means: the pixels that the other library computes, within the differences that
-docs/from/torchvision.md lists, and the same distribution of random numbers.
+docs/spec/translations.md lists, and the same distribution of random numbers.
 """
 
 from __future__ import annotations
