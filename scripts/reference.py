@@ -57,6 +57,7 @@ def command_page(command: pathlib.Path) -> str:
 # Headings of the page, and the names in each group. Exported names without a group end the page.
 GROUPS: list[tuple[str, list[str]]] = [
     ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
+    ("Decoding values", ["decode", "decode_batch", "decoder"]),
     ("Orders and batches", ["shuffle.*", "sampler.*", "batching.*"]),
     (
         "Options in objects",
@@ -67,6 +68,9 @@ GROUPS: list[tuple[str, list[str]]] = [
         [
             "torch.Loader",
             "torch.ImageFolder",
+            "torch.decode",
+            "torch.decode_batch",
+            "torch.decoder",
             "torch.tensor",
             "torch.tensors",
             "torch.rows",

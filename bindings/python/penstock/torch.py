@@ -297,9 +297,11 @@ class ImageFolder(_TorchDataset):
         self._chain = chain_of(transform)
 
     def __len__(self) -> int:
+        """The number of images."""
         return len(self.samples)
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, Any]:
+        """The image and its target."""
         path, number = self.samples[index]
         return decode(path, self._chain, seed=_draw_seed()), self._target(number)
 

@@ -98,9 +98,9 @@ def _add(translation: Translation, transform: Any, probability: float) -> None:
 
 
 def _name_of(kind: type) -> str | None:
-    """The name of a class of torchvision, or "timm.X", "open_clip.X", "dinov2.X" or "nn.X". None for other classes.
+    """The name of a class of torchvision, or "timm.X", "open_clip.X", "dinov2.X" or "nn.X"; None for others.
 
-    A subclass that only has a constructor of its own has the name of its base: the attributes determine what it does.
+    A subclass that only adds a constructor has the name of its base: its attributes determine what it does.
     """
     for base in kind.__mro__:
         inert = vars(base).keys() <= _INERT
