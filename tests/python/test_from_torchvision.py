@@ -260,7 +260,16 @@ REFUSALS = [
     (OwnCropOfV2(), "subclass of RandomCrop|attribute shift"),
     (OwnPreset(), "pass its attribute transforms"),
     (hooked(), "has hooks"),
-    (replaced(), "has the attribute forward"),
+    (replaced(), "another forward"),
+    (
+        T.RandomApply([T.Compose([T.RandomInvert(), T.Grayscale(3)])], p=0.5),
+        "1.1. Compose.*several transforms together",
+    ),
+    (
+        torch.nn.Sequential(T.RandomApply([[T.RandomInvert(), T.Grayscale(3)]], p=0.5)),
+        "1.1. .*several transforms together",
+    ),
+    ([v2.ToImage(), v2.ToDtype(torch.float32), v2.RandomErasing(value="random")], "scale=True"),
     (T.Lambda(abs), "calls a function of your own"),
     (lambda image: image, r"<lambda>\(\) \(test_from_torchvision.py:\d+\): is a function of your own"),
     (7, "is of the module builtins"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from .._penstock import Chain
@@ -52,34 +52,37 @@ def from_torchvision(transforms: Any) -> Chain:
     Raises Error: unsupported, with each transform that has no exact translation, its position and the reason.
     """
     translation = Translation()
-    parts = None if _changed(transforms) else _parts_of(transforms)
-    _add_all(translation, [transforms] if parts is None else list(parts), "", 1.0)
+    parts, probability = _parts_of(transforms, 1.0)
+    _add_all(translation, parts if parts is not None and probability == 1 else [transforms], "", 1.0)
     return translation.chain("from_torchvision")
 
 
-def _parts_of(transforms: Any) -> Iterator[Any] | None:
-    """The transforms of a container that applies all of them."""
-    if isinstance(transforms, (list, tuple)):
-        return iter(transforms)
-    name = _name_of(type(transforms))
-    if name == "Compose":
-        return iter(transforms.transforms)
-    return iter(transforms) if name in ("nn.Sequential", "nn.ModuleList") else None
+def _parts_of(container: Any, probability: float) -> tuple[list[Any] | None, float]:
+    """The transforms of a container, and the probability of each. None: it is no container, or cannot be taken apart."""
+    name = _name_of(type(container))
+    if isinstance(container, (list, tuple)):
+        parts = list(container)
+    elif _changed(container):
+        return None, probability
+    elif name in ("Compose", "RandomApply"):
+        parts = list(container.transforms)
+        probability *= float(container.p) if name == "RandomApply" else 1
+    elif name in ("nn.Sequential", "nn.ModuleList"):
+        parts = list(container)
+    else:
+        return None, probability
+    separable = probability == 1 or len(parts) == 1  # each part draws its own probability
+    return parts if separable else None, probability
 
 
 def _add_all(translation: Translation, transforms: list[Any], before: str, probability: float) -> None:
     for number, transform in enumerate(transforms, 1):
         position = f"{before}{number}"
-        parts = _parts_of(transform)
-        if parts is not None and not _changed(transform):
-            _add_all(translation, list(parts), f"{position}.", probability)
-            continue
-        if _name_of(type(transform)) == "RandomApply" and not _changed(transform):
-            inner, share = list(transform.transforms), float(transform.p) * probability
-            if len(inner) == 1 or share == 1:
-                _add_all(translation, inner, f"{position}.", share)
-                continue
-        translation.run(position, transform, functools.partial(_add, translation, transform, probability))
+        parts, share = _parts_of(transform, probability)
+        if parts is not None:
+            _add_all(translation, parts, f"{position}.", share)
+        else:
+            translation.run(position, transform, functools.partial(_add, translation, transform, probability))
 
 
 def _add(translation: Translation, transform: Any, probability: float) -> None:
@@ -88,7 +91,7 @@ def _add(translation: Translation, transform: Any, probability: float) -> None:
             return
         raise Untranslatable("is a function of your own; if it only converts to RGB, leave it out")
     if _changed(transform):
-        raise Untranslatable("has hooks, which may change its result")
+        raise Untranslatable("has hooks or another forward(), which may change its result")
     translate = TRANSLATED.get(_name_of(type(transform)) or "")
     if translate is None:
         raise Untranslatable(_reason(transform))
@@ -114,13 +117,14 @@ def _name_of(kind: type) -> str | None:
 
 
 def _changed(transform: Any) -> bool:
-    """Whether a program attached hooks to a module, which may change its result."""
-    return any(getattr(transform, name, None) for name in ("_forward_hooks", "_forward_pre_hooks"))
+    """Whether a program attached hooks to a module, or replaced its forward()."""
+    own = getattr(transform, "__dict__", {})
+    return any(own.get(name) for name in ("_forward_hooks", "_forward_pre_hooks", "forward"))
 
 
 def _reason(transform: Any) -> str:
     kind = type(transform)
-    name = _name_of(kind)
+    name = "Compose" if isinstance(transform, (list, tuple)) else _name_of(kind)
     if name is not None:
         return _REASONS.get(name, "penstock has no such transform")
     if kind.__module__.partition(".")[0] == "albumentations":
@@ -442,7 +446,10 @@ def _image_classification(translation: Translation, options: Options, probabilit
 
 _REASONS = {
     "Lambda": "calls a function of your own",
-    "RandomApply": "applies several transforms together to a part of the images",
+    **dict.fromkeys(
+        ("Compose", "RandomApply", "nn.Sequential", "nn.ModuleList"),
+        "applies several transforms together to a part of the images",
+    ),
     "RandomChoice": "draws one of several transforms",
     "RandomOrder": "draws the order of its transforms",
     "FiveCrop": "gives several images",

@@ -207,6 +207,8 @@ class Translation:
         """Erases boxes. value: in the units of the numbers so far, or "random"."""
         if not self.lost and self.form != "float":
             raise Untranslatable("erases pixels, and penstock erases numbers: move it after Normalize()")
+        if value == "random" and self.white != 1:
+            raise Untranslatable("draws normal numbers for pixels from 0 to 255: pass scale=True to ToDtype()")
         if value != "random":
             value = self._of_channels(value, "values")
             if len(set(value)) == 1:
