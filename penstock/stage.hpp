@@ -23,11 +23,15 @@ namespace penstock {
 /// penstock.json, or those in the journal next to them. Large files resume at their last checkpoint. If several
 /// processes stage to one destination, one copies and the others wait.
 ///
+/// At the end of the time limit `within`, the missing files become links to the source. The next call copies them. A
+/// process that waited for another one with a time limit accepts its links.
+///
 /// The source may be in a store or on a web server; its objects are read by ranges, each pinned to one version. The
 /// destination may be a folder of a store ("s3://bucket/train"); store_target.hpp describes this.
 ///
 /// `tell` is called about ten times a second. If it returns false, the copy ends with Error: resource, "interrupted".
-/// Throws Error: invalid_argument (the destination contains something else, or the dataset is a view); io, with file
+/// Throws Error: invalid_argument (the destination contains something else, the dataset is a view, or `within` with a
+/// store); io, with file
 /// and offset (a full disk, a source that cannot be read); corrupt, with shard, key, field and offset if they are known
 /// (bytes that contradict their checksums, a source that changes meanwhile).
 StageResult stage(const Dataset& dataset, const std::filesystem::path& destination, const StageOptions& options = {},

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -93,6 +94,9 @@ class Streams {
   std::unique_ptr<ReadEngine> engine_;
 };
 
+/// Ends the copying when the time of StageOptions::within is over.
+struct OutOfTime {};
+
 class Staging {
  public:
   Staging(const Dataset& dataset, const fs::path& destination, const StageOptions& options,
@@ -103,13 +107,13 @@ class Staging {
         list_(list_stage_files(dataset)),
         target_(list_, destination),
         work_{.dataset = dataset_, .list = list_, .options = options_},
-        workers_(options.workers != 0 ? options.workers : std::min(usable_cores(), kMostWorkers)) {
+        workers_(options.workers != 0 ? options.workers : std::min(usable_cores(), kMostWorkers)),
+        states_(list_.files.size(), options.overwrite ? State::missing : State::unknown) {
     for (const StageFile& file : list_.files) total_bytes_ += file.size;
     if (target_.renamed()) rename_single();
   }
 
   StageResult run() {
-    const auto begin = std::chrono::steady_clock::now();
     const auto lock = target_.lock([&] { return watch(true); }, work_.trusting);
     const StageJournal::Origin origin{.source = dataset_.in_store()
                                                     ? dataset_.path().string()
@@ -121,20 +125,20 @@ class Staging {
     {
       StageJournal journal(target_.journal(), origin);
       work_.journal = &journal;
-      find_kept();
-      if (!missing_.empty()) copy_missing();
-      finish(journal);
+      const bool changed = complete();
+      finish(journal, changed);
     }
     result_.opens = target_.destination();
     if (!list_.opens.empty()) result_.opens /= list_.opens;
-    result_.files = list_.files.size();
-    result_.bytes = total_bytes_;
-    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    count_files();
+    result_.seconds = seconds();
     watch(false);
     return std::move(result_);
   }
 
  private:
+  enum class State : std::uint8_t { unknown, missing, linked, kept, copied };
+
   void rename_single() { list_.files.front().name = target_.destination().filename().string(); }
 
   bool watch(bool waiting) const {
@@ -147,37 +151,69 @@ class Staging {
                   .waiting = waiting});
   }
 
-  void find_kept() {
-    std::vector<std::uint8_t> kept(list_.files.size(), 0);  // not bool: threads write to neighbouring elements
-    if (!options_.overwrite) {
-      parallel_for(
-          list_.files.size(), workers_,
-          [&](unsigned, std::uint64_t number, const std::stop_token& stop) {
-            const StageFile& file = list_.files[number];
-            if (!is_staged(work_, file, stop)) return;
-            kept[number] = 1;
-            fs::remove(growing_name(work_.path_of(file)));
-            work_.files.fetch_add(1, std::memory_order_relaxed);
-            work_.bytes.fetch_add(file.size, std::memory_order_relaxed);
-          },
-          [&] { return watch(false); });
-    }
-    for (std::uint32_t number = 0; number < kept.size(); ++number) {
-      if (kept[number] == 0) {
-        missing_.push_back(number);
-      } else {
-        ++result_.kept_files;
-        result_.kept_bytes += list_.files[number].size;
-      }
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+
+  bool watch_in_time() const {
+    if (options_.within && seconds() >= options_.within->count()) throw OutOfTime();
+    return watch(false);
+  }
+
+  // Returns whether the copy changed.
+  bool complete() {
+    try {
+      find_kept();
+      const std::vector<std::uint32_t> missing = missing_files();
+      if (!missing.empty()) copy(missing);
+      return !missing.empty();
+    } catch (const OutOfTime&) {
+      work_.trusting = true;  // the time limit leaves the other files uncompared
+      find_kept();
+      return link_missing();
     }
   }
 
-  void copy_missing() {
+  void find_kept() {
+    parallel_for(
+        list_.files.size(), workers_,
+        [&](unsigned, std::uint64_t number, const std::stop_token& stop) {
+          if (states_[number] == State::unknown) states_[number] = state_of(list_.files[number], stop);
+        },
+        [&] { return work_.trusting ? watch(false) : watch_in_time(); });
+  }
+
+  State state_of(const StageFile& file, const std::stop_token& stop) {
+    const fs::path path = work_.path_of(file);
+    if (is_staged(work_, file, stop)) {
+      fs::remove(growing_name(path));
+      work_.files.fetch_add(1, std::memory_order_relaxed);
+      work_.bytes.fetch_add(file.size, std::memory_order_relaxed);
+      return State::kept;
+    }
+    return work_.trusting && options_.within && fs::is_symlink(path) ? State::linked : State::missing;
+  }
+
+  std::vector<std::uint32_t> missing_files() const {
+    std::vector<std::uint32_t> missing;
+    for (std::uint32_t number = 0; number < states_.size(); ++number)
+      if (states_[number] == State::missing) missing.push_back(number);
+    return missing;
+  }
+
+  // Afterwards no reader can open the copy until commit().
+  void reopen() {
     target_.reopen();
     work_.folder = target_.folder();
-    require_room();
+  }
+
+  void make_folders() const {
     for (const std::string& folder : list_.folders) fs::create_directories(work_.folder / folder);
-    const std::vector<std::span<const std::uint32_t>> batches = in_batches();
+  }
+
+  void copy(const std::vector<std::uint32_t>& missing) {
+    reopen();
+    require_room(missing);
+    make_folders();
+    const std::vector<std::span<const std::uint32_t>> batches = in_batches(missing);
     const unsigned workers = static_cast<unsigned>(std::min<std::size_t>(workers_, batches.size()));
     Streams streams(work_, workers);
     result_.engine = streams.engine().kind();
@@ -186,14 +222,47 @@ class Staging {
         batches.size(), workers,
         [&](unsigned worker, std::uint64_t batch, const std::stop_token& stop) {
           copy_files(work_, batches[batch], streams.engine(), streams.of(worker), stop);
+          for (const std::uint32_t number : batches[batch]) states_[number] = State::copied;
         },
-        [&] { return watch(false); });
+        [&] { return watch_in_time(); });
   }
 
-  void require_room() const {
+  // Replaces each missing file by a symbolic link to its source, so that the copy is usable. Returns whether there was
+  // one.
+  bool link_missing() {
+    const std::vector<std::uint32_t> missing = missing_files();
+    if (missing.empty()) return false;
+    reopen();
+    make_folders();
+    const fs::path root = fs::canonical(list_.single ? list_.files.front().source.parent_path() / "." : list_.root);
+    parallel_for(
+        missing.size(), workers_,
+        [&](unsigned, std::uint64_t position, const std::stop_token&) {
+          const StageFile& file = list_.files[missing[position]];
+          const fs::path path = work_.path_of(file);
+          if (file.size <= options_.checkpoint_bytes) fs::remove(growing_name(path));  // it has no checkpoint
+          fs::remove(path);
+          fs::create_symlink(root / (list_.single ? file.source.filename() : fs::path(file.name)), path);
+          states_[missing[position]] = State::linked;
+        },
+        [&] { return watch(false); });
+    return true;
+  }
+
+  void count_files() {
+    for (std::size_t number = 0; number < states_.size(); ++number) {
+      const std::uint64_t size = list_.files[number].size;
+      if (states_[number] == State::kept) ++result_.kept_files, result_.kept_bytes += size;
+      if (states_[number] == State::linked) ++result_.linked_files, result_.linked_bytes += size;
+    }
+    result_.files = states_.size();
+    result_.bytes = total_bytes_;
+  }
+
+  void require_room(const std::vector<std::uint32_t>& missing) const {
     std::uint64_t needed = 0;
-    for (const std::uint32_t number : missing_) needed += list_.files[number].size;
-    for (const std::uint32_t number : missing_) {  // bytes kept by checkpoints need no more room
+    for (const std::uint32_t number : missing) needed += list_.files[number].size;
+    for (const std::uint32_t number : missing) {  // bytes kept by checkpoints need no more room
       std::error_code none;
       const fs::path path = work_.path_of(list_.files[number]);
       const auto there = fs::file_size(growing_name(path), none);
@@ -210,10 +279,9 @@ class Staging {
   }
 
   // Groups neighbouring small files. Large files are separate.
-  std::vector<std::span<const std::uint32_t>> in_batches() const {
+  std::vector<std::span<const std::uint32_t>> in_batches(std::span<const std::uint32_t> all) const {
     const std::size_t most = files_at_once(workers_);
     std::vector<std::span<const std::uint32_t>> batches;
-    const std::span<const std::uint32_t> all(missing_);
     for (std::size_t begin = 0; begin < all.size();) {
       std::size_t end = begin;
       for (std::uint64_t bytes = 0; end < all.size() && end - begin < most; ++end) {
@@ -226,12 +294,12 @@ class Staging {
     return batches;
   }
 
-  void finish(const StageJournal& journal) {
-    if (!list_.single && !missing_.empty()) remove_others(journal);
+  void finish(const StageJournal& journal, bool changed) const {
+    if (!list_.single && changed) remove_others(journal);
     if (format_.loose) require_no_others();
     require_same_source();
     if (!dataset_.packed() && !format_.loose && !target_.renamed()) keep_sidecars();
-    if (!missing_.empty()) sync_folders();
+    if (changed) sync_folders();
     require_equal();
     target_.commit(options_.overwrite);
   }
@@ -311,8 +379,9 @@ class Staging {
   StageTarget target_;
   StageWork work_;
   const unsigned workers_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::uint64_t total_bytes_ = 0;
-  std::vector<std::uint32_t> missing_;
+  std::vector<State> states_;  // threads write to different elements
   StageResult result_;
 };
 
@@ -326,6 +395,16 @@ StageResult stage(const Dataset& dataset, const fs::path& destination, const Sta
             "), but staging copies whole files; stage the dataset of the view and select from "
             "the copy, or pack the view",
         {.dataset = dataset.path().string()});
+  }
+  const bool to_store = store_destination(destination).has_value();
+  if (options.within && (to_store || dataset.in_store())) {
+    throw Error::invalid_argument(
+        "within works only between file systems, because it creates links; stage without it, or read the store through "
+        "disk_cache",
+        {.dataset = dataset.path().string()});
+  }
+  if (options.within && !(options.within->count() >= 0)) {
+    throw Error::invalid_argument("within must be 0 seconds or more, not " + std::to_string(options.within->count()));
   }
   if (const auto address = store_destination(destination)) return stage_to_store(dataset, *address, options, tell);
   try {

@@ -46,7 +46,9 @@ StageTarget::StageTarget(const StageList& list, const fs::path& destination)
     partial_ = folder_ / ("." + destination_.filename().string() + ".staging");
     journal_name_ = "." + destination_.filename().string() + std::string(StageJournal::kFileName);
     const StageFile& file = list.files.front();
-    if (file.object == nullptr && fs::weakly_canonical(destination_) == fs::weakly_canonical(file.source))
+    // A link to the source is not the source: an earlier call may have run out of time.
+    const fs::path place = fs::weakly_canonical(folder_) / destination_.filename();
+    if (file.object == nullptr && place == fs::weakly_canonical(file.source))
       refuse(destination_, "is the dataset itself");
     return;
   }

@@ -1,5 +1,8 @@
+#include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include <bench/measure/units.hpp>
@@ -18,6 +21,7 @@ struct StageArguments {
   std::string dataset, destination, engine = "auto";
   bool json = false, resume = false;
   bool verify = false, no_verify = false;
+  std::optional<double> within;
   StageOptions stage;
   OpenOptions open;
 };
@@ -43,8 +47,10 @@ std::string json_of(const StageArguments& options, const StageResult& result) {
                               {"bytes", result.bytes},
                               {"kept_files", result.kept_files},
                               {"kept_bytes", result.kept_bytes},
-                              {"copied_files", result.files - result.kept_files},
-                              {"copied_bytes", result.bytes - result.kept_bytes},
+                              {"copied_files", result.copied_files()},
+                              {"copied_bytes", result.copied_bytes()},
+                              {"linked_files", result.linked_files},
+                              {"linked_bytes", result.linked_bytes},
                               {"seconds", result.seconds},
                               {"mb_per_s", result.mb_per_s()},
                               {"engine", nullptr},
@@ -55,13 +61,16 @@ std::string json_of(const StageArguments& options, const StageResult& result) {
 }
 
 std::string text_of(const StageArguments& options, const StageResult& result) {
-  const std::uint64_t copied = result.files - result.kept_files;
-  std::string text = result.opens.string() + ": " + with_commas(copied) + " files copied";
+  std::string text = result.opens.string() + ": " + with_commas(result.copied_files()) + " files copied";
   if (result.kept_files > 0) {
     text += ", " + with_commas(result.kept_files) + " kept (" + bytes_text(result.kept_bytes) + ")";
   }
-  text += "; " + bytes_text(result.bytes - result.kept_bytes) + " in " + fixed(result.seconds, 1) + " s";
-  if (copied > 0) {
+  if (result.linked_files > 0) {
+    text += ", " + with_commas(result.linked_files) + " linked to the source (" + bytes_text(result.linked_bytes) +
+            "), because the time limit was reached";
+  }
+  text += "; " + bytes_text(result.copied_bytes()) + " in " + fixed(result.seconds, 1) + " s";
+  if (result.copied_files() > 0) {
     text += ", " + fixed(result.mb_per_s(), 0) + " MB/s, " + std::string(name(result.engine)) + " (" +
             result.engine_reason + ")";
   }
@@ -70,6 +79,7 @@ std::string text_of(const StageArguments& options, const StageResult& result) {
 
 int run(StageArguments& options) {
   options.stage.engine = engine_named(options.engine);
+  if (options.within) options.stage.within = std::chrono::duration<double>(*options.within);
   if (options.verify) options.stage.verify = StageVerify::always;
   if (options.no_verify) options.stage.verify = StageVerify::never;
   const Dataset dataset = open_with_progress(options.dataset, options.open);
@@ -118,6 +128,12 @@ Command stage_command(CLI::App& app) {
       "--verify", options->verify,
       "Read every copy again and compare it; by default only copies without a checksum in penstock.json");
   command->add_flag("--no-verify", options->no_verify, "Compare nothing")->excludes(verify);
+  command
+      ->add_option(
+          "--within", options->within,
+          "Time limit in seconds, or with a unit: 90s, 10m, 1h. Files that are not copied in time become links "
+          "to the source")
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}));
   command->add_flag("--json", options->json, "Print JSON");
   add_open_options(*command, options->open);
   command->footer(
@@ -125,7 +141,8 @@ Command stage_command(CLI::App& app) {
       "  penstock stage /shared/train.tar.d /local/train.tar.d\n"
       "  penstock stage '/shared/train-{000..146}.tar' /local/train\n"
       "  penstock stage s3://bucket/train /local/train.tar.d\n"
-      "  srun --ntasks-per-node=1 penstock stage /shared/train.tar.d /local/train.tar.d     on every node\n"
+      "  srun --ntasks-per-node=1 penstock stage --within 10m /shared/train.tar.d /local/train.tar.d     on every "
+      "node\n"
       "The copy appears when it is complete. After a crash or Ctrl-C, the same command resumes.");
   return {command, [options] { return run(*options); }};
 }

@@ -248,3 +248,23 @@ def test_all_ranks_of_a_node_may_call_it(packed, tmp_path):
         rank.join()
     assert sorted(result["kept_files"] for result in results) == [0, results[0]["files"], results[0]["files"]]
     assert visible(tmp_path / "copy") == visible(pathlib.Path(packed))
+
+
+def test_without_time_the_copy_consists_of_links_that_the_next_call_replaces(packed, tmp_path):
+    copy = tmp_path / "copy"
+    line = run("stage", packed, copy, "--within", "0s").stdout.decode()
+    files = len(visible(packed))
+    assert f"0 files copied, {files} linked to the source" in line and "time limit" in line
+    assert os.readlink(copy / "penstock.json") == str(pathlib.Path(packed) / "penstock.json")
+    assert run("ls", copy).stdout == run("ls", packed).stdout
+    told = json.loads(run("stage", packed, copy, "--within", "10m", "--json").stdout)
+    assert (told["copied_files"], told["linked_files"], told["kept_files"]) == (files, 0, 0)
+    assert not any(path.is_symlink() for path in copy.iterdir())
+    assert visible(copy) == visible(packed)
+
+    result = ps.stage(packed, tmp_path / "again", within=0, progress=False)
+    assert result["linked_files"] == files and result["linked_bytes"] == result["bytes"]
+    assert len(ps.open(result["opens"])) == 300
+    with pytest.raises(ps.Error, match="within must be 0 seconds or more, not -1"):
+        ps.stage(packed, tmp_path / "x", within=-1)
+    assert "--within" in run("stage", packed, tmp_path / "x", "--within", "soon", code=2).stderr.decode()

@@ -22,6 +22,7 @@ def stage(
     engine: str = "auto",
     overwrite: bool = False,
     verify: bool | None = None,
+    within: float | None = None,
     progress: bool | Callable[[int, int, int], object] = True,
 ) -> dict[str, Any]:
     """Copies a dataset or a folder of files to the node's own storage, as `penstock stage` does.
@@ -41,10 +42,12 @@ def stage(
     overwrite: copies everything again, and replaces the destination.
     verify: True reads each copy again and compares its CRC-32C. None does so for files without a checksum in
       penstock.json. False compares nothing.
+    within: time limit in seconds. Files that are not copied in time become symbolic links to the source, so a loader
+      reads them from there. The next call copies them. Not for stores.
     progress: True for a bar on stderr, or a function of (bytes, total bytes, bytes copied so far).
 
-    Returns {"opens": the path to open, "files", "bytes", "kept_files", "kept_bytes", "seconds", "mb_per_s", "engine",
-    "engine_reason"}. `engine` is None if nothing was read. Raises Error: io, with file and offset (a full disk);
+    Returns {"opens": the path to open, "files", "bytes", "kept_files", "kept_bytes", "linked_files", "linked_bytes",
+    "seconds", "mb_per_s", "engine", "engine_reason"}. `engine` is None if nothing was read. Raises Error: io, with file and offset (a full disk);
     corrupt, with shard, key, field and offset if they are known.
     """
     bar = Bar("staging", unit="bytes") if progress is True else None
@@ -56,6 +59,7 @@ def stage(
             engine=engine,
             overwrite=overwrite,
             verify=verify,
+            within=within,
             progress=bar or progress or None,
         )
     finally:
