@@ -1,4 +1,5 @@
 // Tests rank and world as launchers tell them.
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -7,15 +8,18 @@
 #include <loader/options/distributed_env.hpp>
 #include <penstock/error.hpp>
 
+#include "support/temporary_folder.hpp"
+
 namespace penstock::test::distributed_env_test {
 namespace {
 
-RankAndWorld rank_in(const std::map<std::string, std::string>& variables) {
-  return rank_from_environment([&](const char* name) -> std::optional<std::string> {
+RankAndWorld rank_in(const std::map<std::string, std::string>& variables, const std::filesystem::path& root = "/") {
+  const auto variable = [&](const char* name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     if (found == variables.end()) return std::nullopt;
     return found->second;
-  });
+  };
+  return rank_from_environment(variable, root);
 }
 
 }  // namespace
@@ -41,6 +45,36 @@ TEST_CASE("a Slurm batch script outside srun is not one of many ranks") {
                        Error);
 }
 
+TEST_CASE("a batch script that was submitted from inside a step does not take the place of a task of that step") {
+  const TemporaryFolder folder;
+  write_file(folder / "proc/131/status", "Name:\tpython\nPPid:\t70\nUid:\t0\n");
+  const std::map<std::string, std::string> inherited{
+      {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_JOB_ID", "3"}, {"SLURM_TASK_PID", "131"}};
+  CHECK(rank_in(inherited, folder / "").world == 2);  // the parent is not visible, as in a container
+  write_file(folder / "proc/70/cmdline", std::string("slurmstepd: [3.0]\0\0", 19));
+  CHECK(rank_in(inherited, folder / "").world == 2);
+  write_file(folder / "proc/70/cmdline", std::string("slurmstepd: [3.batch]\0", 22));
+  CHECK_THROWS_WITH_AS(rank_in(inherited, folder / ""), doctest::Contains("start the program with srun"), Error);
+  auto of_torchrun = inherited;
+  of_torchrun.insert({{"RANK", "1"}, {"WORLD_SIZE", "4"}});
+  CHECK(rank_in(of_torchrun, folder / "").rank == 1);
+}
+
+TEST_CASE("a step with other numbers of tasks on its nodes tells each node its own") {
+  const auto ranks_on = [](const char* node) {
+    return local_ranks([&](const char* name) -> std::optional<std::string> {
+      if (std::string_view(name) == "SLURM_NODEID") return node;
+      if (std::string_view(name) == "SLURM_STEP_TASKS_PER_NODE") return "4(x2),3,1";
+      return std::nullopt;
+    });
+  };
+  CHECK(ranks_on("0") == 4);
+  CHECK(ranks_on("1") == 4);
+  CHECK(ranks_on("2") == 3);
+  CHECK(ranks_on("3") == 1);
+  CHECK(ranks_on("4") == 1);
+}
+
 TEST_CASE("half a pair, a rank outside the world, and what is no number are refused") {
   CHECK_THROWS_AS(rank_in({{"RANK", "0"}}), Error);
   CHECK_THROWS_WITH_AS(rank_in({{"RANK", "4"}, {"WORLD_SIZE", "4"}}), doctest::Contains("RANK and WORLD_SIZE"), Error);
@@ -60,7 +94,9 @@ TEST_CASE("launchers tell how many ranks share a machine; what makes no sense co
   CHECK(ranks("MPI_LOCALNRANKS", "3") == 3);
   CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "4") == 4);
   CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "4(x2)") == 4);
-  CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "4(x2),1") == 1);
+  CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "4(x2),1") == 4);
+  CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "(x2)") == 1);
+  CHECK(ranks("SLURM_STEP_TASKS_PER_NODE", "") == 1);
   CHECK(ranks("LOCAL_WORLD_SIZE", "0") == 1);
   CHECK(ranks("LOCAL_WORLD_SIZE", "many") == 1);
   CHECK(ranks("NOTHING", "4") == 1);
