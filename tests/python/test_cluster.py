@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -95,6 +97,57 @@ def test_a_batch_script_outside_srun_is_no_rank(icons, tmp_path):
     text = fails("pack", icons, tmp_path / "set", "--format", "tar", "--rank", "env", env=environment(**variables))
     assert "SLURM_STEP_NUM_TASKS" in text
     assert not partial(tmp_path / "set").exists()
+
+
+def test_in_slurm_the_innermost_launcher_counts(icons, tmp_path):
+    step = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_STEP_NUM_TASKS": "2"}
+    pmi = {"PMI_RANK": "1", "PMI_SIZE": "2", "PMIX_RANK": "1"}  # srun --mpi=pmi2, --mpi=pmix
+    torchrun = {"RANK": "3", "WORLD_SIZE": "4"}
+    mpirun = {"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "4"}
+    for variables, expected in [
+        (step, "rank 1 of 2"), (step | pmi, "rank 1 of 2"), (step | torchrun, "rank 3 of 4"),
+        (step | mpirun | {"PMIX_RANK": "2"}, "rank 2 of 4"), (step | {"WORLD_SIZE": "2"}, "rank 1 of 2"),
+    ]:
+        destination = tmp_path / f"set-{len(os.listdir(tmp_path))}"
+        words = ["pack", icons, destination, "--format", "tar", "--shard-size", "100KB", "--rank", "env"]
+        assert expected in penstock(*words, env=environment(**variables)).stderr.decode()
+
+
+def test_a_batch_script_is_told_to_use_srun(icons, tmp_path):
+    batch = {"SLURM_JOB_ID": "7", "SLURM_PROCID": "0", "SLURM_NTASKS": "4"}
+    words = ["pack", icons, tmp_path / "set", "--format", "tar", "--rank", "env"]
+    text = fails(*words, env=environment(**batch, PMIX_RANK="0"))
+    assert "a Slurm batch script has no rank, so start the program with srun" in text
+    assert "srun" not in fails(*words, env=environment())
+
+
+def test_a_batch_script_submitted_from_inside_a_step_is_no_rank(icons, tmp_path):
+    """The parent process has the name that Slurm gives the daemon of a batch script."""
+    inherited = {"SLURM_JOB_ID": "8", "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+    words = [COMMAND, "pack", icons, tmp_path / "set", "--format", "tar", "--shard-size", "100KB", "--rank", "env"]
+    script = f'SLURM_TASK_PID=$BASHPID exec {shlex.join(map(str, words))}'
+    for title, code, text in [
+        ("slurmstepd: [8.batch]", 2, "start the program with srun"),
+        ("slurmstepd: [8.0]", 0, "rank 0 of 2"),
+    ]:
+        daemon = f'({script}); exit $?'
+        result = subprocess.run([title, "-c", daemon], executable="/bin/bash", env=environment(**inherited),
+                                capture_output=True, timeout=300)
+        assert result.returncode == code and text in result.stderr.decode(), result.stderr.decode()
+
+
+JOB_SCRIPTS = pathlib.Path(__file__).parents[2] / "docs" / "cluster"
+
+
+@pytest.mark.parametrize("script", sorted(JOB_SCRIPTS.glob("*.sbatch")), ids=lambda path: path.name)
+def test_a_job_script_is_correct_and_on_the_page(script):
+    """tests/slurm.sh runs them."""
+    run("bash", "-n", script)
+    if shutil.which("shellcheck") is not None:
+        run("shellcheck", script)
+    text = script.read_text()
+    assert "penstock doctor" in text and text.startswith("#!/bin/bash\n#")
+    assert f"```sh title=\"{script.name}\"\n{text}```\n" in (JOB_SCRIPTS.parent / "cluster.md").read_text()
 
 
 @pytest.mark.parametrize("format", FORMATS)
