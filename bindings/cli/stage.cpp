@@ -133,7 +133,8 @@ Command stage_command(CLI::App& app) {
           "--within", options->within,
           "Time limit in seconds, or with a unit: 90s, 10m, 1h. Files that are not copied in time become links "
           "to the source")
-      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}));
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}}))
+      ->option_text("TIME");
   command->add_flag("--json", options->json, "Print JSON");
   add_open_options(*command, options->open);
   command->footer(

@@ -47,8 +47,8 @@ def stage(
     progress: True for a bar on stderr, or a function of (bytes, total bytes, bytes copied so far).
 
     Returns {"opens": the path to open, "files", "bytes", "kept_files", "kept_bytes", "linked_files", "linked_bytes",
-    "seconds", "mb_per_s", "engine", "engine_reason"}. `engine` is None if nothing was read. Raises Error: io, with file and offset (a full disk);
-    corrupt, with shard, key, field and offset if they are known.
+    "seconds", "mb_per_s", "engine", "engine_reason"}. `engine` is None if nothing was read. Raises Error: io, with file
+    and offset (a full disk); corrupt, with shard, key, field and offset if they are known.
     """
     bar = Bar("staging", unit="bytes") if progress is True else None
     try:
