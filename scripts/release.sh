@@ -16,6 +16,7 @@ changes=$(git status --porcelain) || fail "not a git checkout: what it holds can
 [ -z "$changes" ] || fail "the work tree differs from what is committed: $(head -n1 <<<"$changes")"
 release=$here/build/release
 rm -rf "$release" build/wheels && mkdir -p "$release"
+scripts/install_dependencies.sh --without-torch patch perl qemu-user-static
 
 for arch in x86_64 aarch64; do scripts/wheel.sh --arch "$arch" "$@"; done
 if [ "$(id -u)" -eq 0 ]; then
@@ -25,7 +26,6 @@ else
 fi
 cp build/wheels/*.whl "$release"
 
-scripts/install_dependencies.sh --without-torch
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/build"

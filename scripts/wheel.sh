@@ -1,32 +1,42 @@
 #!/usr/bin/env bash
-# Usage: scripts/wheel.sh [--arch x86_64|aarch64] [PYTHON...]
+# Usage: scripts/wheel.sh [--fetch-only|--offline] [--arch x86_64|aarch64] [PYTHON...]
 #        scripts/wheel.sh --of-this-system [PYTHON...]
 # Builds self-contained wheels into build/wheels, one for each named interpreter (default: python3), and tests them. A
 # wheel made by Python 3.12 or newer serves all later versions. Wheels are for Linux with glibc 2.28 or newer
 # (manylinux_2_28). The compiler is zig's, from PyPI, and all included libraries are built from the sources in
-# wheel/sources.txt. Downloads and builds stay in build/wheel, or in $PENSTOCK_WHEEL_CACHE, for the next run. A wheel
-# for aarch64 uses the stubs of the same Python's wheel for this processor, which must have been made before from the
-# same sources. It is tested with qemu if a Debian has its Python (3.9, 3.11, 3.12 or newer).
+# wheel/sources.txt. Needs no root. Downloads and builds stay in build/wheel, or in $PENSTOCK_WHEEL_CACHE, for the next
+# run.
+# --fetch-only: only downloads, into the folders archives and packages of the cache. Requires apt-get of a Debian.
+# --offline: uses no network, only these two folders, which may be copies from another machine with this processor.
+# --arch: a wheel for aarch64 made on x86-64 uses the stubs of the same Python's wheel for this processor, which must
+# have been made before from the same sources. It is tested with qemu if a Debian has its Python (3.9, 3.11, 3.12 or
+# newer).
 # --of-this-system: uses this system's compiler and libraries instead, and builds the CUDA part if nvcc is installed.
 # Such wheels run only on systems that are no older.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
 arch=$(uname -m)
-case "${1:-}" in
-  --of-this-system) shift; exec scripts/wheel/of_this_system.sh "$@" ;;
-  --arch) arch=$2; shift 2 ;;
-esac
-case "$arch" in
-  x86_64) needed=(nasm) ;;
-  aarch64) needed=() ;;
-  *) echo "wheel: no wheels for $arch: x86_64 or aarch64" >&2; exit 2 ;;
-esac
-if [ "$arch" != "$(uname -m)" ]; then needed+=(qemu-user-static); fi
+fetch=yes
+build=yes
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --of-this-system) shift; exec scripts/wheel/of_this_system.sh "$@" ;;
+    --fetch-only) build=; shift ;;
+    --offline) fetch=; shift ;;
+    --arch) arch=$2; shift 2 ;;
+    -*) echo "wheel: no option $1" >&2; exit 2 ;;
+    *) break ;;
+  esac
+done
+case "$arch" in x86_64 | aarch64) ;; *) echo "wheel: no wheels for $arch: x86_64 or aarch64" >&2; exit 2 ;; esac
 [ $# -gt 0 ] || set -- python3
 cache=${PENSTOCK_WHEEL_CACHE:-$here/build/wheel}
 work=$cache/$arch
 wheels=$here/build/wheels
+[ -z "$build" ] || scripts/wheel/check_tools.sh "$arch" "$@"
+[ -z "$fetch" ] || scripts/wheel/fetch.sh "$cache" "$@"
+[ -n "$build" ] || exit 0
 version_of() { "$1" -c 'import sys; print("cp%d%d" % sys.version_info[:2])'; }
 bindings=$(cat bindings/python/*.?pp | sha256sum)  # the sources that stubs are made from
 if [ "$arch" != "$(uname -m)" ]; then
@@ -36,9 +46,8 @@ if [ "$arch" != "$(uname -m)" ]; then
   done
 fi
 mkdir -p "$wheels" "$work"
-scripts/install_dependencies.sh --without-torch dpkg-dev make "${needed[@]}"
 
-pip_install=(-m pip install --quiet --disable-pip-version-check)
+pip_install=(-m pip install --quiet --disable-pip-version-check --no-index --find-links "$cache/packages")
 tools=$cache/tools
 [ -x "$tools/bin/python" ] || python3 -m venv "$tools"
 "$tools/bin/python" "${pip_install[@]}" -r scripts/wheel/requirements.txt
@@ -46,7 +55,7 @@ export PATH=$tools/bin:$PATH
 export ZIG_GLOBAL_CACHE_DIR=$cache/zig ZIG_LOCAL_CACHE_DIR=$cache/zig CCACHE_COMPILERTYPE=clang
 zig=$("$tools/bin/python" -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent / "zig")')
 scripts/wheel/compiler.sh "$arch" "$work/compiler" "$zig"
-scripts/wheel/fetch.sh "$cache/sources"
+python3 scripts/wheel/sources.py unpack "$cache/archives" "$cache/sources"
 if [ "$arch" != "$(uname -m)" ]; then
   scripts/wheel/python_root.sh "$arch" bookworm "$cache/roots/bookworm-$arch"
   export QEMU_LD_PREFIX=$cache/roots/bookworm-$arch
@@ -57,7 +66,7 @@ for python in "$@"; do
   version=$(version_of "$python")
   venv=$cache/$version
   [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-  "$venv/bin/python" "${pip_install[@]}" 'pip>=23.1' 'scikit-build-core>=0.10' 'nanobind>=2.4'
+  "$venv/bin/python" "${pip_install[@]}" -r scripts/wheel/requirements_package.txt
   # Debian's Python headers include <ARCH-linux-gnu/pythonX.Y/pyconfig.h>, which is stored among the headers of its C
   # library. The copy here serves both processors, because the sizes of types are the same, and nothing else in it
   # matters.
@@ -68,7 +77,7 @@ for python in "$@"; do
   scripts/wheel/licenses.sh "$cache/sources" "$(dirname "$zig")" "$venv/bin/python" "$work/licenses"
   rm -rf "$work/raw" && mkdir "$work/raw"
   rm -f "$work/penstock/CMakeCache.txt"  # knows the last Python; what does not depend on it is not compiled again
-  options=(PENSTOCK_STATIC=ON PENSTOCK_CUDA=OFF PENSTOCK_WARNINGS_AS_ERRORS=OFF "PENSTOCK_LICENSES=$work/licenses"
+  options=(PENSTOCK_STATIC=ON PENSTOCK_CUDA=OFF "PENSTOCK_LICENSES=$work/licenses"
     "CMAKE_TOOLCHAIN_FILE=$work/compiler/toolchain.cmake"
     "CMAKE_FIND_ROOT_PATH=$work/prefix;$venv" "CMAKE_PREFIX_PATH=$work/prefix" "CMAKE_CXX_FLAGS=-g0 -ffp-contract=off -idirafter $headers")
   if command -v ccache >/dev/null; then options+=(CMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
@@ -85,11 +94,11 @@ for python in "$@"; do
   raw=$(echo "$work"/raw/*.whl)
   rm -f "$wheels/$(basename "$raw" "linux_$arch.whl")"*"$arch.whl"
   plat=manylinux_2_28_$arch
-  [ "$arch" = "$(uname -m)" ] || plat=auto  # of another processor it knows no names; inspect.sh looks at the tag
+  [ "$arch" = "$(uname -m)" ] || plat=auto  # of another processor it knows no names; inspect_wheel.py looks at the tag
   auditwheel repair --plat "$plat" --wheel-dir "$wheels" "$raw" 2>"$work/auditwheel.log" ||
     { cat "$work/auditwheel.log" >&2; exit 1; }
   wheel=$(echo "$wheels/$(basename "$raw" "linux_$arch.whl")"*"$arch.whl")
-  scripts/wheel/inspect.sh "$wheel"
+  "$tools/bin/python" scripts/wheel/inspect_wheel.py "$wheel"
   if [ "$arch" = "$(uname -m)" ]; then
     scripts/wheel/try.sh "$wheel" "$python"
   else

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/dependencies.sh ARCH SOURCES WORK
 # Builds the libraries of sources.txt, unpacked in SOURCES, with the compilers of WORK/compiler (compiler.sh) into
-# WORK/prefix. They are static and have hidden symbols. Each is built once per version, compiler and build recipe. HDF5
-# runs programs that it builds: for another processor, $QEMU_LD_PREFIX names a folder with the C library of ARCH.
+# WORK/prefix. They are static and have hidden symbols. Before them, builds the programs of build_tools.txt, which only
+# x86-64 needs. Each is built once per version, compiler and build recipe. HDF5 runs programs that it builds: for another
+# processor, $QEMU_LD_PREFIX names a folder with the C library of ARCH.
 set -euo pipefail
 arch=$1
-pins=$(realpath "$(dirname "$0")/sources.txt")
+here=$(realpath "$(dirname "$0")")
+pins=("$here/sources.txt")
+[ "$arch" != x86_64 ] || pins=("$here/build_tools.txt" "${pins[@]}")
 sources=$(realpath "$2")
 work=$(realpath "$3")
 prefix=$work/prefix
@@ -14,7 +17,7 @@ export CCACHE_COMPILERTYPE=clang
 launcher=$(command -v ccache || true)
 flags=(-O3 -g0 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections)
 jobs=${PENSTOCK_WHEEL_JOBS:-$(nproc)}
-export PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig PKG_CONFIG_PATH=
+export PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig PKG_CONFIG_PATH= PATH=$prefix/bin:$PATH
 
 pc() { # NAME VERSION LIBS [REQUIRES]: how CMake finds a library, all that it needs included
   mkdir -p "$prefix/lib/pkgconfig"
@@ -53,6 +56,14 @@ with_cmake() { # PACKAGE FOLDER OPTION...
 
 headers() { mkdir -p "$prefix/include" && cp "$@" "$prefix/include"; }
 
+build_nasm() {  # assembles libjpeg-turbo's vector code
+  local out=$work/build/nasm
+  rm -rf "$out" && cp -r "$1" "$out" && cd "$out"
+  touch configure  # newer than its sources, so that make does not call autoconf
+  CC="${launcher:+$launcher }$compiler/cc" AR="$compiler/ar" RANLIB="$compiler/ranlib" CFLAGS="-O2 -w" ./configure --prefix="$prefix"
+  make -j"$jobs" nasm
+  mkdir -p "$prefix/bin" && cp nasm "$prefix/bin"
+}
 build_zlib() {
   headers "$1"/{zlib,zconf}.h
   archive libz "$1" -DHAVE_UNISTD_H -DHAVE_STDARG_H -D_LARGEFILE64_SOURCE=1 -- adler32.c crc32.c deflate.c infback.c inffast.c \
@@ -158,7 +169,7 @@ build_curl() {
 }
 
 mkdir -p "$prefix" "$work/build" "$work/built"
-grep -v '^#' "$pins" | while read -r package version sum; do
+grep -hv '^#' "${pins[@]}" | while read -r package version sum; do
   account="$version $sum $(sha256sum <"$compiler/cc") $(declare -f "build_$package" pc archive with_cmake headers | sha256sum) ${flags[*]}"
   [ "$(cat "$work/built/$package" 2>/dev/null)" != "$account" ] || continue
   echo "wheel: building $package $version for $arch"

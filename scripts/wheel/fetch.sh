@@ -1,27 +1,47 @@
 #!/usr/bin/env bash
-# Usage: scripts/wheel/fetch.sh FOLDER
-# Downloads the sources in sources.txt and unpacks each into FOLDER/PACKAGE. Fails if a checksum differs. Keeps existing
-# sources. If a version has left Debian's archive, update it and its checksum in sources.txt.
+# Usage: scripts/wheel/fetch.sh CACHE PYTHON...
+# Downloads all that scripts/wheel.sh needs from a network, unless it is there: the source packages of sources.txt and
+# build_tools.txt into CACHE/archives, and the packages of requirements*.txt from PyPI into CACHE/packages, for this
+# processor, python3 and each named interpreter. Requires apt-get of a Debian; root is not required. If a version has
+# left Debian's archive, update it and its checksum in sources.txt.
 set -euo pipefail
-pins=$(realpath "$(dirname "$0")/sources.txt")
-mkdir -p "$1/apt/lists/partial" "$1/apt/cache/archives/partial"
-cd "$1"
-apt=$PWD/apt
-# The archive of this system's packages, as sources: releases before their security updates.
-apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
-  sort -u -k3,3 >apt/sources.list
-apt_get() {
-  apt-get -qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-    -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root "$@"
-}
-is_listed=
-grep -v '^#' "$pins" | while read -r package version sum; do
-  [ "$(cat "$package/.penstock_pin" 2>/dev/null)" != "$version $sum" ] || continue
-  [ -n "$is_listed" ] || { apt_get update; is_listed=yes; }
-  rm -rf "$package" apt/files && mkdir apt/files
-  (cd apt/files && apt_get --download-only source "$package=$version")
-  echo "$sum  $(echo apt/files/*.dsc)" | sha256sum --check --status ||
-    { echo "fetch: $package $version has another sum than sources.txt says: $(sha256sum apt/files/*.dsc)" >&2; exit 1; }
-  dpkg-source --no-check --no-copy -x apt/files/*.dsc "$package" >/dev/null
-  echo "$version $sum" >"$package/.penstock_pin"
+here=$(realpath "$(dirname "$0")")
+mkdir -p "$1/archives" "$1/packages" "$1/apt/lists/partial" "$1/apt/cache/archives/partial"
+cache=$(realpath "$1")
+shift
+fail() { echo "fetch: $*" >&2; exit 1; }
+
+apt=$cache/apt
+missing=$(python3 "$here/sources.py" list "$cache/archives")
+if [ -n "$missing" ]; then
+  command -v apt-get >/dev/null || fail "no apt-get here. Run scripts/wheel.sh --fetch-only on a Debian, in a container" \
+    "for example, copy the folders archives and packages of its cache to $cache, and run scripts/wheel.sh --offline." \
+    "These sources are not in $cache/archives: $(tr '\n' ' ' <<<"$missing")"
+  # The archive of this system's packages, as sources: releases before their security updates.
+  apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
+    sort -u -k3,3 >"$apt/sources.list"
+  [ -s "$apt/sources.list" ] || fail "apt-get knows no archive of Debian; run apt-get update as root, or use a Debian"
+  apt_get() {
+    apt-get -qq -o "Dir::Etc::SourceList=$apt/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+      -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root "$@"
+  }
+  apt_get update
+  cd "$cache/archives"
+  for source in $missing; do apt_get --download-only source "$source"; done
+  cd - >/dev/null
+fi
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for python in python3 "$@"; do
+  version=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+  wanted=$(cat "$here"/requirements*.txt | sha256sum)
+  stamp=$cache/packages/$version.fetched
+  [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || continue
+  "$python" -m venv "$folder/$version"
+  for requirements in "$here"/requirements*.txt; do  # apart: a tool's version of a package need not be the build's
+    "$folder/$version/bin/python" -m pip download --quiet --disable-pip-version-check --only-binary :all: \
+      --dest "$cache/packages" -r "$requirements"
+  done
+  echo "$wanted" >"$stamp"
 done

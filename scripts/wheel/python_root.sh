@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Usage: scripts/wheel/python_root.sh ARCH SUITE FOLDER
+# Usage: scripts/wheel/python_root.sh ARCH SUITE FOLDER [PACKAGE...]
 # Makes FOLDER the root of a Debian of that name (bullseye, bookworm, trixie) for ARCH, with its C library and Python,
-# including pip. The files of its packages are unpacked and not configured, which suffices for `chroot` or qemu to run
-# that Python. Keeps existing files.
+# including pip, and the named packages. The files of its packages are unpacked and not configured, which suffices for
+# `chroot` or qemu to run that Python. Keeps existing files.
 set -euo pipefail
 arch=$1
 suite=$2
@@ -21,7 +21,7 @@ apt_get() {
     -o "Dir::State::Lists=$root/apt/lists" -o "Dir::Cache=$root/apt/cache" -o Acquire::Check-Valid-Until=false "$@"
 }
 apt_get update
-apt_get install --download-only --yes --no-install-recommends python3 python3-pip coreutils dash >/dev/null
+apt_get install --download-only --yes --no-install-recommends python3 python3-pip coreutils dash "${@:4}" >/dev/null
 for package in apt/cache/archives/*.deb; do dpkg -x "$package" .; done
 rm -rf apt
 for folder in bin lib sbin; do [ -e $folder ] || ln -s usr/$folder $folder; done  # which newer packages leave to base-files
