@@ -18,7 +18,7 @@ user=1000
 scripts/wheel.sh --fetch-only /usr/bin/python3  # the root has the same Python
 suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
 scripts/wheel/python_root.sh "$(uname -m)" "$suite" "$root" \
-  bash diffutils findutils grep libc-bin mawk patch perl python3-dev python3-venv sed tar
+  bash diffutils findutils grep libc-bin libstdc++6 mawk patch perl python3-dev python3-venv sed tar
 ln -sf mawk "$root/usr/bin/awk"
 chmod 1777 "$root/tmp"
 for tool in apt apt-get dpkg dpkg-source gcc g++ cc make cmake ninja nasm pkg-config git readelf; do

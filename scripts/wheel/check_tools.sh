@@ -19,6 +19,8 @@ for python in python3 "$@"; do
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || { missing+=("$python (3.9 or newer)"); continue; }
   "$python" -c 'import ensurepip, venv' 2>/dev/null || missing+=("$python's modules venv and ensurepip")
 done
+# PyPI's CMake and ninja are linked with it.
+python3 -c 'import ctypes; ctypes.CDLL("libstdc++.so.6")' 2>/dev/null || missing+=(libstdc++.so.6)
 for python in "$@"; do
   header=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null) || continue
   [ -e "$header" ] || missing+=("$python's header $header")
