@@ -6,6 +6,7 @@
 # (manylinux_2_28). The compiler is zig's, from PyPI, and all included libraries are built from the sources in
 # wheel/sources.txt. Needs no root. Downloads and builds stay in build/wheel, or in $PENSTOCK_WHEEL_CACHE, for the next
 # run.
+# Without options, downloads what the cache lacks, and builds.
 # --fetch-only: only downloads, into the folders archives and packages of the cache. Requires apt-get of a Debian.
 # --offline: uses no network, only these two folders, which may be copies from another machine with this processor.
 # --arch: a wheel for aarch64 made on x86-64 uses the stubs of the same Python's wheel for this processor, which must
@@ -53,6 +54,8 @@ tools=$cache/tools
 "$tools/bin/python" "${pip_install[@]}" -r scripts/wheel/requirements.txt
 export PATH=$tools/bin:$PATH
 export ZIG_GLOBAL_CACHE_DIR=$cache/zig ZIG_LOCAL_CACHE_DIR=$cache/zig CCACHE_COMPILERTYPE=clang
+PKG_CONFIG=$("$tools/bin/python" -c 'import pkgconf; print(pkgconf.get_executable())')  # not its slow Python program
+export PKG_CONFIG
 zig=$("$tools/bin/python" -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent / "zig")')
 scripts/wheel/compiler.sh "$arch" "$work/compiler" "$zig"
 python3 scripts/wheel/sources.py unpack "$cache/archives" "$cache/sources"

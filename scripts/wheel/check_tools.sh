@@ -15,8 +15,13 @@ if command -v perl >/dev/null; then
 else
   missing+=(perl)
 fi
+oldest=10  # Python 3.10 for the tools, as python3
 for python in python3 "$@"; do
-  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || { missing+=("$python (3.9 or newer)"); continue; }
+  "$python" -c "import sys; sys.exit(sys.version_info < (3, $oldest))" 2>/dev/null || missing+=("$python (3.$oldest or newer)")
+  oldest=9
+done
+for python in python3 "$@"; do
+  "$python" -c '' 2>/dev/null || continue
   "$python" -c 'import ensurepip, venv' 2>/dev/null || missing+=("$python's modules venv and ensurepip")
 done
 # PyPI's CMake and ninja are linked with it.

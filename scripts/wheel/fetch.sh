@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/fetch.sh CACHE PYTHON...
-# Downloads all that scripts/wheel.sh needs from a network, unless it is there: the source packages of sources.txt and
-# build_tools.txt into CACHE/archives, and the packages of requirements*.txt from PyPI into CACHE/packages, for this
-# processor, python3 and each named interpreter. Requires apt-get of a Debian; root is not required. If a version has
-# left Debian's archive, update it and its checksum in sources.txt.
+# Downloads what scripts/wheel.sh needs from a network and the cache lacks. CACHE/archives gets the source packages of
+# sources.txt and build_tools.txt. CACHE/packages gets PyPI's packages: the tools of requirements.txt for python3, and
+# requirements_package.txt for each named interpreter. Requires apt-get of a Debian, but no root. If a version has left
+# Debian's archive, update it and its checksum in sources.txt.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 mkdir -p "$1/archives" "$1/packages" "$1/apt/lists/partial" "$1/apt/cache/archives/partial"
@@ -33,15 +33,16 @@ fi
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-for python in python3 "$@"; do
-  version=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
-  wanted=$(cat "$here"/requirements*.txt | sha256sum)
-  stamp=$cache/packages/$version.fetched
-  [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || continue
-  "$python" -m venv "$folder/$version"
-  for requirements in "$here"/requirements*.txt; do  # apart: a tool's version of a package need not be the build's
-    "$folder/$version/bin/python" -m pip download --quiet --disable-pip-version-check --only-binary :all: \
-      --dest "$cache/packages" -r "$requirements"
-  done
+download() { # PYTHON REQUIREMENTS
+  local version wanted stamp
+  version=$("$1" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+  wanted=$(sha256sum <"$here/$2")
+  stamp=$cache/packages/$version.$2.fetched
+  [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
+  "$1" -m venv "$folder/$version"
+  "$folder/$version/bin/python" -m pip download --quiet --disable-pip-version-check --only-binary :all: \
+    --dest "$cache/packages" -r "$here/$2"
   echo "$wanted" >"$stamp"
-done
+}
+download python3 requirements.txt
+for python in "$@"; do download "$python" requirements_package.txt; done
