@@ -6,10 +6,11 @@ from spack.package import *
 
 
 class Penstock(CMakePackage):
-    """penstock is a data loader for ML training, with a C++ core and a Python API. The loader reads image
-    folders, WebDataset tars, HDF5, LMDB, TFRecord and MDS, and delivers ready batches to PyTorch."""
+    """penstock is a data loader for ML training, with a C++ core and a Python API. The loader
+    reads image folders, WebDataset tars, HDF5, LMDB, TFRecord and MDS, and delivers ready batches
+    to PyTorch."""
 
-    # The source distribution that scripts/release.sh makes. Run spack in its folder, or add the folder as a mirror.
+    # The source distribution that scripts/release.sh makes. Run spack in its folder.
     manual_download = True
 
     license("Apache-2.0")
@@ -21,7 +22,7 @@ class Penstock(CMakePackage):
 
     variant("python", default=True, description="Build the Python package")
     variant("cuda", default=False, description="Decode, transform and copy on NVIDIA GPUs")
-    variant("stores", default=True, description="Read and write object stores, and read web servers")
+    variant("stores", default=True, description="Read and write object stores")
     variant("liburing", default=True, description="Read with io_uring")
     variant("webp", default=True, description="Decode WebP images")
     variant("blosc", default=True, description="Decompress blosc blocks of HDF5")
@@ -62,7 +63,7 @@ class Penstock(CMakePackage):
         extends("python@3.9:")
         depends_on("py-nanobind@2.4:", type="build")
 
-    conflicts("%gcc@:10", msg="penstock is written in C++20, which GCC supports from version 11 on")
+    conflicts("%gcc@:10", msg="penstock needs C++20, so GCC 11 or newer")
 
     def cmake_args(self):
         # Libraries of the system must not replace those that a variant leaves out.
@@ -75,7 +76,7 @@ class Penstock(CMakePackage):
             "lz4": "+lz4",
             "zstd": "+zstd",
         }
-        without = [library for library, variant in optional.items() if not self.spec.satisfies(variant)]
+        without = [name for name, variant in optional.items() if not self.spec.satisfies(variant)]
         args = [
             self.define_from_variant("PENSTOCK_BUILD_PYTHON", "python"),
             self.define_from_variant("PENSTOCK_CUDA", "cuda"),
