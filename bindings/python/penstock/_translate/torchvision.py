@@ -58,7 +58,7 @@ def from_torchvision(transforms: Any) -> Chain:
 
 
 def _parts_of(container: Any, probability: float) -> tuple[list[Any] | None, float]:
-    """The transforms of a container, and the probability of each. None: it is no container, or cannot be taken apart."""
+    """The transforms of a container, and the probability of each. None: it is not a container, or cannot be taken apart."""
     name = _name_of(type(container))
     if isinstance(container, (list, tuple)):
         parts = list(container)
