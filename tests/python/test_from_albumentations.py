@@ -1,5 +1,6 @@
 """ps.from_albumentations(): pixels within the differences that docs/spec/translations.md states, and refusals."""
 
+import io
 import os
 import pathlib
 import re
@@ -7,6 +8,7 @@ import re
 import numpy as np
 import penstock as ps
 import pytest
+from distributions import DRAWS, LARGEST, SQUARE, WIDE, distances
 from penstock._translate.albumentations import TRANSLATED
 from PIL import Image
 
@@ -106,6 +108,33 @@ def test_numbers_and_layouts(inner):
     assert ours.shape == tuple(theirs.shape) and str(ours.dtype) == str(theirs.dtype).removeprefix("torch.")
     if not isinstance(theirs, np.ndarray):
         assert np.abs(ours - theirs.numpy()).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "transforms, image",
+    [
+        ([A.RandomResizedCrop((24, 20), (0.2, 0.8), interpolation=cv2.INTER_NEAREST_EXACT)], WIDE),
+        ([A.RandomCrop(20, 30), A.HorizontalFlip(p=0.3), A.VerticalFlip(p=0.7)], SQUARE),
+        ([A.ColorJitter((0.6, 1.3), (0.5, 1.6), (0.2, 2.0), (0, 0), p=0.8)], SQUARE),
+        ([A.InvertImg(p=0.4), A.Posterize(3, p=0.6), A.Solarize(same(0.4), p=0.2)], SQUARE),
+        ([A.GaussianBlur(same(5), (0.5, 3.0), p=0.6)], SQUARE),
+    ],
+    ids=str,
+)
+def test_distributions(transforms, image):
+    compose, pixels = A.Compose(transforms, seed=1), np.asarray(image)
+    theirs = np.stack([compose(image=pixels)["image"].transpose(2, 0, 1) for _ in range(DRAWS)])
+    found = distances(theirs, ps.from_albumentations([*transforms, ToTensorV2()]), image)
+    assert found.max() < LARGEST, found.round(3)
+
+
+def test_a_share_of_the_images_is_gray():  # a level of gray may be rounded to its neighbour, so shares are compared
+    memory = io.BytesIO()
+    SQUARE.save(memory, "PNG")
+    chain = ps.from_albumentations([A.ToGray(p=0.3), ToTensorV2()])
+    rows = np.stack([ps.decode(memory.getvalue(), chain, seed=seed) for seed in range(DRAWS)])
+    gray = (rows[:, 0] == rows[:, 2]).all((1, 2)).sum()
+    assert abs(gray - 0.3 * DRAWS) < 5 * (0.3 * 0.7 * DRAWS) ** 0.5
 
 
 def test_chains():

@@ -1,16 +1,8 @@
-"""Random transforms of ps.from_torchvision() have torchvision's distributions: two-sample Kolmogorov-Smirnov tests of
-single pixels and of means over many draws. Seeds are fixed. Of other seeds, one in 10,000 runs would fail by chance.
+"""Random transforms of ps.from_torchvision() have torchvision's distributions (distributions.py)."""
 
-The picture's red rises from left to right and its green from top to bottom, so pixels of the result show where they come
-from: the box of a crop, an angle, a flip. Its blue is a texture, so colors show, too.
-"""
-
-import io
-import math
-
-import numpy as np
 import penstock as ps
 import pytest
+from distributions import DRAWS, LARGEST, SQUARE, WIDE, distances
 from PIL import Image
 from torchvision_package import require_torchvision
 
@@ -20,62 +12,16 @@ import torch  # after torchvision
 import torchvision.transforms as T
 from torchvision.transforms import v2
 
-DRAWS = 2000
 torch.set_num_threads(1)  # the pictures are small
-FALSE_ALARM = 1e-8  # of a single comparison; there are a few hundred
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-def picture(width, height):
-    y, x = np.mgrid[0:height, 0:width]
-    planes = [x * 255 // (width - 1), y * 255 // (height - 1), (x * 7 + y * 13) % 200 + 30]
-    return Image.fromarray(np.stack(planes, -1).astype(np.uint8))
-
-
-WIDE, SQUARE = picture(96, 64), picture(48, 48)
-
-
-def features(rows):
-    """(draws, features): some pixels of the result, their distance from corner to corner, which is the size of a crop,
-    the mean of each channel, and the spread."""
-    count, channels, height, width = rows.shape
-    places = [(height * i // 6, width * j // 6) for i, j in ((0, 0), (1, 4), (3, 3), (4, 1), (5, 5))]
-    pixels = np.stack([rows[:, :, y, x] for y, x in places], -1)
-    across = pixels[..., -1] - pixels[..., 0]
-    return np.concatenate([pixels.reshape(count, -1), across, rows.mean((2, 3)), rows.std((1, 2, 3))[:, None]], 1)
-
-
-def theirs(transforms, image):
+def rows_of(transforms, image):
     torch.manual_seed(0)
     rows = [transforms(image) for _ in range(DRAWS)]
     if isinstance(rows[0], Image.Image):
         rows = [v2.functional.pil_to_tensor(row) for row in rows]
-    return features(torch.stack(rows).numpy().astype(np.float64))
-
-
-def ours(chain, image):
-    file = io.BytesIO()
-    image.save(file, "PNG")
-    return features(
-        np.stack([ps.decode(file.getvalue(), chain, seed=seed) for seed in range(DRAWS)]).astype(np.float64)
-    )
-
-
-def distance(one, other):
-    """The Kolmogorov-Smirnov distance of two samples: the largest difference of their distribution functions. Values that
-    differ by rounding alone are one value."""
-    one, other = np.round(one, 4), np.round(other, 4)
-    values = np.concatenate([one, other])
-    below = [np.searchsorted(np.sort(sample), values, side="right") / len(sample) for sample in (one, other)]
-    return np.abs(below[0] - below[1]).max()
-
-
-LARGEST = math.sqrt(math.log(2 / FALSE_ALARM) / 2) * math.sqrt(2 / DRAWS)  # Smirnov's bound
-
-
-def distances(transforms, chain, image):
-    samples = zip(theirs(transforms, image).T, ours(chain, image).T, strict=True)
-    return np.array([distance(one, other) for one, other in samples])
+    return torch.stack(rows).numpy()
 
 
 TENSOR = [T.ToTensor(), T.Normalize(MEAN, STD)]
@@ -133,7 +79,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_distributions_are_torchvisions(name):
     transforms, image = CASES[name]
-    found = distances(transforms, ps.from_torchvision(transforms), image)
+    found = distances(rows_of(transforms, image), ps.from_torchvision(transforms), image)
     assert found.max() < LARGEST, found.round(3)
 
 
@@ -151,4 +97,4 @@ def test_distributions_are_torchvisions(name):
     ids=str,
 )
 def test_other_distributions_are_found(transforms, other):
-    assert distances(transforms, ps.from_torchvision(other), SQUARE).max() > LARGEST
+    assert distances(rows_of(transforms, SQUARE), ps.from_torchvision(other), SQUARE).max() > LARGEST
