@@ -235,6 +235,9 @@ class OwnPreset:
     def __init__(self):
         self.transforms = T.Compose(TENSOR)
 
+    def __call__(self, image):
+        return self.transforms(image)
+
 
 def hooked():
     flip = T.RandomHorizontalFlip()
@@ -272,7 +275,9 @@ REFUSALS = [
     ([v2.ToImage(), v2.ToDtype(torch.float32), v2.RandomErasing(value="random")], "scale=True"),
     (T.Lambda(abs), "calls a function of your own"),
     (lambda image: image, r"<lambda>\(\) \(test_from_torchvision.py:\d+\): is a function of your own"),
-    (7, "is of the module builtins"),
+    (7, "7: is not a transform"),
+    (ps.image.resize(3), "resize.*: is not a transform"),
+    (T.RandomCrop, "is a class: call it"),
     (T.RandomChoice([T.Grayscale(3)]), "draws one of several transforms"),
     (T.RandomOrder([T.Grayscale(3)]), "draws the order"),
     (T.RandomApply([T.RandomInvert(), T.Grayscale(3)]), "applies several transforms together"),
@@ -330,6 +335,14 @@ REFUSALS = [
 @pytest.mark.parametrize("transforms, reason", REFUSALS, ids=[reason for _, reason in REFUSALS])
 def test_a_transform_without_an_exact_translation_is_named_with_its_reason(transforms, reason):
     assert re.search(reason, refused(transforms))
+
+
+def test_chains_and_loaders_name_the_translation(tmp_path):
+    with pytest.raises(TypeError, match=r"ps\.from_torchvision\(\) translates it"):
+        ps.image.resize(3) | T.ToTensor()
+    (tmp_path / "a.txt").write_text("text")
+    with pytest.raises(ps.Error, match=r"ps\.from_torchvision\(\) translates it"):
+        ps.Loader(tmp_path, batch_size=1, transforms={"txt": T.Compose([T.ToTensor()])})
 
 
 def test_one_error_names_all_refused_transforms():

@@ -78,6 +78,9 @@ def no_step(value: Any) -> str:
     module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", "")
     if callable(value) and module.partition(".")[0] == "penstock" and name:
         return f"a step must be a call, {module.partition('._')[0].replace('penstock', 'ps', 1)}.{name}(...)"
+    library = type(value).__module__.partition(".")[0]
+    if library in ("torchvision", "albumentations"):
+        return f"ps.from_{library}() translates it into a chain"
     if callable(value):
         return "ps.transform(function) turns a function into a step"
     return "a step must be a call such as ps.image.resize(256)"

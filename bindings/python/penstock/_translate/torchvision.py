@@ -90,6 +90,10 @@ def _add(translation: Translation, transform: Any, probability: float) -> None:
         if (transform.__module__, transform.__name__) in _CONVERTS_TO_RGB:
             return
         raise Untranslatable("is a function of your own; if it only converts to RGB, leave it out")
+    if isinstance(transform, type):
+        raise Untranslatable("is a class: call it with its options")
+    if not callable(transform) and not isinstance(transform, (list, tuple)):
+        raise Untranslatable("is not a transform")
     if _changed(transform):
         raise Untranslatable("has hooks or another forward(), which may change its result")
     translate = TRANSLATED.get(_name_of(type(transform)) or "")
