@@ -9,12 +9,12 @@ namespace {
 // For kind "option", `ours` lists the subcommands that have the option.
 constexpr auto kHints = std::to_array<Hint>({
     {"module", "Compose",
-     "a chain for each output in transforms, such as ps.image.resize(256) | ps.image.center_crop(224)", ""},
+     "ps.from_torchvision(transforms), or a chain such as ps.image.resize(256) | ps.image.center_crop(224)", ""},
     {"module", "DataLoader", "ps.Loader, or ps.torch.Loader, which returns torch tensors", ""},
     {"module", "DatasetFolder", "ps.open(folder), with one folder for each class", ""},
     {"module", "DistributedSampler", "rank=\"env\" of ps.Loader", ""},
     {"module", "FakeData", "the command penstock synth", ""},
-    {"module", "ImageFolder", "ps.open(folder), with one folder for each class", ""},
+    {"module", "ImageFolder", "ps.torch.ImageFolder, or ps.open(folder), with one folder for each class", ""},
     {"module", "IterableDataset", "ps.torch.Loader", ""},
     {"module", "StreamingDataLoader", "ps.Loader, or ps.torch.Loader", ""},
     {"module", "StreamingDataset", "ps.open(path)", ""},

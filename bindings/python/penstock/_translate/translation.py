@@ -128,24 +128,20 @@ class Translation:
         """Appends a step that resamples. size: the least height and width afterwards."""
         # A loader merges neighbouring resizes and resamples once. A step that works on pixels, and changes none here,
         # separates them, so that pixels are resampled twice as in the other library.
-        separate = self._resampled
-        if separate:
+        if self._resampled:
             self.pixels(image.random_posterize(8, 1), tensors=True)
         self.pixels(step, tensors=tensors)
         self._resampled = True
         self._least = size
 
     def center_crop(self, size: tuple[int, int]) -> None:
-        self.require_room(size, "the library pads smaller images, and penstock raises an error")
-        self.place(image.center_crop(size))
-        self._least = size
-
-    def require_room(self, size: tuple[int, int], reason: str) -> None:
-        if self._least != (0, 0) and (size[0] > self._least[0] or size[1] > self._least[1]):
+        least = self._least
+        if least != (0, 0) and (size[0] > least[0] or size[1] > least[1]):
             raise Untranslatable(
-                f"{size[0]} x {size[1]} may be larger than the image, {self._least[0]} x {self._least[1]} after the "
-                f"transforms before: {reason}"
+                f"{size[0]} x {size[1]} may be larger than the image, {least[0]} x {least[1]} after the transforms "
+                "before: the library pads smaller images, and penstock raises an error"
             )
+        self.crop(image.center_crop(size), size)
 
     def crop(self, step: Chain, size: tuple[int, int]) -> None:
         self.place(step)
@@ -156,10 +152,6 @@ class Translation:
         self.place(step)
         if self._least != (0, 0):
             self._least = (self._least[0] + sides[1] + sides[3], self._least[1] + sides[0] + sides[2])
-
-    @property
-    def least(self) -> tuple[int, int]:
-        return self._least
 
     def grayscale(self, channels: int) -> None:
         self.pixels(image.grayscale(channels), tensors=True)
