@@ -13,6 +13,7 @@
 #include <base/parallel_for.hpp>
 #include <base/printable.hpp>
 #include <base/shown_path.hpp>
+#include <formats/cifar/cifar.hpp>
 #include <formats/dataset.hpp>
 #include <formats/folder/archives.hpp>
 #include <formats/folder/folder.hpp>
@@ -39,6 +40,7 @@
 #include <formats/places/seen_places.hpp>
 #include <formats/sidecar/sidecar.hpp>
 #include <formats/sidecar/stored_index.hpp>
+#include <formats/table/table_format.hpp>
 #include <formats/tar/tar.hpp>
 #include <formats/tfrecord/tfrecord.hpp>
 #include <formats/zip/zip.hpp>
@@ -51,7 +53,8 @@ namespace fs = std::filesystem;
 
 // The formats, in the order in which open() tries them. The folder of files comes last, because it accepts any file in
 // a folder.
-const std::array kFormats{&kTar, &kLmdb, &kHdf5, &kMds, &kTfrecord, &kNpy, &kMegatron, &kZip, &kFolder};
+const std::array kFormats{&kTar,      &kLmdb,  &kHdf5, &kMds,   &kTfrecord, &kNpy,
+                          &kMegatron, &kCifar, &kZip,  &kTable, &kFolder};
 
 [[noreturn]] void refuse(const fs::path& path, std::string why) {
   throw Error::invalid_argument(std::move(why), {.dataset = path.string()});
@@ -108,7 +111,6 @@ std::string names_of_formats() {
 std::string_view source_of_tables(const fs::path& path) {
   const std::string extension = path.extension().string();
   if (extension == ".parquet") return "ps.sources.parquet(path)";
-  if (extension == ".csv" || extension == ".tsv") return "ps.sources.csv(path)";
   if (extension == ".arrow") return "ps.sources.huggingface(path)";
   return {};
 }
@@ -153,7 +155,7 @@ Dataset::Shard open_shard(const Format& format, const fs::path& path, const fs::
     const bool usual = format.depends == nullptr || !format.depends(options);
     ProvenIndex proven =
         usual ? sidecar_index(format, file, progress) : index_with_options(format, file, options, progress);
-    auto pins = proven.pins(format, file);
+    auto pins = proven.pins(format, file, options);
     return {.index = std::move(proven.index), .root = root_of(file), .name = name, .pins = std::move(pins)};
   } catch (const Stopped&) {
     throw;
@@ -295,11 +297,7 @@ Dataset open_files(std::span<const fs::path> files, const fs::path& pattern, con
                        "); if it holds tokens of Megatron-LM, put its index " +
                        double_quoted(fs::path(path).replace_extension(".idx").filename().string()) + " beside it");
     }
-    const bool perhaps_mixture = path.extension() == ".json";
-    refuse(path, "is not a file of a known format (known: " + names + ")" +
-                     (perhaps_mixture ? "; if it describes a mixture, pass it to ps.mixture(), to read_mixture() in "
-                                        "C++, or to the commands bench, tune and show"
-                                      : ""));
+    refuse(path, "is not a file of a known format (known: " + names + ")");
   }
   refuse(path, !is_address(path) && is_empty_folder(path) ? "is an empty folder"
                                                           : "is not a folder of a known format (known: " + names + ")");

@@ -76,6 +76,9 @@ std::string options_text(const OpenOptions& options) {
 void check_options(const OpenOptions& options) {
   if (!options.key.empty() && options.key != "last_dot" && options.key != "first_dot")
     throw Error::invalid_argument("key must be \"last_dot\" or \"first_dot\", not " + double_quoted(options.key));
+  if (!options.missing_files.empty() && options.missing_files != "skip" && options.missing_files != "raise")
+    throw Error::invalid_argument("missing_files must be \"raise\" or \"skip\", not " +
+                                  double_quoted(options.missing_files));
   std::vector<std::string> names = options.classes;
   std::ranges::sort(names);
   const auto twice = std::ranges::adjacent_find(names);

@@ -68,7 +68,7 @@ constexpr auto kOptions = std::to_array<PackOption>({
     {kLabels,
      "labels",
      in<&C::labels>(),
-     "\"FILE\" or \"FILE:COLUMN\" (csv, txt, json) with the labels of the samples.",
+     "\"FILE\" or \"FILE:COLUMN\" (csv, txt, json, pkl) with the labels of the samples.",
      kAll,
      {"str", "''"}},
     {kLabels,

@@ -25,6 +25,7 @@
 #include <formats/packed/manifest.hpp>
 #include <formats/packed/parts.hpp>
 #include <formats/places/store_destination.hpp>
+#include <formats/rows/read_table.hpp>
 #include <pack/compressed_file.hpp>
 #include <pack/pack_source.hpp>
 
@@ -200,7 +201,7 @@ void PackSource::Unpacked::add(const SourceFile& file, const fs::path& into,
 
 PackSource::PackSource(fs::path path, const fs::path& destination, const ConvertOptions& options,
                        const Progress& progress)
-    : path_(std::move(path)) {
+    : path_(std::move(path)), skip_missing_(options.on_error == PackOnError::skip && is_table_name(path_)) {
   const std::vector<SourceFile> sources = compressed_files(path_);
   if (sources.empty()) return;
   require_free(destination, options);
@@ -242,7 +243,8 @@ PackSource::PackSource(fs::path path, const fs::path& destination, const Convert
 
 PackSource::~PackSource() = default;
 
-Dataset PackSource::open(const OpenOptions& options, const OpenProgress& progress) const {
+Dataset PackSource::open(OpenOptions options, const OpenProgress& progress) const {
+  if (skip_missing_ && options.missing_files.empty()) options.missing_files = "skip";
   if (!unpacked_) return penstock::open(path_, options, progress);
   try {
     if (!unpacked_->taken.empty()) return penstock::open(unpacked_->taken, options, progress);

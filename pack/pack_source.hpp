@@ -31,7 +31,8 @@ class PackSource {
              const Progress& progress = {});
   ~PackSource();
 
-  Dataset open(const OpenOptions& options, const OpenProgress& progress = {}) const;
+  /// If `on_error` of the constructor's options is "skip", a table leaves out the rows whose files are missing.
+  Dataset open(OpenOptions options, const OpenProgress& progress = {}) const;
   /// Returns `options` with the marks that convert() needs to resume. Decompressed files have the marks of the
   /// compressed ones, so that decompressing again does not look like a change.
   ConvertOptions options(ConvertOptions options) const;
@@ -41,6 +42,7 @@ class PackSource {
  private:
   struct Unpacked;
   std::filesystem::path path_;
+  bool skip_missing_;
   std::unique_ptr<Unpacked> unpacked_;  // null if no file is compressed
 };
 

@@ -29,6 +29,12 @@ struct OpenOptions {
   std::vector<std::string> classes = {};
   std::string rows = {};  ///< field with one row per sample, in HDF5 and NPZ files; empty: detected
 
+  std::string path_column = {};   ///< column of a table that contains the paths of files; empty: detected
+  std::string label_column = {};  ///< column of a table that contains the labels; empty: detected
+  std::string root = {};          ///< folder of the relative paths in a table; empty: the folder of the table
+  /// "skip": leaves out the rows of a table whose files are missing; empty or "raise": an error
+  std::string missing_files = {};
+
   /// Whether the options change the samples of a folder or of a ZIP archive of files.
   bool change_names() const { return !split.empty() || !split_names || !key.empty(); }
 
@@ -56,7 +62,15 @@ inline constexpr std::array kOpenOptions{
     OpenOption{"classes", "--source-classes", "Names of the classes in their order, as JSON: '[\"cat\", \"dog\"]'",
                nullptr, nullptr, &OpenOptions::classes},
     OpenOption{"rows", "--source-rows", "Field with a row for each sample, if columns of HDF5 or NPZ files differ",
-               &OpenOptions::rows}};
+               &OpenOptions::rows},
+    OpenOption{"path_column", "--path-column",
+               "Column of a table, such as a CSV file, that contains the paths of files", &OpenOptions::path_column},
+    OpenOption{"label_column", "--label-column", "Column of a table that contains the labels",
+               &OpenOptions::label_column},
+    OpenOption{"root", "--root", "Folder of the relative paths in a table. Default: the folder of the table",
+               &OpenOptions::root},
+    OpenOption{"missing_files", "--missing-files", "skip: leave out the rows of a table whose files are missing",
+               &OpenOptions::missing_files}};
 
 /// Sets one option. Throws Error: invalid_argument, for an unknown name, for a switch that is neither "true" nor
 /// "false", and for a list that is not a JSON array of strings.

@@ -75,6 +75,9 @@ class Lister {
     list_.root = pattern ? plain_part(path) : dataset_.in_store() ? root_in_store(dataset_) : root_of(path);
     if (pattern) list_.opens = path.lexically_relative(list_.root).string();
     list_.whole_folder = dataset_.packed() || format_.loose;
+    // A table is opened by its own name, because its folder is not a dataset of the format.
+    const bool by_name = !pattern && !list_.single && !list_.whole_folder && is_regular(path);
+    if (by_name && format_.find_shards(list_.root).empty()) list_.opens = path.filename().string();
     if (dataset_.in_store()) {
       add_objects();
     } else if (list_.whole_folder) {

@@ -30,7 +30,7 @@ struct StageList {
   bool whole_folder = false;   ///< every visible file in `root` is staged
   std::vector<StageFile> files;
   std::vector<std::string> folders;  ///< relative to the destination, outer ones first; includes empty ones
-  std::string opens;                 ///< relative to the destination: the pattern that opens the files; else empty
+  std::string opens;  ///< relative to the destination: the pattern or table that opens the files; else empty
 };
 
 /// Lists the files to stage. For packed datasets and folders of files, these are all visible files. For other shards,

@@ -344,6 +344,8 @@ class Staging {
     const Format* format = format_named(dataset_.format());
     if (format == nullptr) return;
     for (std::size_t shard = 0; shard < dataset_.shard_count(); ++shard) {
+      // Sidecars contain only indexes of the default options.
+      if (format->depends != nullptr && format->depends(options_of(dataset_.shard(shard)))) continue;
       const fs::path path = shard_path(dataset_, shard);
       const fs::path copy = list_.single ? target_.destination() : work_.folder / path.lexically_relative(list_.root);
       keep_sidecar(*format, without_dot(copy), dataset_.shard(shard).index);

@@ -5,8 +5,8 @@
 #include <string>
 
 #include <formats/labels/emptiness.hpp>
-#include <formats/labels/label_table.hpp>
 #include <formats/places/address.hpp>
+#include <formats/rows/read_table.hpp>
 #include <loader/choices/dataset_record.hpp>
 #include <penstock/sampling.hpp>
 

@@ -181,6 +181,11 @@ OpenOptions open_options(const nb::kwargs& keywords) {
     if (known && option->list != nullptr && !nb::isinstance<nb::str>(value)) {
       if (nb::try_cast(value, options.*option->list)) continue;
     }
+    std::filesystem::path path;
+    if (known && option->text == &OpenOptions::root && nb::try_cast(value, path)) {
+      options.root = path.string();
+      continue;
+    }
     if (!known || (is_switch ? !nb::isinstance<nb::bool_>(value) : !nb::isinstance<nb::str>(value)))
       throw nb::type_error("open(): incompatible function arguments");
     set_open_option(options, name,
@@ -289,8 +294,11 @@ void bind_dataset(nb::module_& module) {
       nb::sig("def open(path: str | os.PathLike | Dataset, *, progress: "
               "collections.abc.Callable[[int, int], object] | None = None, format: str | None = None, "
               "split: str | None = None, split_names: bool = True, key: str | None = None, "
-              "classes: collections.abc.Sequence[str] | None = None, rows: str | None = None) -> Dataset"),
-      "Opens a packed dataset, an existing dataset (tar, LMDB, HDF5), or a folder of files.\n"
+              "classes: collections.abc.Sequence[str] | None = None, rows: str | None = None, "
+              "path_column: str | None = None, label_column: str | None = None, "
+              "root: str | os.PathLike | None = None, missing_files: str | None = None) -> Dataset"),
+      "Opens a packed dataset, an existing dataset (tar, LMDB, HDF5), a folder of files, or a table (csv, json,\n"
+      "pkl) of paths and labels.\n"
       "\n"
       "repr() of the result shows how the path was read. If names allow two readings, an Error gives both and\n"
       "the option that decides.\n"
@@ -300,6 +308,9 @@ void bind_dataset(nb::module_& module) {
       "key: where the key in the name of a file ends, \"last_dot\" or \"first_dot\".\n"
       "classes: names of the classes in their order. Class folders have these numbers, and some may be missing.\n"
       "rows: the field with a row for each sample, in HDF5 and NPZ files whose columns differ.\n"
+      "path_column, label_column: columns of a table. By default, those with usual names (path, file; label, class).\n"
+      "root: the folder of the relative paths in a table. By default, the folder of the table.\n"
+      "missing_files: \"skip\" leaves out the rows of a table whose files are missing, \"raise\" (default) does not.\n"
       "\n"
       "Without an index, open() builds one and stores it next to the data. Meanwhile it calls `progress`\n"
       "with (done, total). Raises Error: io, if the path cannot be read; invalid_argument, if it contains no\n"

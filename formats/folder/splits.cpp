@@ -26,10 +26,6 @@ constexpr std::array<SplitName, 9> kSplits{{{"train", 0},
                                             {"eval", 2}}};
 constexpr int kNoSplit = -1;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 std::string lower(std::string_view name) {
   std::string text(name);
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -38,7 +34,8 @@ std::string lower(std::string_view name) {
 
 int kind_of(std::string_view name) {
   constexpr std::size_t kYear = 4;  // train2017
-  if (name.size() > kYear && std::ranges::all_of(name.substr(name.size() - kYear), is_digit)) name.remove_suffix(kYear);
+  constexpr auto kDigit = [](char c) { return c >= '0' && c <= '9'; };
+  if (name.size() > kYear && std::ranges::all_of(name.substr(name.size() - kYear), kDigit)) name.remove_suffix(kYear);
   const auto* found = std::ranges::find(kSplits, lower(name), &SplitName::name);
   return found == kSplits.end() ? kNoSplit : found->kind;
 }
@@ -57,6 +54,7 @@ bool is_split_name(std::string_view name) {
 }
 
 std::string split_in_name(std::string_view name) {
+  if (name.starts_with("data_batch_")) return "train";  // of CIFAR-10, beside test_batch
   std::string split;
   for (std::size_t begin = 0; begin < name.size();) {
     const auto end = std::find_if_not(name.begin() + static_cast<std::ptrdiff_t>(begin), name.end(),

@@ -12,7 +12,8 @@ namespace penstock {
 bool is_split_name(std::string_view name);
 
 /// Returns the only word of a file name that is the name of a split, in lower case: "train" for
-/// "train-00000-of-00004.tar" and "mnist_train.h5". Empty if the name has no such word, or several.
+/// "train-00000-of-00004.tar" and "mnist_train.h5". "train" for the data_batch_N of CIFAR-10. Empty if the name has no
+/// such word, or several.
 std::string split_in_name(std::string_view name);
 
 /// Returns whether `names` is not empty and all of them are names of splits.

@@ -1,36 +1,19 @@
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include <base/printable.hpp>
-#include <formats/io/file_bytes.hpp>
 #include <formats/labels/label_table.hpp>
-#include <formats/places/places.hpp>
-#include <formats/text/byte_order_mark.hpp>
-#include <formats/text/json_depth.hpp>
+#include <formats/rows/read_table.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
+using Json = nlohmann::json;
 
 // Leading zeros, as in "007", mark a name.
 bool is_number(std::string_view text) {
@@ -87,117 +70,43 @@ LabelRow row_of(std::string key, std::string_view cell) {
   return row;
 }
 
-// Reads the records of a CSV text. Source: RFC 4180, with any separator and either line ending.
-class Csv {
- public:
-  Csv(std::string_view text, char separator) : text_(text), separator_(separator) {}
-
-  /// Returns the next record that is not an empty line.
-  std::optional<std::vector<std::string>> next() {
-    while (at_ < text_.size()) {
-      ++record_;
-      std::vector<std::string> cells = read_record();
-      if (cells.size() > 1 || !cells[0].empty()) return cells;
-    }
-    return std::nullopt;
-  }
-
-  std::size_t record() const { return record_; }
-
- private:
-  std::vector<std::string> read_record() {
-    std::vector<std::string> cells;
-    while (true) {
-      cells.push_back(read_cell());
-      if (at_ < text_.size() && text_[at_] == separator_) {
-        ++at_;
-        continue;
-      }
-      if (at_ < text_.size() && text_[at_] == '\r') ++at_;
-      if (at_ < text_.size() && text_[at_] == '\n') ++at_;
-      return cells;
-    }
-  }
-
-  std::string read_cell() {
-    if (at_ == text_.size() || text_[at_] != '"') {
-      std::size_t end = at_;
-      while (end < text_.size() && text_[end] != separator_ && text_[end] != '\n' && text_[end] != '\r') ++end;
-      return take(end);
-    }
-    std::string cell;
-    for (++at_; at_ < text_.size(); ++at_) {
-      if (text_[at_] != '"') {
-        cell += text_[at_];
-      } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
-        cell += text_[++at_];
-      } else {
-        ++at_;
-        const bool ends = at_ == text_.size() || text_[at_] == separator_ || text_[at_] == '\n' || text_[at_] == '\r';
-        if (!ends) throw Error::corrupt("text after a closing quote in record " + std::to_string(record_));
-        return cell;
-      }
-    }
-    throw Error::corrupt("a quote is not closed in record " + std::to_string(record_));
-  }
-
-  std::string take(std::size_t end) {
-    const std::string cell(trimmed(text_.substr(at_, end - at_)));
-    at_ = end;
-    return cell;
-  }
-
-  std::string_view text_;
-  char separator_;
-  std::size_t at_ = 0;
-  std::size_t record_ = 0;
-};
-
-// Returns the first column with one of the `known` names, in any case.
-std::optional<std::size_t> column_among(const std::vector<std::string>& header,
-                                        std::initializer_list<std::string_view> known) {
-  for (const std::string_view name : known) {
-    for (std::size_t i = 0; i < header.size(); ++i) {
-      if (lower(header[i]) == name) return i;
-    }
-  }
-  return std::nullopt;
+LabelItem item_of(const Json& value) {
+  if (value.is_string()) return {.text = value.get<std::string>(), .number = false};
+  if (value.is_boolean()) return {.text = value.get<bool>() ? "1" : "0", .number = true};
+  if (value.is_number()) return {.text = value.dump(), .number = true};
+  throw Error::corrupt("the label is neither text nor a number");
 }
 
-std::size_t value_column(const std::vector<std::string>& header, std::size_t key, const std::string& wanted) {
-  if (!wanted.empty()) {
-    const auto found = std::find(header.begin(), header.end(), wanted);
-    if (found == header.end()) {
-      throw Error::invalid_argument("has no column \"" + wanted + "\"; it has " + joined_text(header, ", "));
-    }
-    return static_cast<std::size_t>(found - header.begin());
+LabelRow row_of_json(std::string key, std::string_view text) {
+  const Json value = Json::parse(text);
+  LabelRow row{.key = std::move(key), .items = {}, .list = value.is_array()};
+  if (row.list) {
+    for (const Json& item : value) row.items.push_back(item_of(item));
+  } else {
+    row.items.push_back(item_of(value));
   }
-  if (header.size() == 2) return 1 - key;
-  const auto usual = column_among(header, {"label", "class", "cls", "target", "category"});
-  if (usual && *usual != key) return *usual;
-  throw Error::invalid_argument("name the column that contains the labels (FILE:COLUMN); the columns are " +
-                                joined_text(header, ", "));
+  return row;
 }
 
-LabelTable read_csv(std::string_view text, const std::string& wanted) {
-  const std::string_view first_line = text.substr(0, text.find('\n'));
-  const char separator = first_line.find('\t') != std::string_view::npos  ? '\t'
-                         : first_line.find(',') != std::string_view::npos ? ','
-                                                                          : ';';
-  Csv csv(text, separator);
-  const auto header = csv.next();
-  if (!header) throw Error::corrupt("has no header row");
-  const std::size_t key = column_among(*header, {"key", "file", "filename", "image", "id"}).value_or(0);
-  const std::size_t value = value_column(*header, key, wanted);
-  LabelTable table{.column = (*header)[value], .rows = {}};
-  while (auto cells = csv.next()) {
-    if (cells->size() != header->size()) {
-      throw Error::corrupt("record " + std::to_string(csv.record()) + " has " + std::to_string(cells->size()) +
-                           " columns, the header has " + std::to_string(header->size()));
-    }
-    table.rows.push_back(row_of(std::move((*cells)[key]), (*cells)[value]));
-  }
-  return table;
+std::size_t key_column(const std::vector<std::string>& columns) {
+  static constexpr std::array<std::string_view, 1> kKey{"key"}, kId{"id"};
+  if (const auto key = column_among(columns, kKey)) return *key;
+  if (const auto path = column_among(columns, kPathColumns)) return *path;
+  return column_among(columns, kId).value_or(0);
+}
+
+LabelTable read_rows(const std::filesystem::path& path, const std::string& wanted) {
+  const RowTable table = read_table(path);
+  if (table.rows.empty()) return {};
+  const std::size_t key = key_column(table.columns);
+  const std::optional<std::size_t> value =
+      wanted.empty() ? label_column(table.columns, key) : column_named(table.columns, wanted);
+  if (!value)
+    throw Error::invalid_argument("name the column that contains the labels (FILE:COLUMN); the columns are " +
+                                  joined_text(table.columns, ", "));
+  LabelTable labels{.column = table.columns[*value], .rows = {}};
+  for (const TableRow& row : table.rows) labels.rows.push_back(label_row(row.cells[key].text, row.cells[*value]));
+  return labels;
 }
 
 using IsSample = std::function<bool(std::string_view name)>;
@@ -224,75 +133,42 @@ LabelTable read_txt(std::string_view text, const std::string& wanted, const IsSa
   return table;
 }
 
-LabelItem item_of(const Json& value, const std::string& key) {
-  if (value.is_string()) return {.text = value.get<std::string>(), .number = false};
-  if (value.is_boolean()) return {.text = value.get<bool>() ? "1" : "0", .number = true};
-  if (value.is_number()) return {.text = value.dump(), .number = true};
-  throw Error::corrupt("the label is neither text nor a number", {.key = key});
-}
-
-LabelRow row_of(const std::string& key, const Json& value) {
-  LabelRow row{.key = key, .items = {}, .list = value.is_array()};
-  if (row.list) {
-    for (const Json& item : value) row.items.push_back(item_of(item, key));
-  } else {
-    row.items.push_back(item_of(value, key));
-  }
-  return row;
-}
-
-std::string key_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-// Parses {KEY: VALUE, ...} or {KEY: {COLUMN: VALUE, ...}, ...}.
-LabelTable read_json_object(const Json& json, const std::string& wanted) {
-  LabelTable table{.column = wanted, .rows = {}};
-  for (const auto& [key, value] : json.items()) {
-    if (!value.is_object()) {
-      if (!wanted.empty())
-        throw Error::invalid_argument("\"" + key + "\" has no columns, so none is \"" + wanted + "\"");
-      table.rows.push_back(row_of(key, value));
-      continue;
-    }
-    if (wanted.empty()) throw Error::invalid_argument("name the member that contains the labels (FILE:COLUMN)");
-    if (!value.contains(wanted)) throw Error::corrupt("has no \"" + wanted + "\"", {.key = key});
-    table.rows.push_back(row_of(key, value.at(wanted)));
-  }
-  return table;
-}
-
-// Parses [{"key": KEY, COLUMN: VALUE, ...}, ...].
-LabelTable read_json_list(const Json& json, const std::string& wanted) {
-  LabelTable table;
-  for (const Json& object : json) {
-    if (!object.is_object()) throw Error::corrupt("a list of labels must contain objects");
-    std::vector<std::string> header;
-    for (const auto& [name, value] : object.items()) header.push_back(name);
-    const std::size_t key = column_among(header, {"key", "file", "filename", "image", "id"}).value_or(0);
-    if (header.empty()) throw Error::corrupt("an empty object among the labels");
-    table.column = header[value_column(header, key, table.column.empty() ? wanted : table.column)];
-    table.rows.push_back(row_of(key_of(object.at(header[key])), object.at(table.column)));
-  }
-  return table;
-}
-
-LabelTable read_json(std::string_view text, const std::string& wanted) {
-  require_shallow_json(text);
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_object()) return read_json_object(json, wanted);
-  if (json.is_array()) return read_json_list(json, wanted);
-  throw Error::corrupt("is neither a JSON object nor a list");
-}
-
 }  // namespace
 
-std::string read_text_file(const std::filesystem::path& path) {
-  const FileBytes file = read_place(path);
-  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-  std::string copy(without_byte_order_mark(text));
-  file.require_whole();
-  return copy;
+LabelRow label_row(std::string key, const TableCell& cell) {
+  using Kind = TableCell::Kind;
+  try {
+    if (cell.kind == Kind::json) return row_of_json(std::move(key), cell.text);
+  } catch (const Error& error) {
+    throw error.in({.key = key});
+  }
+  if (cell.kind != Kind::text) return row_of(std::move(key), cell.text);
+  return {.key = std::move(key), .items = {{.text = cell.text, .number = false}}, .list = false};
+}
+
+std::optional<std::size_t> label_column(const std::vector<std::string>& columns, std::size_t key) {
+  if (columns.size() == 2) return 1 - key;
+  const auto usual = column_among(columns, kLabelColumns);
+  return usual == key ? std::nullopt : usual;
+}
+
+std::optional<std::int64_t> whole_value(const LabelItem& item) {
+  if (!item.number) return std::nullopt;
+  const char* end = item.text.data() + item.text.size();
+  std::int64_t whole = 0;
+  if (const auto read = std::from_chars(item.text.data(), end, whole); read.ec == std::errc() && read.ptr == end) {
+    return whole;
+  }
+  double value = 0;
+  std::from_chars(item.text.data(), end, value);
+  if (value != std::trunc(value) || std::abs(value) > 0x1p53) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+float float_value(const LabelItem& item) {
+  double value = 0;
+  std::from_chars(item.text.data(), item.text.data() + item.text.size(), value);
+  return static_cast<float>(value);
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -301,11 +177,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 LabelTable read_label_table(const std::filesystem::path& path, const std::string& column, const IsSample& is_sample) {
   try {
-    const std::string text = read_text_file(path);
-    const std::string kind = lower(path.extension().string());
-    LabelTable table = kind == ".json"                    ? read_json(text, column)
-                       : kind == ".csv" || kind == ".tsv" ? read_csv(text, column)
-                                                          : read_txt(text, column, is_sample);
+    LabelTable table =
+        is_table_name(path) ? read_rows(path, column) : read_txt(read_text_file(path), column, is_sample);
     if (table.rows.empty()) throw Error::corrupt("contains no labels");
     return table;
   } catch (const Error& error) {

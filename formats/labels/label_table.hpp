@@ -1,11 +1,16 @@
 // Reads label files as rows of a key and a value, without interpreting the values.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <formats/rows/table.hpp>
 
 namespace penstock {
 
@@ -32,8 +37,16 @@ struct LabelTable {
 LabelTable read_label_table(const std::filesystem::path& path, const std::string& column,
                             const std::function<bool(std::string_view name)>& is_sample);
 
-/// Reads a text file without its byte order mark. Throws Error: io.
-std::string read_text_file(const std::filesystem::path& path);
+/// Interprets a cell. Throws Error: corrupt, with the key, for an object, or a list in a list.
+LabelRow label_row(std::string key, const TableCell& cell);
+
+/// Returns the column of the labels: the one that is not `key` if there are two, else one of kLabelColumns. Returns
+/// nothing if there is none.
+std::optional<std::size_t> label_column(const std::vector<std::string>& columns, std::size_t key);
+
+/// The value of a whole number, also of "10.0". Nothing for other items.
+std::optional<std::int64_t> whole_value(const LabelItem& item);
+float float_value(const LabelItem& item);  ///< of a number
 
 /// Returns the lines of `text` without line endings and outer blanks. Omits empty lines.
 std::vector<std::string_view> lines_of(std::string_view text);

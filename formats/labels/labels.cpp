@@ -133,20 +133,6 @@ std::vector<std::uint64_t> match(const std::vector<LabelRow>& rows, const Datase
   return row_of;
 }
 
-// The value of a whole number, also of "10.0".
-std::optional<std::int64_t> whole_value(const LabelItem& item) {
-  if (!item.number) return std::nullopt;
-  const char* end = item.text.data() + item.text.size();
-  std::int64_t whole = 0;
-  if (const auto read = std::from_chars(item.text.data(), end, whole); read.ec == std::errc() && read.ptr == end) {
-    return whole;
-  }
-  double value = 0;
-  std::from_chars(item.text.data(), end, value);
-  if (value != std::trunc(value) || std::abs(value) > 0x1p53) return std::nullopt;
-  return static_cast<std::int64_t>(value);
-}
-
 bool is_whole_value(const LabelItem& item) {
   return whole_value(item).has_value();
 }
@@ -224,28 +210,15 @@ class Classes {
 };
 
 float number_of(const LabelItem& item, const std::string& key) {
-  double value = 0;
-  const auto [end, failure] = std::from_chars(item.text.data(), item.text.data() + item.text.size(), value);
-  if (!item.number || failure != std::errc())
-    throw Error::corrupt("\"" + item.text + "\" is not a number", {.key = key});
-  return static_cast<float>(value);
-}
-
-std::string field_name(const std::string& column) {
-  if (column.empty()) return "label";
-  std::string name;
-  for (const char c : column) {
-    const auto byte = static_cast<unsigned char>(c);
-    name += std::isalnum(byte) != 0 || c == '-' ? static_cast<char>(std::tolower(byte)) : '_';
-  }
-  return name;
+  if (!item.number) throw Error::corrupt("\"" + item.text + "\" is not a number", {.key = key});
+  return float_value(item);
 }
 
 // Converts rows to bytes, in the order of the samples.
 class Encoder {
  public:
-  Encoder(const LabelTable& table, const std::vector<std::uint64_t>& row_of, std::span<const std::string> classes)
-      : rows_(table.rows), row_of_(row_of), given_(classes), name_(field_name(table.column)) {}
+  Encoder(const LabelTable& table, std::span<const std::uint64_t> row_of, std::span<const std::string> classes)
+      : rows_(table.rows), row_of_(row_of), given_(classes), name_(field_of_column(table.column)) {}
 
   Labels encode() {
     const bool lists = std::any_of(rows_.begin(), rows_.end(), [](const LabelRow& row) { return row.list; });
@@ -338,13 +311,28 @@ class Encoder {
   }
 
   const std::vector<LabelRow>& rows_;
-  const std::vector<std::uint64_t>& row_of_;
+  std::span<const std::uint64_t> row_of_;
   std::span<const std::string> given_;
   std::string name_;
   Labels labels_;
 };
 
 }  // namespace
+
+Labels encode_labels(const LabelTable& table, std::span<const std::uint64_t> row_of,
+                     std::span<const std::string> classes) {
+  return Encoder(table, row_of, classes).encode();
+}
+
+std::string field_of_column(const std::string& column) {
+  if (column.empty()) return "label";
+  std::string name;
+  for (const char c : column) {
+    const auto byte = static_cast<unsigned char>(c);
+    name += std::isalnum(byte) != 0 || c == '-' ? static_cast<char>(std::tolower(byte)) : '_';
+  }
+  return name;
+}
 
 std::span<const std::byte> Labels::of(std::uint64_t sample) const {
   const std::uint64_t first = sample == 0 ? 0 : ends.at(sample - 1);
@@ -376,7 +364,7 @@ Labels read_labels(const std::string& file_and_column, const Dataset& dataset, s
                                             [&](std::string_view name) { return names.contains(name); });
   try {
     const std::vector<std::uint64_t> row_of = match(table.rows, dataset);
-    return Encoder(table, row_of, classes).encode();
+    return encode_labels(table, row_of, classes);
   } catch (const Error& error) {
     throw error.in({.shard = path.string()});
   }

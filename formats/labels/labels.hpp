@@ -1,4 +1,4 @@
-// Reads labels from a csv, txt or json file beside the samples.
+// Reads labels from a csv, txt, json or pickle file beside the samples.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <formats/labels/label_table.hpp>
 #include <penstock/dataset.hpp>
 
 namespace penstock {
@@ -25,9 +26,9 @@ struct Labels {
 ///
 /// Files (by extension):
 /// - csv, tsv: a header row (RFC 4180; separated by tab, comma or semicolon). The key is the column named key, file,
-///   filename, image or id, else the first one. The value is COLUMN. Without COLUMN, it is the other one of two
-///   columns, else the one named label, class, cls, target or category.
-/// - json: {KEY: VALUE}, {KEY: {COLUMN: VALUE}}, or a list of objects whose members are named like csv columns.
+///   filename, image, id or one of kPathColumns, else the first one. The value is COLUMN. Without COLUMN, it is the
+///   other one of two columns, else the one named label, class, cls, target or category.
+/// - json, jsonl, pkl: the tables that rows/table.hpp describes, with members named like csv columns.
 /// - anything else: "NAME LABEL" per line, split at the first tab. Without a tab, the name is the longest one of a
 ///   sample, else it ends at the first blank.
 ///
@@ -50,6 +51,15 @@ struct Labels {
 /// a label without a sample, two labels of one sample (each with its name).
 Labels read_labels(const std::string& file_and_column, const Dataset& dataset,
                    std::span<const std::string> classes = {});
+
+/// Encodes the labels of a table by the rules of read_labels(). Sample i has row `row_of[i]`. Throws Error: corrupt,
+/// invalid_argument, with the key.
+Labels encode_labels(const LabelTable& table, std::span<const std::uint64_t> row_of,
+                     std::span<const std::string> classes);
+
+/// Returns the name of the field of a column: in lower case, with '_' for characters other than letters, digits and
+/// '-'; "label" for an empty name.
+std::string field_of_column(const std::string& column);
 
 /// Returns class names in order: those of a dataset, or of a file: json (a list, or {NAME: NUMBER}), else one name per
 /// line. Throws Error: io; corrupt (a duplicate name, numbers with gaps); invalid_argument (a dataset without class

@@ -4,6 +4,7 @@
 #include <formats/labels/label_table.hpp>
 #include <formats/labels/labels.hpp>
 #include <formats/packed/manifest.hpp>
+#include <formats/rows/read_table.hpp>
 #include <formats/text/json_cause.hpp>
 #include <formats/text/json_number.hpp>
 #include <penstock/error.hpp>

@@ -4,9 +4,9 @@
 #include <base/printable.hpp>
 #include <formats/index/attributes.hpp>
 #include <formats/index/rewritten.hpp>
-#include <formats/labels/label_table.hpp>
 #include <formats/labels/shared_classes.hpp>
 #include <formats/packed/manifest.hpp>
+#include <formats/rows/read_table.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {

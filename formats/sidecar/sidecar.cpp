@@ -258,7 +258,8 @@ std::vector<fs::path> sidecar_paths(const fs::path& shard) {
   return paths;
 }
 
-std::shared_ptr<const ShardPins> ProvenIndex::pins(const Format& format, const fs::path& shard) const {
+std::shared_ptr<const ShardPins> ProvenIndex::pins(const Format& format, const fs::path& shard,
+                                                   const OpenOptions& options) const {
   if (files.empty()) return std::make_shared<const ShardPins>(folder);
   std::vector<FileIdentity> pinned;
   const fs::path root = root_of(shard);
@@ -267,9 +268,13 @@ std::shared_ptr<const ShardPins> ProvenIndex::pins(const Format& format, const f
     const auto looked = std::ranges::find(files, path, &File::path);
     pinned.push_back(looked != files.end() ? looked->identity : identity_of(path));
   }
-  const auto prove = [format, shard, root](const Index& known, std::uint32_t file, const FileIdentity& now) {
+  const auto prove = [format, shard, root, options](const Index& known, std::uint32_t file, const FileIdentity& now) {
+    const auto made = [&] {
+      const bool usual = format.depends == nullptr || !format.depends(options);
+      return usual ? format.index(shard, root, {}) : format.index_with(shard, root, options, {});
+    };
     const bool told = format.proves != nullptr && format.proves(shard, known, {});
-    const bool holds = told || !index_difference(known, format.index(shard, root, {})).has_value();
+    const bool holds = told || !index_difference(known, made()).has_value();
     return holds && identity_of(root / known.file(file).path) == now;
   };
   return std::make_shared<const ShardPins>(std::move(pinned), ShardPins::Options{.prove = prove});

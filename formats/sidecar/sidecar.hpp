@@ -32,7 +32,9 @@ struct ProvenIndex {
   FolderPins folder = {};  ///< instead of `files` if none is watched
 
   /// The same identities, for comparison with files that are opened later.
-  std::shared_ptr<const ShardPins> pins(const Format& format, const std::filesystem::path& shard) const;
+  /// `options` are those of the index.
+  std::shared_ptr<const ShardPins> pins(const Format& format, const std::filesystem::path& shard,
+                                        const OpenOptions& options) const;
 };
 
 /// Returns the shard's index: from a valid sidecar, else built by format.index and stored.

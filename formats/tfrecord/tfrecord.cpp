@@ -61,10 +61,6 @@ FieldSchema schema_of(std::string_view name, Form form) {
   return schema;
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // Returns the byte strings as a JSON list. If one is not UTF-8, returns nothing and sets `reason`.
 std::optional<std::string> json_strings(const ExampleFeature& feature, std::string& reason) {
   std::vector<std::string> texts;

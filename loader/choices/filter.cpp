@@ -9,6 +9,7 @@
 #include <formats/extent.hpp>
 #include <formats/labels/label_table.hpp>
 #include <formats/lists/sample_list.hpp>
+#include <formats/rows/read_table.hpp>
 #include <formats/views/key_pattern.hpp>
 #include <loader/choices/layouts.hpp>
 #include <loader/choices/sample_scan.hpp>

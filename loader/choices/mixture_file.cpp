@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <base/printable.hpp>
-#include <formats/labels/label_table.hpp>
 #include <formats/places/address.hpp>
+#include <formats/rows/read_table.hpp>
 #include <formats/text/json_document.hpp>
 #include <penstock/error.hpp>
 #include <penstock/open_options.hpp>

@@ -56,7 +56,15 @@ TEST_CASE("class names are numbered in bytewise order, and matched with or witho
            {"l.txt", "b.jpg dog\n\na.jpg\tcat, \"big\"\n./c dog\n"},
            {"l.json", R"({"c": "dog", "b": "dog", "a": "cat, \"big\""})"},
            {"l.json",
-            R"([{"id": "b", "label": "dog"}, {"id": "a", "label": "cat, \"big\""}, {"id": "c", "label": "dog"}])"}}) {
+            R"([{"id": "b", "label": "dog"}, {"id": "a", "label": "cat, \"big\""}, {"id": "c", "label": "dog"}])"},
+           {"l.json", R"([["b", "dog"], ["a", "cat, \"big\""], ["c", "dog"]])"},
+           {"l.json", R"({"path": ["b", "c", "a"], "label": ["dog", "dog", "cat, \"big\""]})"},
+           {"l.json",
+            R"({"label": {"0": "dog", "1": "dog", "2": "cat, \"big\""}, "image": {"0": "b", "1": "c", "2": "a"}})"},
+           {"l.jsonl",
+            "{\"file\": \"b\", \"label\": \"dog\"}\n{\"file\": \"c\", \"label\": \"dog\"}\r\n"
+            "{\"file\": \"a\", \"label\": \"cat, \\\"big\\\"\"}"},
+           {"l.pkl", "(dp0\nVb\nVdog\nsVa.png\nVcat, \"big\"\nsS'c'\nS'dog'\ns."}}) {
     CAPTURE(content);
     const Labels labels = labels_from(name, content);
     CHECK(labels.field == kCls);
@@ -177,7 +185,7 @@ TEST_CASE("a label file that is broken or leaves a choice open is an error that 
   };
   fails("l.csv", "id,x,y\na,1,2\n", "the columns are id, x, y");
   fails("l.csv", "id,x,y\na,1,2\n", "no column \"z\"", "z");
-  fails("l.csv", "id,x\na,1,2\n", "record 2 has 3 columns");
+  fails("l.csv", "id,x\na,1,2\n", "line 2 has 3 columns");
   fails("l.csv", "id,x\na,\"1\n", "a quote is not closed");
   fails("l.csv", "id,x\na,\"1\"2\n", "after a closing quote");
   fails("l.csv", "id,x\na,\nb,1\nc,1\n", "the label is empty");
@@ -185,8 +193,13 @@ TEST_CASE("a label file that is broken or leaves a choice open is an error that 
   fails("l.csv", "id,x\n", "contains no labels");
   fails("l.txt", "a\n", "no label after");
   fails("l.json", "{", "neither a JSON object nor a list");
-  fails("l.json", R"({"a": {"x": 1}})", "name the member");
-  fails("l.json", R"({"a": null})", "neither text nor a number");
+  fails("l.json", R"({"a": {"x": 1, "y": 2}})", "the columns are key, x, y");
+  fails("l.json", R"({"a": null, "b": 1, "c": 1})", "the label is empty");
+  fails("l.json", R"({"a": [[1]], "b": [], "c": []})", "neither text nor a number");
+  fails("l.json", "[1, 2]", "row 1 is neither an object nor a pair");
+  fails("l.json", R"({"image": ["a", "b"], "label": [1]})", "column \"label\" has 1 values");
+  fails("l.jsonl", "{\"id\": \"a\", \"x\": 1}\n\n{\n", "line 3 is not JSON");
+  fails("l.pkl", "cos\nsystem\n(S'x'\ntR.", "offset 0: unsupported: pickle: needs \"os.system\"");
   CHECK_THROWS_WITH_AS(read_labels("/no/labels.csv", with_keys({"a"})), doctest::Contains("/no/labels.csv"), Error);
 }
 

@@ -29,7 +29,8 @@ Dataset samples() {
 void labels(Input input) {
   static const Dataset dataset = samples();
   static const std::vector<std::string> classes{"cat", "dog"};
-  static constexpr std::array kNames{"labels.csv", "labels.tsv", "labels.json", "labels.txt"};
+  static constexpr std::array kNames{"labels.csv", "labels.tsv",   "labels.json",
+                                     "labels.txt", "labels.jsonl", "labels.pkl"};
   if (input.empty()) return;
   const auto first = std::to_integer<std::size_t>(input[0]);
   const std::filesystem::path file = as_file(input.subspan(1), kNames[first % kNames.size()]);

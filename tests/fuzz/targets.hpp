@@ -37,6 +37,9 @@ void decode_value(std::string_view codec, Input input);
 void decode_cloud(std::string_view codec, Input input);
 
 void tar(Input input);
+void cifar(Input input);
+void pickle(Input input);
+void table(Input input);
 void zip(Input input);
 void tfrecord(Input input);
 void example(Input input);

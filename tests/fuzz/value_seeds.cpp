@@ -125,6 +125,30 @@ void add_labels(const Seeds& seeds) {
   }
 }
 
+// Written by Python: pickle.dumps({"a.png": 1, "b": ["x", 2.5]}, P), and a uint8 array of NumPy 2.
+void add_pickles(const Seeds& seeds) {
+  using namespace std::string_literals;
+  const std::string kinds[] = {
+      "(dp0\nVa.png\np1\nI1\nsVb\np2\n(lp3\nVx\np4\naF2.5\nas."s,
+      "\x80\x02}q\0(X\x05\0\0\0a.pngq\1K\1X\1\0\0\0bq\2]q\3(X\1\0\0\0xq\4G@\4\0\0\0\0\0\0eu."s,
+      "\x80\x04\x95\x26\0\0\0\0\0\0\0}\x94(\x8c\x05"
+      "a.png\x94K\1\x8c\1b\x94]\x94(\x8c\1x\x94G@\4\0\0\0\0\0\0eu."s,
+      "\x80\x02}U\x04"
+      "datacnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85U\1b\x87R(K\1K\1M\0\x0c\x86"
+      "cnumpy\ndtype\nU\2u1K\0K\1\x87R(K\3U\1|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tb\x89T\0\x0c\0\0"s +
+          std::string(3072, 'p') + "tbsU\6labels]K\5as."s};
+  std::size_t number = 0;
+  for (const std::string& kind : kinds) {
+    seeds.add("pickle", "kind" + std::to_string(number), kind);
+    seeds.add("cifar", "kind" + std::to_string(number), kind);
+    seeds.add("table", "kind" + std::to_string(number++), "\4" + kind);
+  }
+  seeds.add("table", "csv", "\0path,label,note\na.png,cat,\"1, 2\"\na.png,dog,\n"s);
+  seeds.add("table", "json", "\2[{\"path\": \"a.png\", \"label\": 1, \"box\": [1, 2.5]}]");
+  seeds.add("table", "columns", "\2{\"path\": [\"a.png\"], \"label\": [\"x\"]}");
+  seeds.add("table", "lines", "\3{\"file\": \"a.png\", \"x\": {\"y\": 1}}\n{\"file\": \"a.png\"}\n");
+}
+
 }  // namespace
 
 void add_values(const Seeds& seeds) {
@@ -134,6 +158,7 @@ void add_values(const Seeds& seeds) {
   add_arrays(seeds);
   add_texts(seeds);
   add_labels(seeds);
+  add_pickles(seeds);
 }
 
 }  // namespace penstock::fuzz

@@ -33,7 +33,7 @@ ORDER = {
     "formats": [
         "io", "./encodings ./extent ./element_types ./mosaic ./open_options ./schema", "places", "text",
         "filters", "index", "lists", ".", "streams", "./format ./writer", "folder", "tar", "lmdb", "sidecar", "packed", "zip",
-        "npy", "tfrecord", "megatron", "mds", "hdf5", "labels", "views", "./layout_line ./open",
+        "npy", "cifar", "tfrecord", "megatron", "mds", "hdf5", "rows", "labels", "table", "views", "./layout_line ./open",
     ],
     "transforms": [
         ".", "chain", "clouds/samplers", "clouds/steps", "image/kernels", "image/passes", "image/steps", "./chain ./parse",

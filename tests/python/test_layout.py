@@ -193,7 +193,7 @@ def test_tables_name_the_source_that_reads_them(tmp_path):
     put(tmp_path / "flat" / "1.parquet", b"PAR1")
     for path in (tmp_path / "x.parquet", tmp_path / "many", tmp_path / "flat"):
         assert "ps.sources.parquet" in refusal(path)
-    assert "ps.sources.csv" in refusal(tmp_path / "x.csv")
+    assert "pass path_column=" in refusal(tmp_path / "x.csv") and "a, b" in refusal(tmp_path / "x.csv")
 
 
 # ---- Splits and shards in sub-folders --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""penstock.pack from iterables, map-style datasets, lists in CSV files and Hugging Face."""
+"""penstock.pack from iterables, map-style datasets and Hugging Face."""
 
 import io
 import os
@@ -36,17 +36,6 @@ class Squares:
 
 
 # Iterables
-
-
-@pytest.mark.parametrize("other", ["/dev/zero", "fifo", "folder"])
-def test_a_list_must_be_a_regular_file(tmp_path, other):
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "fifo")
-    (tmp_path / "list.csv").symlink_to(tmp_path / other)
-    with pytest.raises(
-        ps.Error, match="list.csv: invalid argument: is not a regular file; pass the path of a CSV file"
-    ):
-        ps.sources.csv(tmp_path / "list.csv")
 
 
 def test_a_generator_of_dicts_is_packed_and_numbered(tmp_path):
@@ -161,95 +150,6 @@ def test_a_dataset_of_torch_is_taken_as_it_is(tmp_path):
     dataset, _ = pack(Subset(numbers, [5, 0, 3]), tmp_path, fields=("npy", "cls"))
     assert [sample["cls"] for sample in dataset] == [b"5", b"0", b"3"]
     assert from_npy(dataset[0]["npy"]).tolist() == [10.0, 11.0]
-
-
-# CSV
-
-
-@pytest.fixture(name="listed")
-def listed_fixture(tmp_path):
-    """A folder of images and a CSV file that lists them."""
-    rows = []
-    for i in range(30):
-        path = tmp_path / "list" / "images" / f"{i % 3}" / f"{i}.jpg"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(encoded("JPEG", i))
-        rows.append(f"images/{i % 3}/{i}.jpg,{['cat', 'dog', 'ant'][i % 3]},no. {i}")
-    random.Random(1).shuffle(rows)
-    (tmp_path / "list" / "train.csv").write_text("\n".join(["path,label,note", *rows, ""]))
-    return tmp_path / "list"
-
-
-def test_a_csv_file_of_paths_and_labels_is_packed(listed, tmp_path):
-    dataset, _ = pack(listed / "train.csv", tmp_path)
-    assert len(dataset) == 30 and dataset.classes == ["ant", "cat", "dog"]
-    for sample in dataset:
-        number = int(sample.key.rpartition("/")[2])
-        assert sample["jpg"] == encoded("JPEG", number) and sample["cls"] == b"120"[number % 3 : number % 3 + 1]
-    given, _ = pack(listed / "train.csv", tmp_path, "given", classes=["dog", "fox", "cat", "ant"])
-    assert given.classes[0] == "dog" and given[given.find("images/0/0")]["cls"] == b"2"
-
-
-def test_columns_of_a_csv_file_can_be_named(tmp_path):
-    (tmp_path / "a.png").write_bytes(encoded("PNG"))
-    (tmp_path / "list.tsv").write_text("file\tdigit\tcaption\na.png\t7\ta thing, red\n")
-    source = ps.sources.csv(tmp_path / "list.tsv", path="file", label="digit", fields={"caption": "txt"})
-    dataset, _ = pack(source, tmp_path)
-    assert dict(dataset[0]) == {"png": encoded("PNG"), "cls": b"7", "txt": b"a thing, red"}
-    assert len(source) == 1 and dataset.classes == []
-    with pytest.raises(ps.Error, match="unknown column 'path'; the columns are file, digit, caption"):
-        ps.sources.csv(tmp_path / "list.tsv")
-
-
-def labelled(folder, labels, **options):
-    """Packs images with these labels. Returns the class names, and the class of each key that has one."""
-    rows = ["path,label"]
-    for i, label in enumerate(labels):
-        (folder / f"{i}.png").write_bytes(encoded("PNG", i))
-        rows.append(f"{i}.png,{label}")
-    (folder / "list.csv").write_text("\n".join([*rows, ""]))
-    dataset, _ = pack(ps.sources.csv(folder / "list.csv", **options), folder, overwrite=True)
-    return dataset.classes, {sample.key: sample["cls"].decode() for sample in dataset if "cls" in sample}
-
-
-@pytest.mark.parametrize(
-    ("labels", "classes", "values"),
-    [
-        (["3", "0", "12"], [], ["3", "0", "12"]),
-        (["1.0", "2.", "10.0"], [], ["1", "2", "10"]),
-        (["0", "", "2.0"], [], ["0", None, "2"]),
-        (["-1", "+2", "1e3"], [], ["-1", "2", "1000"]),
-        (["cat", "  ", "ant"], ["ant", "cat"], ["1", None, "0"]),
-        ([" cat", "cat ", "ant"], ["ant", "cat"], ["1", "1", "0"]),
-        (["007", "12", "7"], ["007", "12", "7"], ["0", "1", "2"]),
-        (["10.0", "x", "2"], ["10.0", "2", "x"], ["0", "2", "1"]),
-        (["nan", "NA", "null"], ["NA", "nan", "null"], ["1", "0", "2"]),
-        (["", "", ""], [], [None, None, None]),
-    ],
-)
-def test_labels_of_a_csv_file_are_numbers_if_all_are_whole(tmp_path, labels, classes, values):
-    expected = {str(i): value for i, value in enumerate(values) if value is not None}
-    assert labelled(tmp_path, labels) == (classes, expected)
-
-
-def test_given_classes_may_be_numbers_or_names(tmp_path):
-    assert labelled(tmp_path, ["2", "0.0"], classes=["a", "b", "c"]) == (["a", "b", "c"], {"0": "2", "1": "0"})
-    assert labelled(tmp_path, ["7", "1.5"], classes=["1.5", "7"]) == (["1.5", "7"], {"0": "1", "1": "0"})
-
-
-@pytest.mark.parametrize("label", ["1.5", "-0.25", ".5", "1e-3", "1e400"])
-def test_a_label_that_is_a_fraction_is_an_error_that_names_the_line(tmp_path, label):
-    with pytest.raises(ps.Error, match=f"list.csv: corrupt: line 3: the label '{label}' is not a whole number; label="):
-        labelled(tmp_path, ["1", label])
-
-
-def test_a_file_that_is_missing_is_named_with_its_key_or_skipped(listed, tmp_path):
-    (listed / "images/1/4.jpg").unlink()
-    with pytest.raises(ps.Error, match="images/1/4.jpg") as raised:
-        pack(listed / "train.csv", tmp_path)
-    assert raised.value.key == "images/1/4" and raised.value.field == "jpg"
-    dataset, told = pack(listed / "train.csv", tmp_path, on_error="skip")
-    assert len(dataset) == 29 and [bad["key"] for bad in told["bad"]] == ["images/1/4"]
 
 
 # Hugging Face

@@ -386,7 +386,8 @@ def test_signatures_can_be_asked_for():
     assert defaults["batch_size"] == 64 and defaults["batch_transform"] is None and defaults["last_batch"] == "keep"
     assert (
         str(inspect.signature(ps.open))
-        == "(path, *, progress=None, format=None, split=None, split_names=True, key=None, classes=None, rows=None)"
+        == "(path, *, progress=None, format=None, split=None, split_names=True, key=None, classes=None, rows=None, "
+        "path_column=None, label_column=None, root=None, missing_files=None)"
     )
     assert str(inspect.signature(ps.mixup)) == "(alpha=1.0, *, num_classes)"
 

@@ -53,13 +53,12 @@ def pack(
     Samples are in bytewise order of their keys. The bytes written depend only on the source and the options.
     `destination` appears once it is complete. `resume=True` continues an interrupted run after its last complete shard.
 
-    Other sources are iterables of dicts or tuples, datasets of torch and of Hugging Face, Parquet files and folders
-    (also Petastorm's), and CSV files of paths and labels; see penstock.sources. In a dict, values are as
-    penstock.encode takes them. The key is `"__key__"`, by default a running number of 12 digits. Other sources cannot
-    be resumed or packed by several ranks. If an iterable raises, or a key comes twice, the call ends with that error.
-    Compressed files (`x.tar.gz`, `x.tgz`, TFRecord files with GZIP or ZLIB) are decompressed first. If the destination
-    is a store (s3://, gs://, az://), penstock.json is written last, and `overwrite` removes the dataset there before
-    the first shard is sent.
+    Other sources are iterables of dicts or tuples, datasets of torch and of Hugging Face, and Parquet files and folders
+    (also Petastorm's); see penstock.sources. In a dict, values are as penstock.encode takes them. The key is
+    `"__key__"`, by default a running number of 12 digits. Other sources cannot be resumed or packed by several ranks.
+    If an iterable raises, or a key comes twice, the call ends with that error. Compressed files (`x.tar.gz`, `x.tgz`,
+    TFRecord files with GZIP or ZLIB) are decompressed first. If the destination is a store (s3://, gs://, az://),
+    penstock.json is written last, and `overwrite` removes the dataset there before the first shard is sent.
 
     {options}
 

@@ -1,8 +1,9 @@
 """Sources of samples for penstock.pack beyond packed datasets and folders of files.
 
 Each source is an iterable of dicts with a key (`"__key__"`) and values as penstock.encode takes them. A source with a
-known number of samples has a `len()`. penstock.pack chooses a source by itself for a Parquet or CSV file, a folder of
-Parquet files or of Petastorm, and a dataset of Hugging Face or torch. Name the source to give it options.
+known number of samples has a `len()`. penstock.pack chooses a source by itself for a Parquet file, a folder of Parquet
+files or of Petastorm, and a dataset of Hugging Face or torch. Name the source to give it options. penstock.open opens
+CSV and JSON tables of paths.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _penstock
-from ._csv import csv
 from ._huggingface import huggingface, is_hugging_face
 from ._parquet import parquet
 from ._petastorm import petastorm, unischema_of
 from ._source import ItemError, Plain, Source
 from ._torch import torch
 
-__all__ = ["ItemError", "Source", "choose", "csv", "huggingface", "parquet", "petastorm", "torch"]
+__all__ = ["ItemError", "Source", "choose", "huggingface", "parquet", "petastorm", "torch"]
 
 
 def choose(source: Any, fields: Any = None, classes: Sequence[str] = ()) -> Source | None:
@@ -46,8 +46,6 @@ def choose(source: Any, fields: Any = None, classes: Sequence[str] = ()) -> Sour
 
 
 def _of_path(path: pathlib.Path, fields: Any) -> Source | None:
-    if path.suffix.lower() in (".csv", ".tsv") and path.is_file():
-        return csv(path, fields=fields)
     if path.suffix.lower() == ".parquet" and path.is_file():
         return parquet(path, fields=fields)
     if not path.is_dir():

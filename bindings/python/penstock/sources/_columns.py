@@ -146,9 +146,12 @@ def rows_of(batch: Any) -> list[Any]:
     return arrays
 
 
-def sample_of(source: str, number: int, key: str, columns: list[Column], row: list[Any], told: Told) -> Sample:
-    """Row `number` of `source`. Its scalars are in the order of `columns`. Raises ItemError."""
-    sample: Sample = {"__key__": key}
+def sample_of(
+    source: str, number: int, key: str, columns: list[Column], row: list[Any], told: Told, files: Sample | None = None
+) -> Sample:
+    """Row `number` of `source`, with the fields `files`. Its scalars are in the order of `columns`. Raises
+    ItemError."""
+    sample: Sample = {"__key__": key, **(files or {})}
     for column, scalar in zip(columns, row):
         if not scalar.is_valid:
             continue

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import pathlib
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -83,6 +84,12 @@ class parquet(Source):
     If all values of a `cls` column are whole numbers (also 10.0 or "10.0"), they are class numbers. "007" is a name.
     Rows with a null or an empty string have no label. A label such as 1.5 is an error.
 
+    path_column: a column of paths. Their files become fields, which the extension names. The default key is the path
+      without extension. `fields` need not name this column. A missing file is an invalid sample.
+    root: the folder of relative paths. By default, the folder of the Parquet file.
+
+        ps.pack(ps.sources.parquet("train.parquet", path_column="path", fields={"label": "cls"}), "train.tar.d")
+
     About 16 MiB of rows are in memory at a time, and pyarrow's buffers. Raises Error: invalid_argument.
     """
 
@@ -93,6 +100,8 @@ class parquet(Source):
         fields: Mapping[str, str] | None = None,
         key: str | None = None,
         classes: Sequence[str] = (),
+        path_column: str | None = None,
+        root: str | os.PathLike[str] | None = None,
     ) -> None:
         self._path = pathlib.Path(path)
         self._files = parquet_files(self._path)
@@ -108,6 +117,13 @@ class parquet(Source):
         self._key = key or ("__key__" if "__key__" in self._schema.names else None)
         if self._key is not None and self._key not in self._schema.names:
             raise made("invalid_argument", f"unknown column {self._key!r} for the keys", dataset=self.name)
+        if path_column is not None and path_column not in self._schema.names:
+            names = ", ".join(self._schema.names)
+            raise made(
+                "invalid_argument", f"unknown column {path_column!r}; the columns are {names}", dataset=self.name
+            )
+        self._paths = path_column
+        self._root = pathlib.Path(root) if root is not None else self._files[0].parent
         class_columns = self._class_columns(fields, schemas)
         self._columns = self._choose_columns(fields, class_columns)
 
@@ -117,7 +133,7 @@ class parquet(Source):
         return {column.name: column.field for column in self._columns}
 
     def _choose_columns(self, fields: Mapping[str, str] | None, class_columns: Readers) -> list[Column]:
-        skip = (self._key,) if self._key and not (fields and self._key in fields) else ()
+        skip = tuple(name for name in (self._key, self._paths) if name and not (fields and name in fields))
         table = Table(self._first_bytes, self._arrays, self._told)
         return columns_of(self._schema, fields, table, class_columns=class_columns, skip=skip)
 
@@ -245,18 +261,20 @@ class parquet(Source):
         """Iterates over the samples."""
         return Items(self._rows(), self._sample)
 
-    def _rows(self) -> Iterator[tuple[int, Any, list[Any]]]:
+    def _rows(self) -> Iterator[tuple[int, Any, Any, list[Any]]]:
+        """(number, key, path, columns); Keys and paths are None if no column has them."""
         names = [column.name for column in self._columns]
-        wanted = [*names, self._key] if self._key and self._key not in names else names
-        at = wanted.index(self._key) if self._key else None
+        wanted = list(dict.fromkeys([*names, *(name for name in (self._key, self._paths) if name)]))
         for first, batch in self._batches(wanted):
-            arrays = rows_of(batch)
+            arrays = dict(zip(wanted, rows_of(batch)))
+            keys, paths = (arrays[name] if name else None for name in (self._key, self._paths))
             for i in range(batch.num_rows):
-                yield first + i, arrays[at][i] if at is not None else None, [array[i] for array in arrays[: len(names)]]
+                key, path = (None if array is None else array[i] for array in (keys, paths))
+                yield first + i, key, path, [arrays[name][i] for name in names]
         tell_empty(self._columns, self._told)
 
-    def _sample(self, task: tuple[int, Any, list[Any]]) -> Sample:
-        number, key, row = task
+    def _sample(self, task: tuple[int, Any, Any, list[Any]]) -> Sample:
+        number, key, path, row = task
         # a broken file may have more rows than its footer says
         place = min(bisect.bisect_right(self._starts, number), len(self._files)) - 1
         file, at = str(self._files[place]), number - self._starts[place]
@@ -264,7 +282,24 @@ class parquet(Source):
             null = f"the key column {self._key!r} is null"
             raise item_error(file, number_key(number), null, where=f"row {at}")
         name = number_key(number) if key is None else str(key.as_py())
-        return sample_of(file, at, name, self._columns, row, self._told)
+        if path is None:
+            return sample_of(file, at, name, self._columns, row, self._told)
+        stem, field, found = self._listed(path, file, at, name)
+        return sample_of(file, at, name if key is not None else stem, self._columns, row, self._told, {field: found})
+
+    def _listed(self, path: Any, file: str, at: int, name: str) -> tuple[str, str, pathlib.Path]:
+        """The key, the field and the file of a path in row `at`."""
+        text = str(path.as_py() or "")
+        stem, extension = posixpath.splitext(posixpath.normpath(text))
+        if not extension:
+            cause = f"the path {text!r} has no extension, which would name the field"
+            raise item_error(file, name, cause, where=f"row {at}")
+        while stem.startswith("../"):
+            stem = stem[3:]
+        found = self._root / text
+        if not found.is_file():
+            raise item_error(file, stem.lstrip("/"), f"there is no file {found}", extension[1:], where=f"row {at}")
+        return stem.lstrip("/"), extension[1:], found
 
 
 def _reader(labels: Labels) -> Callable[[Any], Any]:
