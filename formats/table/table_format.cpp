@@ -216,6 +216,7 @@ class TableIndexer {
   void add_samples() {
     std::vector<std::uint32_t> numbers;
     std::unordered_map<std::string_view, std::uint32_t> known;
+    for (const Found& file : files_) builder_.field(file.field);  // the files are the first fields
     for (const InlineField& field : inline_) numbers.push_back(builder_.field(field.schema));
     for (std::size_t i = 0; i < files_.size(); ++i) {
       const Found& file = files_[i];
