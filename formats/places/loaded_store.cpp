@@ -1,6 +1,7 @@
 #include <atomic>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include <dlfcn.h>
 
@@ -31,6 +32,9 @@ LoadedStore load_store() {
   if (::dladdr(reinterpret_cast<const void*>(&object_store), &here) == 0)
     return {nullptr, "the path of the penstock library is unknown"};
   const std::filesystem::path library = std::filesystem::path(here.dli_fname).parent_path() / kRemoteLibrary;
+  std::error_code unknown;
+  if (!std::filesystem::exists(library, unknown) && !unknown)
+    return {nullptr, "this build has none (install the headers of libcurl, libcrypto and expat and build again)"};
   void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (opened == nullptr) return {nullptr, ::dlerror()};
   void* const entry = ::dlsym(opened, kRemoteEntry);

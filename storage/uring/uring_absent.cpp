@@ -9,7 +9,7 @@ namespace penstock {
 class UringReader {};
 
 UringEngine::UringEngine(std::shared_ptr<EngineCore>, const EngineOptions&, AnswerFilter) {
-  throw Error::unsupported("built without liburing");
+  throw Error::unsupported("io_uring: this build has no liburing (install liburing-dev and build again)");
 }
 UringEngine::~UringEngine() = default;
 bool UringEngine::stop(std::chrono::milliseconds) {
@@ -18,7 +18,7 @@ bool UringEngine::stop(std::chrono::milliseconds) {
 void UringEngine::submit(std::span<const ReadRequest>) {}
 
 int uring_refusal() {
-  return ENOSYS;
+  return ENOPKG;
 }
 
 }  // namespace penstock

@@ -3,7 +3,7 @@
 
 namespace penstock {
 
-/// Returns 0 if a ring can be set up, otherwise the errno of the refusal; ENOSYS if built without liburing.
+/// Returns 0 if a ring can be set up, otherwise the errno of the refusal; ENOPKG if built without liburing.
 int uring_refusal();
 
 }  // namespace penstock

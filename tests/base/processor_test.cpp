@@ -198,7 +198,7 @@ TEST_CASE("this machine has nothing that GCC's library does not find") {
 
 TEST_CASE("error numbers have their names, and those without one are numbers") {
   for (const int number : {EPERM, ENOENT, EIO, EAGAIN, ENOMEM, EACCES, EFAULT, EBUSY, EINVAL, ENFILE, EMFILE, ENOSPC,
-                           ENOSYS, EOPNOTSUPP}) {
+                           ENOSYS, ENOPKG, EOPNOTSUPP}) {
     CAPTURE(number);
     CHECK(error_number_name(number) == strerrorname_np(number));
   }

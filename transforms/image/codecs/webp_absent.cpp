@@ -9,7 +9,7 @@ class WebpCodec final : public Codec {
  public:
   std::string_view name() const override { return "webp"; }
   std::unique_ptr<Decoder> decoder(const FieldSchema&, const DecodeOptions&) const override {
-    throw Error::unsupported("webp: this build of penstock has no libwebp");
+    throw Error::unsupported("webp: this build has no libwebp (install libwebp-dev and build again)");
   }
 };
 
