@@ -3,9 +3,8 @@
     PYTHONPATH=build/dev/python python bench/studies/engines.py PHOTOGRAPHS [--rounds 7] [--workers 2] [--seconds 0.002]
 
 Packs 1,000 of the photographs as a folder, tar, LMDB and HDF5. "crop": random crops of 224, the usual training.
-"bytes": no decoding. Three kinds of storage: "memory", everything in the page cache; "disk", the files' pages are
-dropped before each epoch; "slow", a file system (FUSE) whose reads take --seconds longer each and are not cached. An
-epoch with each engine follows the other, in random order. Prints samples/s of io_uring and pread, and two median
+"bytes": no decoding. Storage "memory": everything is in the page cache. Storage "disk": the files' pages are dropped
+before each epoch. Storage "slow": each read of a file system (FUSE) takes --seconds longer, and is not cached. An epoch with each engine follows the other, in random order. Prints samples/s of io_uring and pread, and two median
 ratios, pread / io_uring: of the rate, and of the CPU time for a sample (less is better). PENSTOCK_COMMAND names the
 command if it is not on PATH. "slow" needs fusepy, libfuse2 and the right to mount.
 """

@@ -142,8 +142,7 @@ Command stage_command(CLI::App& app) {
       "  penstock stage /shared/train.tar.d /local/train.tar.d\n"
       "  penstock stage '/shared/train-{000..146}.tar' /local/train\n"
       "  penstock stage s3://bucket/train /local/train.tar.d\n"
-      "  srun --ntasks-per-node=1 penstock stage --within 10m /shared/train.tar.d /local/train.tar.d     on every "
-      "node\n"
+      "  srun --ntasks-per-node=1 penstock stage --within 10m /shared/train.tar.d /local/train.tar.d\n"
       "The copy appears when it is complete. After a crash or Ctrl-C, the same command resumes.");
   return {command, [options] { return run(*options); }};
 }

@@ -106,7 +106,7 @@ void decode(ChainDecoder& self, const nb::list& fields, const nb::str& key, std:
   released.end();
 }
 
-/// The memory of a batch, once the first row has told its dtype and shape.
+/// The memory of a batch. The first row determines dtype and shape.
 struct BatchRows {
   DType dtype = DType::u8;
   Shape shape = {};

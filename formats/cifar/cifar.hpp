@@ -14,9 +14,8 @@ namespace penstock {
 /// The key is SHARD/NUMBER. The classes are label_names, or fine_label_names, of batches.meta, or meta, beside the
 /// shard. Other members are listed under "left_out" in the attributes.
 ///
-/// index() throws Error, with the offset where there is one: io; corrupt; unsupported, for a pickle that is not plain
-/// data (text/pickle.hpp), and for pixels that are not stored as they are (Fortran order, protocols 0 to 2 of Python
-/// 3).
+/// index() throws Error, with the offset if there is one: io; corrupt; unsupported. Unsupported are pickles of other
+/// than plain data (text/pickle.hpp), and pixels in Fortran order or in protocols 0 to 2 of Python 3.
 ///
 /// Source: https://www.cs.toronto.edu/~kriz/cifar.html, "Python / Matlab versions".
 extern const Format kCifar;

@@ -27,8 +27,8 @@ struct Labels {
 /// Files (by extension):
 /// - csv, tsv: a header row (RFC 4180; separated by tab, comma or semicolon). The key is the column named key, file,
 ///   filename, image, id or one of kPathColumns, else the first one. The value is COLUMN. Without COLUMN, it is the
-///   other one of two columns, else the one named label, class, cls, target or category.
-/// - json, jsonl, pkl: the tables that rows/table.hpp describes, with members named like csv columns.
+///   other one of two columns, or else the one named label, class, cls, target or category.
+/// - json, jsonl, pkl: the tables of rows/read_table.hpp. Members have the names of csv columns.
 /// - anything else: "NAME LABEL" per line, split at the first tab. Without a tab, the name is the longest one of a
 ///   sample, else it ends at the first blank.
 ///

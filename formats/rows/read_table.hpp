@@ -15,8 +15,8 @@ bool is_table_name(const std::filesystem::path& path);
 /// Reads a table:
 /// - csv, tsv: a header row and RFC 4180 records, separated by tab, comma or semicolon. Blanks around unquoted values
 ///   and a byte order mark are removed. Lines end with LF or CRLF.
-/// - json: a list of objects, or of [KEY, VALUE] pairs; {KEY: VALUE}; {KEY: {COLUMN: VALUE}}; or {COLUMN: [VALUES]}, if
-///   a column has one of the names in kPathColumns. Lines of objects are read too (jsonl, ndjson).
+/// - json: a list of objects or of [KEY, VALUE] pairs, {KEY: VALUE}, or {KEY: {COLUMN: VALUE}}. If a column has one of
+///   the names in kPathColumns: {COLUMN: [VALUES]}. Lines of objects are read too (jsonl, ndjson).
 /// - pkl, pickle: the same from dicts, lists, tuples and NumPy arrays (text/pickle.hpp). NumPy texts are texts.
 /// The columns of a table without names are "key" and "label". Rows of {KEY: ...} are in bytewise order of their keys.
 ///

@@ -14,10 +14,10 @@ namespace penstock {
 
 struct TableCell {
   enum class Kind : std::uint8_t {
-    empty,  ///< no value: an empty CSV cell without quotes, null, None, NaN, or no such member
-    plain,  ///< of CSV: a word, a number or a list; its text decides
-    text,   ///< a string
-    json,   ///< a number, true, false, a list or an object, as JSON
+    empty,  ///< An empty CSV cell without quotes, null, None, NaN, or no such member.
+    plain,  ///< A word, a number or a list of CSV. Its text decides.
+    text,   ///< A string.
+    json,   ///< A number, true, false, a list or an object, as JSON.
   };
   Kind kind = Kind::empty;
   std::string text = {};

@@ -14,14 +14,15 @@ namespace penstock {
 ///   "/" and "../". The second row of a key gets the key "KEY#2", and so on: several rows may have one file.
 /// - OpenOptions::label_column contains the labels. Without the option, label_column() (labels/label_table.hpp) may
 ///   find one. labels.hpp describes the field. An empty label leaves the field out.
-/// - Other columns become fields: int64 or float32 if all values are numbers or lists of numbers of one length, `.json`
-///   if they are other JSON values, else `.txt`. Empty values leave the field out. The names are those of the columns
-///   in lower case, with '_' for characters other than letters, digits and '-'.
+/// - Other columns become fields. If all values are numbers, or lists of numbers of one length, they are int64 or
+///   float32. Other JSON values are `.json`, and all others `.txt`. Empty values leave the field out. The names are
+///   those of the columns in lower case, with '_' for characters other than letters, digits and '-'.
 ///
-/// index_with() throws Error, with the table: the errors of read_table(); invalid_argument, if a column is missing or
-/// two columns become one field; corrupt, with the line or row, for an empty path, an address, or a name without
-/// extension; io, with lines and paths, if files cannot be opened. OpenOptions::missing_files "skip" leaves out these
-/// rows, and the attribute "left_out" lists them. Errors of labels name the key.
+/// index_with() throws the errors of read_table(). A missing column is invalid_argument, and so are two columns that
+/// become one field. An empty path, an address, and a name without extension are corrupt, with the line or row. Files
+/// that cannot be opened are io, with lines and paths.
+/// OpenOptions::missing_files "skip" leaves out these rows, and the attribute "left_out" lists them. Errors of labels
+/// name the key.
 extern const Format kTable;
 
 }  // namespace penstock

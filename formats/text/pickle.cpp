@@ -213,11 +213,18 @@ class Machine {
     return is(number, Kind::other) && node(number).ref == static_cast<std::uint32_t>(name);
   }
 
+  // A copy. Without a limit, many calls with one long tuple would take very long.
+  std::vector<std::uint32_t> few_entries(std::uint32_t list) {
+    const std::vector<std::uint32_t>& all = state_.entries[node(list).ref];
+    if (all.size() > kMostArguments) refuse("calls a type with " + with_commas(all.size()) + " arguments");
+    return all;
+  }
+
   void call() {
     const std::uint32_t arguments = pop(), function = pop();
     if (!is(function, Kind::other) || node(function).ref >= kFirstDtype) fail("calls a value that is not a name");
     if (!is(arguments, Kind::list)) fail("calls a name without a tuple of arguments");
-    const std::vector<std::uint32_t> given = state_.entries[node(arguments).ref];
+    const std::vector<std::uint32_t> given = few_entries(arguments);
     push(result_of(static_cast<PickleName>(node(function).ref), given));
   }
 
@@ -337,8 +344,7 @@ class Machine {
 
   void build() {
     const std::uint32_t state = pop(), value = top();
-    const std::vector<std::uint32_t> given =
-        is(state, Kind::list) ? state_.entries[node(state).ref] : std::vector<std::uint32_t>();
+    const std::vector<std::uint32_t> given = is(state, Kind::list) ? few_entries(state) : std::vector<std::uint32_t>();
     if (is(value, Kind::array)) return build_array(value, given);
     if (is(value, Kind::other) && node(value).ref >= kFirstDtype) return build_dtype(dtype_at(value), given);
     refuse("sets attributes of an object, which is not plain data");
@@ -536,7 +542,7 @@ class Machine {
   }
 
   static constexpr std::uint32_t kUnset = ~std::uint32_t{0};
-  static constexpr std::size_t kMostDimensions = 8;
+  static constexpr std::size_t kMostDimensions = 8, kMostArguments = 16;
   const std::span<const std::byte> bytes_;
   State& state_;
   std::uint64_t at_ = 0, owned_bytes_ = 0, paired_ = 0;

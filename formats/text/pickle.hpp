@@ -21,9 +21,10 @@ class PickleValue;
 /// dtypes.
 ///
 /// Reading never imports a module or calls a function of Python. GLOBAL, STACK_GLOBAL, REDUCE and BUILD accept only the
-/// names of the list in pickle.cpp, and this class makes their values itself. The reader does not use recursion. Memory is in
-/// proportion to the file, with at most kMostObjects objects: nesting costs nothing, and shared values are stored once.
-/// A value may therefore contain itself, or describe far more entries than there are bytes. Users limit their visits.
+/// names of the list in pickle.cpp, and this class makes their values itself. The reader does not use recursion. Memory
+/// is in proportion to the file, with at most kMostObjects objects: nesting costs nothing, and shared values are stored
+/// once. A value may therefore contain itself, or describe far more entries than there are bytes. Users limit their
+/// visits.
 ///
 /// Source: CPython 3.12, Lib/pickletools.py; NumPy 2.1, array.__reduce_ex__.
 class Pickle {
@@ -53,10 +54,10 @@ class PickleValue {
   PickleValue(const Pickle::State& state, std::uint32_t number) : state_(&state), number_(number) {}
 
   Kind kind() const;
-  std::int64_t integer() const;                  ///< of boolean and integer, else 0
-  double real() const;                           ///< of real, else 0
-  std::string_view text() const;                 ///< of text and bytes, else empty
-  std::uint64_t size() const;                    ///< entries of list and dict, else 0
+  std::int64_t integer() const;                  ///< Zero unless boolean or integer.
+  double real() const;                           ///< Zero unless real.
+  std::string_view text() const;                 ///< Empty unless text or bytes.
+  std::uint64_t size() const;                    ///< Number of entries. Zero unless list or dict.
   PickleValue at(std::uint64_t entry) const;     ///< of a list
   PickleValue key(std::uint64_t entry) const;    ///< of a dict
   PickleValue value(std::uint64_t entry) const;  ///< of a dict

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostIdle = 32;
 constexpr std::size_t kMostSized = 256;
 
-/// What the compiled chains of a value depend on.
+/// The compiled chains of a value depend on this.
 struct Kind {
   std::string of;    ///< codec, dtype, channels or attributes; empty if no codec reads the value
   std::string size;  ///< the rest of the layout

@@ -19,7 +19,7 @@ namespace penstock {
 /// A field of a sample in memory.
 struct NamedBytes {
   std::string name;
-  std::string extension;  ///< in lower case, without a dot; for formats without first bytes of their own, such as "txt"
+  std::string extension;  ///< in lower case, without a dot; for formats that first bytes do not identify, such as "txt"
   std::span<const std::byte> bytes;
 };
 

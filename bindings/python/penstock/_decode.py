@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Union, cast
 
 from ._error import made
 from ._own.functions import Transform
 from ._penstock import Chain, ChainDecoder, image
 
-Value = Union[bytes, bytearray, memoryview, np.ndarray, str, "os.PathLike[str]"]
-Finish = Callable[[np.ndarray, str], Any]
+if TYPE_CHECKING:
+    import numpy as np
+
+Value = Union[bytes, bytearray, memoryview, "np.ndarray", str, "os.PathLike[str]"]
+Finish = Callable[[Any, str], Any]
 
 _ALONE = "value"  # the field and the output of a value without a name
 _MOST = 64
@@ -40,7 +41,7 @@ def decode(
       Masks, boxes and keypoints follow() an image:
       ps.decode({"jpg": photo, "png": mask}, {"jpg": crop, "png": ps.follow("jpg")}).
     chain: as in a Loader, without ps.transform(): call your functions on the result. Default: ps.image.decode(). Images
-      are uint8 (C, H, W); `ps.image.channels_last()` gives (H, W, C).
+      are uint8 (C, H, W). `ps.image.channels_last()` gives (H, W, C).
     out: an array of the result's dtype and shape, NumPy or torch in host memory, to fill and return.
     seed: determines the random steps. Default: a number from Python's `random`, which torch seeds in each worker of a
       DataLoader.
@@ -112,6 +113,8 @@ def _field(name: str, value: Any) -> tuple[str, str, Any]:
         path = os.fsdecode(cast("str | os.PathLike[str]", value))
         return name, os.path.splitext(path)[1][1:].lower(), path
     extension = "" if name == _ALONE else name.rsplit(".", 1)[-1].lower()
+    import numpy as np  # here, because importing penstock does not import it
+
     try:
         return name, extension, np.frombuffer(value, np.uint8)
     except (TypeError, ValueError) as error:
@@ -169,6 +172,8 @@ class _Results:
     def memory(self, output: int, dtype: str, shape: tuple[int, ...]) -> Any:
         if self._out is not None:
             return self._out
+        import numpy as np
+
         self._arrays[output] = np.empty(shape, "uint16" if dtype == "bfloat16" else dtype)
         self._dtypes[output] = dtype
         return self._arrays[output]

@@ -1,8 +1,8 @@
 """Sources of samples for penstock.pack beyond packed datasets and folders of files.
 
 Each source is an iterable of dicts with a key (`"__key__"`) and values as penstock.encode takes them. A source with a
-known number of samples has a `len()`. penstock.pack chooses a source by itself for a Parquet file, a folder of Parquet
-files or of Petastorm, and a dataset of Hugging Face or torch. Name the source to give it options. penstock.open opens
+known number of samples has a `len()`. For a Parquet file, a folder of Parquet files or of Petastorm, and a dataset of
+Hugging Face or torch, penstock.pack chooses the source. Name the source to give it options. penstock.open opens
 CSV and JSON tables of paths.
 """
 
