@@ -14,7 +14,7 @@ import pytest
 from penstock import _decode
 from torchvision_package import require_torchvision
 
-Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed; run scripts/python_environment.sh")
 
 CROP = ps.image.random_resized_crop(24) | ps.image.random_horizontal_flip()
 

@@ -542,7 +542,7 @@ def test_several_paths_are_told_to_be_a_folder_or_a_pattern(labels):
 
 
 def test_names_of_other_libraries_are_told_with_those_here():
-    for name, told in (("DataLoader", "ps.Loader"), ("ImageFolder", "ps.open"), ("WebDataset", "ps.open")):
+    for name, told in (("DataLoader", "ps.Loader"), ("ImageFolder", "ps.torch.ImageFolder"), ("WebDataset", "ps.open")):
         with pytest.raises(AttributeError, match=f"module 'penstock' has no attribute '{name}': use {told}"):
             getattr(ps, name)
     with pytest.raises(AttributeError, match="^module 'penstock' has no attribute 'nothing'$"):
