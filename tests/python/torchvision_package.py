@@ -8,6 +8,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
+_kept = []  # the operators are declared as long as this module exists
 
 
 def require_torchvision():
@@ -16,6 +17,7 @@ def require_torchvision():
     folder = HERE.parents[1] / ".venv/torchvision"
     if "torchvision" not in sys.modules and folder.exists():
         spec = importlib.util.spec_from_file_location("before_torchvision", HERE / "peers/sitecustomize.py")
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        _kept.append(importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(_kept[-1])
         sys.path.append(str(folder))
     return pytest.importorskip("torchvision", reason="torchvision is not installed; run scripts/python_environment.sh")
