@@ -76,6 +76,8 @@ for python in "$@"; do
   headers=$work/headers  # one for all, so that the flags of what does not depend on Python stay the same
   mkdir -p "$headers/$arch-linux-gnu"
   config=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_h_filename())')
+  debian=${config/include/include/$(uname -m)-linux-gnu}  # the file that Debian's own pyconfig.h includes
+  if [ -e "$debian" ]; then config=$debian; fi
   ln -sfn "$(dirname "$config")" "$headers/$arch-linux-gnu/$(basename "$(dirname "$config")")"
   scripts/wheel/licenses.sh "$cache/sources" "$(dirname "$zig")" "$venv/bin/python" "$work/licenses"
   rm -rf "$work/raw" && mkdir "$work/raw"

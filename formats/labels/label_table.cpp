@@ -28,7 +28,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   std::vector<std::string_view> parts;
   while (true) {
     const std::size_t at = text.find_first_of(separators);
-    parts.push_back(trimmed(text.substr(0, at)));
+    parts.push_back(without_blanks(text.substr(0, at)));
     if (at == std::string_view::npos) break;
     text.remove_prefix(at + 1);
   }
@@ -51,7 +51,7 @@ void set_list(LabelRow& row, const std::vector<std::string_view>& parts) {
 // "[1, 2]", "cat;dog", "a|b" and "0.1 0.2" are lists. Everything else is one word or number.
 LabelRow row_of(std::string key, std::string_view cell) {
   LabelRow row{.key = std::move(key), .items = {}, .list = false};
-  cell = trimmed(cell);
+  cell = without_blanks(cell);
   if (cell.size() >= 2 && cell.front() == '[' && cell.back() == ']') {
     const std::string_view inner = cell.substr(1, cell.size() - 2);
     set_list(row, split(inner, inner.find_first_of(",;") == std::string_view::npos ? " \t" : ",;"));
@@ -117,7 +117,7 @@ std::size_t end_of_name(std::string_view line, const IsSample& is_sample) {
   if (const std::size_t tab = line.find('\t'); tab != std::string_view::npos) return tab;
   const std::size_t first = line.find(' ');
   for (std::size_t blank = line.rfind(' '); blank != first; blank = line.rfind(' ', blank - 1)) {
-    if (is_sample(trimmed(line.substr(0, blank)))) return blank;
+    if (is_sample(without_blanks(line.substr(0, blank)))) return blank;
   }
   return first;
 }
@@ -128,7 +128,7 @@ LabelTable read_txt(std::string_view text, const std::string& wanted, const IsSa
   for (const std::string_view line : lines_of(text)) {
     const std::size_t cut = end_of_name(line, is_sample);
     if (cut == std::string_view::npos) throw Error::corrupt("no label after \"" + std::string(line) + "\"");
-    table.rows.push_back(row_of(std::string(trimmed(line.substr(0, cut))), line.substr(cut + 1)));
+    table.rows.push_back(row_of(std::string(without_blanks(line.substr(0, cut))), line.substr(cut + 1)));
   }
   return table;
 }

@@ -47,7 +47,7 @@ class Csv {
     if (at_ == text_.size() || text_[at_] != '"') {
       std::size_t end = at_;
       while (end < text_.size() && text_[end] != separator_ && text_[end] != '\n' && text_[end] != '\r') ++end;
-      std::string cell(trimmed(text_.substr(at_, end - at_)));
+      std::string cell(without_blanks(text_.substr(at_, end - at_)));
       at_ = end;
       return {.kind = cell.empty() ? TableCell::Kind::empty : TableCell::Kind::plain, .text = std::move(cell)};
     }

@@ -32,7 +32,7 @@ std::size_t column_named(const std::vector<std::string>& columns, std::string_vi
   return static_cast<std::size_t>(found - columns.begin());
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};

@@ -46,6 +46,6 @@ std::optional<std::size_t> column_among(const std::vector<std::string>& columns,
 /// Throws Error: invalid_argument, with all columns, if there is none of this name.
 std::size_t column_named(const std::vector<std::string>& columns, std::string_view name);
 
-std::string_view trimmed(std::string_view text);  ///< without outer blanks and line endings
+std::string_view without_blanks(std::string_view text);  ///< at both ends, and without line endings
 
 }  // namespace penstock
