@@ -165,6 +165,18 @@ def test_a_child_of_fork_decodes_too():
     assert sums == [int(ps.decode_batch([PHOTO, WIDE], CROP, seed=i).sum()) for i in range(6)]
 
 
+def test_a_child_of_fork_has_decoders_of_its_own():
+    """Another thread may hold the lock of a decoder at the time of fork(), and nobody would release it in the child."""
+    ps.decode(PHOTO, CROP)
+    assert _decode._decoders
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(_known_decoders) == 0
+
+
+def _known_decoders():
+    return len(_decode._decoders)
+
+
 def _sum_of(seed):
     return int(ps.decode_batch([PHOTO, WIDE], CROP, seed=seed).sum())
 

@@ -20,6 +20,17 @@ Finish = Callable[[Any, str], Any]
 _ALONE = "value"  # the field and the output of a value without a name
 _MOST = 64
 _decoders: dict[tuple[tuple[str, str], ...], ChainDecoder] = {}
+_of_parents: list[object] = []
+
+
+def _forget_decoders() -> None:
+    """A thread of the parent may have held a decoder's lock at the time of fork(). The child never destroys it."""
+    global _decoders
+    _of_parents.append(_decoders)
+    _decoders = {}
+
+
+os.register_at_fork(after_in_child=_forget_decoders)
 
 
 def decode(
