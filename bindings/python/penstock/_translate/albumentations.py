@@ -180,13 +180,7 @@ def _color_jitter(translation: _Translation, options: Options, probability: floa
 
 def _to_gray(translation: _Translation, options: Options, probability: float) -> None:
     options.forbid("method", "weighted_average", reason='computes another gray: pass method="weighted_average"')
-    channels = options["num_output_channels"]
-    if probability == 1:
-        translation.grayscale(channels)
-    elif channels == translation.channels:
-        translation.pixels(image.random_grayscale(probability), tensors=True)
-    else:
-        raise Untranslatable("gives some of the images another number of channels: pass num_output_channels=3")
+    translation.grayscale(options["num_output_channels"], probability)
 
 
 def _invert(translation: _Translation, options: Options, probability: float) -> None:

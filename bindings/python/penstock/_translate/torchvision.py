@@ -284,13 +284,7 @@ def _color_jitter(translation: Translation, options: Options, probability: float
 
 
 def _grayscale(translation: Translation, options: Options, probability: float) -> None:
-    channels = options["num_output_channels"]
-    if probability == 1:
-        translation.grayscale(channels)
-    elif channels == translation.channels:
-        translation.pixels(image.random_grayscale(probability), tensors=True)
-    else:
-        raise Untranslatable("gives some of the images another number of channels: pass num_output_channels=3")
+    translation.grayscale(options["num_output_channels"], probability)
 
 
 def _random_grayscale(translation: Translation, options: Options, probability: float) -> None:

@@ -153,9 +153,14 @@ class Translation:
         if self._least != (0, 0):
             self._least = (self._least[0] + sides[1] + sides[3], self._least[1] + sides[0] + sides[2])
 
-    def grayscale(self, channels: int) -> None:
-        self.pixels(image.grayscale(channels), tensors=True)
-        self.channels = channels
+    def grayscale(self, channels: int, probability: float) -> None:
+        if probability == 1:
+            self.pixels(image.grayscale(channels), tensors=True)
+            self.channels = channels
+        elif channels == self.channels:
+            self.pixels(image.random_grayscale(probability), tensors=True)
+        else:
+            raise Untranslatable("gives some of the images another number of channels: pass num_output_channels=3")
 
     # ---- Numbers ----
 
