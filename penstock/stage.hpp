@@ -31,9 +31,8 @@ namespace penstock {
 ///
 /// `tell` is called about ten times a second. If it returns false, the copy ends with Error: resource, "interrupted".
 /// Throws Error: invalid_argument (the destination contains something else, the dataset is a view, or `within` with a
-/// store); io, with file
-/// and offset (a full disk, a source that cannot be read); corrupt, with shard, key, field and offset if they are known
-/// (bytes that contradict their checksums, a source that changes meanwhile).
+/// store); io, with file and offset (a full disk, a source that cannot be read); corrupt, with shard, key, field and
+/// offset if they are known (bytes that contradict their checksums, a source that changes meanwhile).
 StageResult stage(const Dataset& dataset, const std::filesystem::path& destination, const StageOptions& options = {},
                   const std::function<bool(const StageProgress&)>& tell = {});
 

@@ -398,8 +398,8 @@ StageResult stage(const Dataset& dataset, const fs::path& destination, const Sta
             "the copy, or pack the view",
         {.dataset = dataset.path().string()});
   }
-  const bool to_store = store_destination(destination).has_value();
-  if (options.within && (to_store || dataset.in_store())) {
+  const auto address = store_destination(destination);
+  if (options.within && (address || dataset.in_store())) {
     throw Error::invalid_argument(
         "within works only between file systems, because it creates links; stage without it, or read the store through "
         "disk_cache",
@@ -408,7 +408,7 @@ StageResult stage(const Dataset& dataset, const fs::path& destination, const Sta
   if (options.within && !(options.within->count() >= 0)) {
     throw Error::invalid_argument("within must be 0 seconds or more, not " + std::to_string(options.within->count()));
   }
-  if (const auto address = store_destination(destination)) return stage_to_store(dataset, *address, options, tell);
+  if (address) return stage_to_store(dataset, *address, options, tell);
   try {
     return Staging(dataset, destination, options, tell).run();
   } catch (const fs::filesystem_error& error) {

@@ -27,10 +27,6 @@ auto in_shard(const std::filesystem::path& folder, const std::string& shard, con
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Checks the shard with one stat() for each file. If a file is touched after opening, its content must still match
 /// penstock.json.
 std::shared_ptr<const ShardPins> pins_of(const std::filesystem::path& folder, const ManifestShard& entry,

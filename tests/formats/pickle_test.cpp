@@ -92,6 +92,8 @@ TEST_CASE("hostile lengths, depths and repetitions are errors or cost what they 
   CHECK(failure_of("\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\x3f"s + "abc.").cause().find("more bytes") !=
         std::string::npos);
   CHECK(failure_of("]r\xff\xff\xff\xff."s).cause().find("memo 4,294,967,295") != std::string::npos);
+  const std::string many(100'000, 'N');  // arguments of a dtype, which would be copied for each of many calls
+  CHECK(failure_of("cnumpy\ndtype\n(S'u1'\n"s + many + "tR.").cause().find("100,001 arguments") != std::string::npos);
   CHECK(failure_of("]h\x05."s).cause().find("memo 5 is not set") != std::string::npos);
   CHECK(failure_of("\x95\xff\xff\xff\xff\xff\xff\xff\x7fN."s).cause().find("frame") != std::string::npos);
   CHECK(failure_of("\x8a\x09\x01\x01\x01\x01\x01\x01\x01\x01\x01."s).cause().find("64 bits") != std::string::npos);
