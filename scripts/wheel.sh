@@ -7,13 +7,12 @@
 # wheel/sources.txt. Needs no root. Downloads and builds stay in build/wheel, or in $PENSTOCK_WHEEL_CACHE, for the next
 # run.
 # Without options, downloads what the cache lacks, and builds.
-# --fetch-only: only downloads, into the folders archives and packages of the cache. Requires apt-get of a Debian.
-# --offline: uses no network, only these two folders, which may be copies from another machine with this processor.
-# --arch: a wheel for aarch64 made on x86-64 uses the stubs of the same Python's wheel for this processor, which must
-# have been made before from the same sources. It is tested with qemu if a Debian has its Python (3.9, 3.11, 3.12 or
-# newer).
-# --of-this-system: uses this system's compiler and libraries instead, and builds the CUDA part if nvcc is installed.
-# Such wheels run only on systems that are no older.
+# --fetch-only: only downloads, into the folders archives and packages of the cache. Requires Debian's apt-get.
+# --offline: uses no network, only these two folders. They may be copies from another machine with this processor.
+# --arch: A wheel for aarch64 made on x86-64 uses the stubs of the same Python's wheel for this processor. Make that
+# wheel first, from the same sources. qemu tests the wheel if a Debian has its Python (3.9, 3.11, 3.12 or newer).
+# --of-this-system: Uses this system's compiler and libraries. Builds the CUDA part if nvcc is installed. Older systems
+# cannot run such wheels.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD

@@ -3,10 +3,10 @@
     python bench/studies/decode.py PHOTOS [--seconds 1.5] [--rounds 7]
 
 Every decoder does the same work. "crop": a random crop as of torchvision's RandomResizedCrop, resized to 224 with
-antialiasing (bilinear). "full": all pixels. The crops are drawn once and are the same for all decoders. A decoder that
-can only decode whole images decodes them and crops then. Prints the images per second of CPU time, which other programs
-disturb less than elapsed time: the median of the rounds, in which the decoders take turns. The last line of each
-table is the median ratio to the best other decoder, and its range.
+antialiasing (bilinear). "full": all pixels. The crops are drawn once. penstock draws others, from the same
+distribution. A decoder that can only decode whole images decodes them and crops then. Prints the images per second of
+CPU time, which other programs disturb less than elapsed time: the median of the rounds, in which the decoders take
+turns. The last line of each table is the median ratio to the best other decoder, and its range.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def boxes_of(photos, seed=0):
 
 def penstock():
     crop, full = ps.image.random_resized_crop(SIZE) | ps.image.channels_last(), ps.image.channels_last()
-    # Its own draws have the same distribution.
+    # penstock draws its own crops, from the same distribution.
     return (lambda photo, box: ps.decode(photo, crop)), (lambda photo: ps.decode(photo, full))
 
 
@@ -55,43 +55,36 @@ def pillow():
     return crop, lambda photo: np.asarray(Image.open(io.BytesIO(photo)).convert("RGB"))
 
 
-def opencv():
+def resized_by_opencv(full):
+    """A crop function for a decoder of whole images."""
     import cv2
 
     cv2.setNumThreads(1)
 
+    def crop(photo, box):
+        x, y, w, h = box
+        method = cv2.INTER_AREA if w > SIZE or h > SIZE else cv2.INTER_LINEAR
+        return cv2.resize(full(photo)[y : y + h, x : x + w], (SIZE, SIZE), interpolation=method)
+
+    return crop
+
+
+def opencv():
+    import cv2
+
     def full(photo):
         return cv2.imdecode(np.frombuffer(photo, np.uint8), cv2.IMREAD_COLOR_RGB)
 
-    def crop(photo, box):
-        x, y, w, h = box
-        shrinks = w > SIZE or h > SIZE
-        return cv2.resize(
-            full(photo)[y : y + h, x : x + w],
-            (SIZE, SIZE),
-            interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR,
-        )
-
-    return crop, full
+    return resized_by_opencv(full), full
 
 
 def simplejpeg():
-    import cv2
     import simplejpeg as library
 
     def full(photo):
         return library.decode_jpeg(photo, "RGB")
 
-    def crop(photo, box):
-        x, y, w, h = box
-        shrinks = w > SIZE or h > SIZE
-        return cv2.resize(
-            full(photo)[y : y + h, x : x + w],
-            (SIZE, SIZE),
-            interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR,
-        )
-
-    return crop, full
+    return resized_by_opencv(full), full
 
 
 def torchcodec():

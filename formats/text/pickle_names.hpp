@@ -15,7 +15,7 @@ enum class PickleName : std::uint8_t {
   dtype,
   encode,  ///< bytes from a text
   dict,
-  defaults,  ///< defaultdict, whose first argument makes missing values
+  defaults,  ///< defaultdict; its first argument makes missing values
   list,      ///< also tuple, set
   bytes,
   type,  ///< int, str: arguments of `defaults`

@@ -7,7 +7,7 @@ arch=$1
 shift
 missing=()
 for program in find grep patch sed; do command -v "$program" >/dev/null || missing+=("$program"); done
-# OpenSSL's Configure uses these modules. RHEL has each in a package of its own.
+# OpenSSL's Configure uses these modules. RHEL has a separate package for each.
 if command -v perl >/dev/null; then
   for module in File::Compare File::Copy FindBin IPC::Cmd; do
     perl "-M$module" -e 1 2>/dev/null || missing+=("perl's module $module")

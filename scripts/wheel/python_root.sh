@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/wheel/python_root.sh ARCH SUITE FOLDER [PACKAGE...]
-# Makes FOLDER the root of a Debian of that name (bullseye, bookworm, trixie) for ARCH, with its C library and Python,
-# including pip, and the named packages. The files of its packages are unpacked and not configured, which suffices for
+# Makes FOLDER the root of a Debian for ARCH. SUITE is its name (bullseye, bookworm, trixie). The root contains the C
+# library, Python with pip, and the named packages. The files of its packages are unpacked and not configured, which suffices for
 # `chroot` or qemu to run that Python. Keeps existing files.
 set -euo pipefail
 arch=$1

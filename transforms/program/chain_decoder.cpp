@@ -42,7 +42,7 @@ Kind kind_of(const Peeked& peeked) {
   return kind;
 }
 
-// The same chain for images that keep their own sizes. The number of its first step changes, as `place` says, so that
+// Changes the chain so that images keep their own sizes. The number of its first step changes, as `place` says, so that
 // all steps keep their draws.
 std::optional<Chain> ragged(const Chain& chain, std::size_t& place) {
   Chain own = chain;
