@@ -550,11 +550,11 @@ void Dataset::require_unchanged(std::uint32_t number, const FileIdentity& now) c
   }
 }
 
-void Dataset::require_not_written_to() const {
+void Dataset::require_not_written_to(const std::function<bool(std::size_t shard)>& checks) const {
   for (std::size_t s = 0; s < state_->shards.size(); ++s) {
     const Shard& shard = state_->shards[s];
     // Objects are skipped: each read already requires the version that was opened.
-    if (shard.pins == nullptr || shard.pins->of_folder() || !shard.objects.empty()) continue;
+    if (shard.pins == nullptr || shard.pins->of_folder() || !shard.objects.empty() || !checks(s)) continue;
     for (std::uint32_t own = 0; own < shard.index.file_count(); ++own) {
       const auto now = identity_by_name(shard.root / shard.index.file(own).path);
       if (!now || !shard.pins->is_same_file(own, *now)) continue;

@@ -97,6 +97,7 @@ class Pipeline {
   BatchResult filled_here(const Position& at, const Plan& plan, const DeviceShare& of_device);
   BatchResult filled_by_host(const Batch& batch);
 
+  void require_files_not_written_to() const;
   void require_same_process() const;
   /// Throws Error: corrupt, if the batch taken last has invalid samples and the epoch now has more than it may.
   void require_few_failures(bool has_bad);

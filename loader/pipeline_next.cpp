@@ -12,6 +12,7 @@
 #include <penstock/error.hpp>
 #include <penstock/mixture.hpp>
 #include <record/time/profiler_range.hpp>
+#include <storage/read/network_file_system.hpp>
 
 namespace penstock {
 namespace {
@@ -56,12 +57,25 @@ void Pipeline::require_same_process() const {
       {.dataset = dataset_.path().string()});
 }
 
+// Files may change while the loader keeps them open. On a network file system, the ranks divide the shards, because each
+// call may cost a message to a server.
+void Pipeline::require_files_not_written_to() const {
+  const std::filesystem::path* path = nullptr;  // of the dataset that the last shard belongs to
+  bool divided = false;
+  dataset_.require_not_written_to([&](std::size_t shard) {
+    const std::filesystem::path& of_shard = dataset_.path_of_shard(shard);
+    if (std::exchange(path, &of_shard) != &of_shard)
+      divided = options_.world_size > 1 && !network_file_system(of_shard).empty();
+    return !divided || shard % options_.world_size == options_.rank;
+  });
+}
+
 std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting,
                                     const std::function<void(const Batch&)>& hand_over) {
   const ProfilerRange range("next");
   require_same_process();
   if (consumer_.cursor.at_end()) {
-    dataset_.require_not_written_to();  // files may change while the loader keeps them open
+    require_files_not_written_to();
     if (consumer_.ledger) {  // before the epoch counts as over: a state still contains its end, or the failed batch
       consumer_.ledger->pass(consumer_.cursor.position());
       consumer_.ledger->sync();

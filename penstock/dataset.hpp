@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -96,9 +97,9 @@ class Dataset {
   /// invalid_argument, naming the file, if it was replaced or modified, and the errors of the validation.
   void require_unchanged(std::uint32_t file, const FileIdentity& now) const;
   /// Checks the files of all shards for changes in place, so that a program that has them open need not open them
-  /// again. Skips a file that another one has replaced, the files of folders, and stored objects. Throws like
-  /// require_unchanged().
-  void require_not_written_to() const;
+  /// again. Skips a file that another one has replaced, the files of folders, stored objects, and shards for which
+  /// `checks` returns false. Throws like require_unchanged().
+  void require_not_written_to(const std::function<bool(std::size_t shard)>& checks) const;
   /// A number that identifies the state of the file, from its length and times; 0 if they are unknown.
   std::uint64_t mark(std::uint32_t file) const;
   std::size_t shard_count() const;

@@ -134,14 +134,20 @@ EngineFiles files_of(const Dataset& dataset) {
           .random_access = true};
 }
 
+FileTableOptions table_options(const EngineFiles& files) {
+  return {.root = files.root, .random_access = files.random_access, .check = files.check};
+}
+
 std::shared_ptr<EngineCore> make_core(const EngineFiles& files, EngineKind kind, const EngineOptions& options,
                                       OnRead on_read) {
   const bool waits_for_storage = kind == EngineKind::io_uring || kind == EngineKind::pread;
-  const FileTableOptions table{.root = files.root,
-                               .direct_io = options.direct_io && kind == EngineKind::io_uring,
-                               .random_access = files.random_access && waits_for_storage,
-                               .check = files.check};
-  return std::make_shared<EngineCore>(files.count, files.lookup, table, std::move(on_read));
+  FileTableOptions table = table_options(files);
+  table.direct_io = options.direct_io && kind == EngineKind::io_uring;
+  table.random_access = table.random_access && waits_for_storage;
+  const bool as_probed = table.random_access && !table.direct_io;
+  auto core = std::make_shared<EngineCore>(files.count, files.lookup, std::move(table), std::move(on_read));
+  if (files.probed != nullptr && as_probed) core->files.take_open_files(*files.probed);
+  return core;
 }
 
 std::unique_ptr<ReadEngine> make(EngineKind kind, const EngineFiles& files, const EngineOptions& options,
@@ -252,9 +258,10 @@ ChosenEngine for_stores(const Dataset& dataset, const EngineOptions& options, bo
 
 ChosenEngine choose_engine(const Dataset& dataset, const EngineOptions& options, OnRead on_read) {
   if (const InStores found = in_stores(dataset); found.some) return for_stores(dataset, options, found.all, on_read);
-  const EngineFiles files = files_of(dataset);
+  EngineFiles files = files_of(dataset);
   if (auto asked = asked_for(files, options, on_read)) return std::move(*asked);
-  FileTable probed(files.count, files.lookup, {.random_access = true, .keep_open = 8});
+  FileTable probed(files.count, files.lookup, table_options(files));
+  files.probed = &probed;
   const Residency residency = probe_residency(probed, sampled_extents(dataset));
   const std::string found = to_string(residency);
   if (residency.resident() && !options.direct_io && options.scattered)

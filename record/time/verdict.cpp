@@ -200,7 +200,8 @@ class Judge {
     if (opens >= 0.5 * samples && opening >= 0.4 * std::max(in_reads, 1e-9)) {
       return say(
           Binds::files, "read",
-          waits(text_of("%.0f files were opened for %.0f samples, in %s each (%s of the time of reads): pack them",
+          waits(text_of("%.0f files were opened for %.0f samples, in %s each (%s of the time of reads): pack them, "
+                        "or if they are shards, raise ulimit -n",
                         opens, samples, time_text(opening / opens).c_str(),
                         percent_text(std::min(1.0, opening / in_reads)).c_str())));
     }

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kKeepOpen = 512;
+constexpr std::size_t kKeepOpen = 16384;
 constexpr std::uint32_t kLargestAlign = 64 << 10;    // larger alignments would read too much around a sample
 constexpr std::uint32_t kLargestMemoryAlign = 4096;  // of scratch buffers
 
@@ -121,6 +121,11 @@ std::shared_ptr<const OpenFile> FileTable::keep(std::uint32_t file, std::shared_
   const std::lock_guard lock(mutex_);
   replaced = files_.keep(file, open);
   return open;
+}
+
+void FileTable::take_open_files(FileTable& other) {
+  const std::scoped_lock lock(mutex_, other.mutex_);
+  std::swap(files_, other.files_);
 }
 
 std::string FileTable::shard(std::uint32_t file) const {

@@ -33,7 +33,7 @@ struct FileTableOptions {
   std::filesystem::path root = {};  ///< messages name files relative to this folder
   bool direct_io = false;           ///< O_DIRECT if the file system supports it, per file
   bool random_access = false;       ///< disables the kernel's read-ahead
-  std::size_t keep_open = 0;        ///< open descriptors; 0: 512, or a quarter of the process's limit if less
+  std::size_t keep_open = 0;        ///< open descriptors; 0: a quarter of the process's limit, at most 16,384
   /// Throws if an opened file is not the indexed one.
   std::function<void(std::uint32_t file, const FileIdentity& now)> check = {};
 };
@@ -53,6 +53,9 @@ class FileTable {
   std::shared_ptr<const OpenFile> adopt(std::uint32_t file, int fd, bool direct_io);
   /// Returns the file opened without O_DIRECT: from now on if `keep`, otherwise only for this call. Throws as open().
   std::shared_ptr<const OpenFile> open_buffered(std::uint32_t file, bool keep);
+
+  /// Exchanges the open files with `other`, which has the same files and options.
+  void take_open_files(FileTable& other);
 
   DataFile file(std::uint32_t file) const;      ///< throws Error: corrupt
   int open_flags() const;                       ///< for open(2)

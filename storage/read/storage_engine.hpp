@@ -7,6 +7,7 @@
 
 #include <formats/io/file_identity.hpp>
 #include <penstock/storage.hpp>
+#include <storage/read/file_table.hpp>
 #include <storage/read/read_engine.hpp>
 
 namespace penstock {
@@ -18,6 +19,7 @@ struct EngineFiles {
   std::filesystem::path root = {};                ///< messages name files relative to this folder
   std::function<void(std::uint32_t, const FileIdentity&)> check = {};  ///< as in FileTableOptions
   bool random_access = false;  ///< disables the kernel's read-ahead in engines that wait for storage
+  FileTable* probed = nullptr;  ///< null, or a table of open files, which the engine takes if it opens files likewise
 };
 
 /// Returns the engine that `options` or PENSTOCK_ENGINE names; otherwise io_uring or, if it is refused, pread threads.
