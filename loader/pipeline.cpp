@@ -10,6 +10,7 @@
 #include <loader/pipeline.hpp>
 #include <penstock/image.hpp>
 #include <transforms/output.hpp>
+#include <transforms/simd_targets.hpp>
 
 namespace penstock {
 namespace {
@@ -127,6 +128,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       recorder_(options_.max_workers, program().outputs().size(), !engine_.engine->synchronous()),
       slabs_(host_slabs()),
       reorder_(add(std::make_unique<ReorderBuffer>(slabs_, options_.workers))) {
+  require_known_simd_limit();
   if (options_.sampler != nullptr) options_.sampler = without_numbers(*options_.sampler);
   from_.streams = slabs_->bytes() > last_cache_bytes() / 2;
   for (std::size_t i = 0; i < slabs_->size(); ++i) {

@@ -1,3 +1,6 @@
+#include <array>
+#include <cstdlib>
+
 #include <base/processor/processor.hpp>
 
 #if defined(__x86_64__)
@@ -70,8 +73,30 @@ Processor processor_from(const CpuidSource& source) {
   return found;
 }
 
+std::optional<SimdLevel> simd_level(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kNames{"scalar", "sse4", "avx2", "avx512"};
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == name) return static_cast<SimdLevel>(i);
+  return std::nullopt;
+}
+
+SimdLevel simd_limit() {
+  static const SimdLevel limit = [] {
+    const char* name = std::getenv("PENSTOCK_SIMD");
+    return simd_level(name != nullptr ? name : "").value_or(SimdLevel::avx512);
+  }();
+  return limit;
+}
+
+Processor limited(Processor found, SimdLevel limit) {
+  if (limit < SimdLevel::avx512) found.avx512f = found.avx512bw = found.avx512vl = false;
+  if (limit < SimdLevel::avx2) found.avx = found.vpclmulqdq = false;
+  if (limit < SimdLevel::sse4) found.sse42 = found.pclmul = false;
+  return found;
+}
+
 const Processor& processor() {
-  static const Processor found = of_this_machine();
+  static const Processor found = limited(of_this_machine(), simd_limit());
   return found;
 }
 

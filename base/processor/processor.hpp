@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace penstock {
 
@@ -31,7 +33,19 @@ class CpuidSource {
 /// Source: Intel SDM volume 2A, CPUID; volume 1, 13.3, 14.3 and 15.2.
 Processor processor_from(const CpuidSource& source);
 
-/// Describes this machine. Executes CPUID, because not every compiler's library has __builtin_cpu_supports.
+/// SIMD extensions, in ascending order.
+enum class SimdLevel { scalar, sse4, avx2, avx512 };
+
+std::optional<SimdLevel> simd_level(std::string_view name);
+/// The highest level that PENSTOCK_SIMD allows to penstock's own code; avx512 if the variable is unset or wrong. Reads
+/// the variable once, when the library is loaded.
+SimdLevel simd_limit();
+
+/// Removes the extensions above `limit`.
+Processor limited(Processor found, SimdLevel limit);
+
+/// Describes this machine, within simd_limit(). Executes CPUID, because not every compiler's library has
+/// __builtin_cpu_supports.
 const Processor& processor();
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <bench/measure/units.hpp>
 #include <bench/report/html.hpp>
+#include <transforms/simd_targets.hpp>
 
 namespace penstock {
 namespace {
@@ -62,8 +63,9 @@ std::string html_end() {
 }
 
 std::string html_machine(const Machine& machine, const std::string& file_system) {
-  return "<section><h2>Machine</h2><p>" + html_escaped(machine.cpu) + ", " + std::to_string(machine.cores_usable) +
-         " of " + std::to_string(machine.cores_online) + " cores, " + bytes_text(machine.memory_total) + " memory, " +
+  return "<section><h2>Machine</h2><p>" + html_escaped(machine.cpu) + ", " + simd_text() + ", " +
+         std::to_string(machine.cores_usable) + " of " + std::to_string(machine.cores_online) + " cores, " +
+         bytes_text(machine.memory_total) + " memory, " +
          html_escaped(file_system.empty() ? "unknown file system" : file_system) + ", " + html_escaped(machine.kernel) +
          "</p><p>penstock " PENSTOCK_VERSION "</p></section>\n";
 }

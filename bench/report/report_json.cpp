@@ -6,6 +6,7 @@
 #include <bench/report/gain_json.hpp>
 #include <bench/report/report.hpp>
 #include <record/time/rates.hpp>
+#include <transforms/simd_targets.hpp>
 
 namespace penstock {
 namespace {
@@ -19,6 +20,7 @@ double seconds(std::chrono::nanoseconds time) {
 Json machine_json(const BenchReport& report) {
   const Machine& machine = report.machine;
   Json json{{"cpu", machine.cpu},
+            {"simd", simd_text()},
             {"cores", machine.cores_online},
             {"usable_cores", machine.cores_usable},
             {"memory_bytes", machine.memory_total},

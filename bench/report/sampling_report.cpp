@@ -4,6 +4,7 @@
 #include <bench/measure/sampling.hpp>
 #include <bench/measure/units.hpp>
 #include <bench/report/table.hpp>
+#include <transforms/simd_targets.hpp>
 
 namespace penstock {
 namespace {
@@ -39,6 +40,7 @@ std::string to_json(const SamplingReport& report) {
   Json json{{"penstock", PENSTOCK_VERSION},
             {"machine",
              {{"cpu", report.machine.cpu},
+              {"simd", simd_text()},
               {"usable_cores", report.machine.cores_usable},
               {"memory_bytes", report.machine.memory_total},
               {"kernel", report.machine.kernel},

@@ -20,6 +20,7 @@
 #include <formats/places/object_store.hpp>
 #include <penstock/error.hpp>
 #include <storage/uring/uring_refusal.hpp>
+#include <transforms/simd_targets.hpp>
 
 #include "command.hpp"
 #include "output.hpp"
@@ -113,6 +114,7 @@ std::string answers_text(const std::string& address) {
 }
 
 int run(const std::string& path) {
+  require_known_simd_limit();
   const auto address = address_of(path);
   const Machine machine = this_machine(uring_refusal());
   std::string text = "penstock " PENSTOCK_VERSION "\n";
@@ -122,6 +124,7 @@ int run(const std::string& path) {
   };
   line("kernel", machine.kernel);
   line("processor", machine.cpu);
+  line("SIMD", simd_text());
   line("cores", cores_text(machine));
   line("memory", memory_text(machine));
   line("io_uring", machine.io_uring + (machine.io_uring_errno == 0 ? "" : "; reads go through pread instead"));

@@ -179,6 +179,16 @@ TEST_CASE("a hypervisor that hides an extension hides all that compilers build o
   }
 }
 
+TEST_CASE("a limit removes the extensions above it") {
+  CHECK(limited(kEverything, SimdLevel::avx512) == kEverything);
+  CHECK(limited(kEverything, SimdLevel::avx2) == kVpclmulqdqToo);
+  CHECK(limited(kEverything, SimdLevel::sse4) == kSse42Alone);
+  CHECK(limited(kEverything, SimdLevel::scalar) == Processor{});
+  CHECK(simd_level("avx2") == SimdLevel::avx2);
+  CHECK(!simd_level("AVX2"));
+  CHECK(!simd_level(""));
+}
+
 // Only in one direction: a hypervisor may show an extension without another that it builds on, which GCC's library does
 // not mind, and not every version of that library reads the same bits of XCR0.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
