@@ -17,6 +17,9 @@ import sysconfig
 import tempfile
 import time
 
+import wheel_tls
+
+MOST_SECONDS = 15
 OF_EVERY_LINUX = (
     r"(ld-linux-x86-64|ld-linux-aarch64|libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s|libz)\.so"
 )
@@ -26,11 +29,9 @@ def libraries():
     return set(re.findall(r"(/\S*\.so[\d.]*)$", pathlib.Path("/proc/self/maps").read_text(), re.MULTILINE))
 
 
-MOST_SECONDS = 15
-OF_PYTHON = libraries()
-import wheel_tls  # noqa: E402
+OF_PYTHON = libraries()  # also those of its ssl module
 
-import penstock as ps  # noqa: E402
+import penstock as ps
 
 
 def digest(dataset):
