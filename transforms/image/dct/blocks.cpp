@@ -21,12 +21,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Bytes16 = hn::FixedTag<std::uint8_t, 16>;
 
-/// For each mask of 8 places: the index of the input byte for each place, or 0x80 if the place stays zero.
+/// For each mask of 8 places: the index of the input byte for each place, or 0x80 if the place stays zero. The input
+/// begins at byte `first`.
 struct Places {
   alignas(8) std::uint8_t of[256][8];
-  constexpr Places() : of() {
+  constexpr explicit Places(std::uint8_t first) : of() {
     for (unsigned mask = 0; mask < 256; ++mask) {
-      std::uint8_t byte = 0;
+      std::uint8_t byte = first;
       for (unsigned place = 0; place < 8; ++place) {
         const bool used = (mask >> place & 1U) != 0;
         of[mask][place] = used ? byte : 0x80;
@@ -35,7 +36,7 @@ struct Places {
     }
   }
 };
-constexpr Places kPlaces;
+constexpr Places kPlaces(0), kUpperPlaces(8);
 
 /// Returns 8 bytes: those of `from` in order at the places of the mask, zeros elsewhere. Reads 8 bytes.
 HWY_INLINE HWY_ATTR hn::Vec<hn::FixedTag<std::uint8_t, 8>> placed(unsigned mask, const void* from) {
@@ -54,6 +55,16 @@ void count_bits(const std::uint8_t* bytes, std::size_t size, std::size_t* counts
   }
   for (; i < size; ++i)
     for (std::size_t r = 0; r < 8; ++r) counts[r] += bytes[i] >> r & 1U;
+}
+
+void count_values(const std::uint64_t* masks, std::size_t blocks, std::size_t* counts) {
+  std::size_t first = 0, all = 0;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    first += static_cast<std::size_t>(std::popcount(masks[i] & 0xFF));
+    all += static_cast<std::size_t>(std::popcount(masks[i]));
+  }
+  counts[0] = first;
+  counts[1] = all - first;
 }
 
 std::size_t count_escapes(const std::int8_t* values, std::size_t count) {
@@ -124,35 +135,19 @@ void merge_masks(const std::uint8_t* rows, std::size_t count, const std::uint8_t
   }
 }
 
-/// Writes the 64 values of a block in zigzag order, as bytes, and advances `values` past them.
-HWY_INLINE HWY_ATTR void place_values(std::uint64_t mask, Values& values, std::int8_t* bytes) {
-  const hn::FixedTag<std::uint8_t, 8> d;
-  auto* to = reinterpret_cast<std::uint8_t*>(bytes);
-  const auto low = static_cast<unsigned>(mask & 0xFF);
-  hn::Store(placed(low, values.first), d, to);
-  values.first += std::popcount(low);
-  for (std::size_t r = 1; r < 8; ++r) {
-    const auto row = static_cast<unsigned>(mask >> (8 * r) & 0xFF);
-    hn::Store(placed(row, values.rest), d, to + 8 * r);
-    values.rest += std::popcount(row);
-  }
-}
-
 #if HWY_TARGET == HWY_AVX3_DL
 
-struct Quantisation {
-  __m512i low, high, natural;
-
-  HWY_INLINE HWY_ATTR explicit Quantisation(const std::int16_t* steps)
-      : low(_mm512_loadu_si512(steps)), high(_mm512_loadu_si512(steps + 32)) {
-    alignas(64) std::uint8_t zigzag[64];
-    for (std::size_t k = 0; k < 64; ++k) zigzag[kNatural[k]] = static_cast<std::uint8_t>(k);
-    natural = _mm512_load_si512(zigzag);
+/// For each place in rows of eight: the place in zigzag order.
+struct Zigzag {
+  alignas(64) std::uint8_t of[kBlockSize];
+  constexpr Zigzag() : of() {
+    for (std::size_t k = 0; k < kBlockSize; ++k) of[kNatural[k]] = static_cast<std::uint8_t>(k);
   }
 };
+constexpr Zigzag kZigzag;
 
 /// Writes a block except the values of escapes. Returns a mask of the zigzag places of escapes.
-HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const Quantisation& quantisation, Values& values,
+HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const std::int16_t* steps, Values& values,
                                                std::int16_t* out) {
   const std::uint64_t low = mask & 0xFF, high = mask & ~std::uint64_t{0xFF};
   const __m512i first = _mm512_maskz_expand_epi8(
@@ -161,60 +156,111 @@ HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const Quantis
   values.first += std::popcount(low);
   values.rest += std::popcount(high);
   const __m512i zigzag = _mm512_or_si512(first, rest);
-  const __m512i bytes = _mm512_permutexvar_epi8(quantisation.natural, zigzag);
+  const __m512i bytes = _mm512_permutexvar_epi8(_mm512_load_si512(kZigzag.of), zigzag);
   const __m512i a = _mm512_cvtepi8_epi16(_mm512_castsi512_si256(bytes));
   const __m512i b = _mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64(bytes, 1));
-  _mm512_storeu_si512(out, _mm512_mullo_epi16(a, quantisation.low));
-  _mm512_storeu_si512(out + 32, _mm512_mullo_epi16(b, quantisation.high));
+  _mm512_storeu_si512(out, _mm512_mullo_epi16(a, _mm512_loadu_si512(steps)));
+  _mm512_storeu_si512(out + 32, _mm512_mullo_epi16(b, _mm512_loadu_si512(steps + 32)));
   return _mm512_cmpeq_epi8_mask(zigzag, _mm512_set1_epi8(kEscape));
 }
 
 #else
 
-struct Quantisation {
-  alignas(64) std::int16_t steps[64];
-  alignas(
-      /// For each two rows of the block and each 16 bytes of the zigzag order: byte indexes, or 0x80 for bytes that are
-      /// not among them.
-      16) std::uint8_t from[4][4][16];
+using Part = hn::CappedTag<std::uint8_t, 32>;  // two or four rows of a block
+constexpr std::size_t kPartSize = hn::MaxLanes(Part()), kParts = kBlockSize / kPartSize;
 
-  HWY_INLINE HWY_ATTR explicit Quantisation(const std::int16_t* given) {
-    std::memcpy(steps, given, sizeof steps);
-    std::memset(from, 0x80, sizeof from);
-    for (std::size_t k = 0; k < 64; ++k) {
+/// For each part of the block and each 16 bytes of the zigzag order: byte indexes, or 0x80 for bytes that are not among
+/// them.
+struct Sources {
+  alignas(64) std::uint8_t of[kParts][4][kPartSize];
+  constexpr Sources() : of() {
+    for (auto& part : of)
+      for (auto& sixteen : part)
+        for (std::uint8_t& byte : sixteen) byte = 0x80;
+    for (std::size_t k = 0; k < kBlockSize; ++k) {
       const std::size_t place = kNatural[k];
-      from[place / 16][k / 16][place % 16] = static_cast<std::uint8_t>(k % 16);
+      of[place / kPartSize][k / 16][place % kPartSize] = static_cast<std::uint8_t>(k % 16);
     }
   }
 };
+constexpr Sources kSources;
 
-HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const Quantisation& quantisation, Values& values,
-                                               std::int16_t* out) {
-  alignas(64) std::int8_t zigzag[64];
-  place_values(mask, values, zigzag);
+/// Returns the values of two rows with these masks, each from its own address. Reads 8 bytes at each.
+HWY_INLINE HWY_ATTR hn::Vec<Bytes16> two_rows(std::uint64_t lower, const void* of_lower, std::uint64_t upper,
+                                              const void* of_upper) {
   const Bytes16 d;
-  const hn::FixedTag<std::int8_t, 8> half;
-  const hn::FixedTag<std::int16_t, 8> d16;
-  hn::Vec<Bytes16> parts[4];
-  for (std::size_t i = 0; i < 4; ++i) parts[i] = hn::Load(d, reinterpret_cast<const std::uint8_t*>(zigzag) + 16 * i);
-  const hn::FixedTag<std::int8_t, 16> d8;
-  auto escapes = hn::Eq(hn::BitCast(d8, parts[0]), hn::Set(d8, kEscape));
-  for (std::size_t i = 1; i < 4; ++i)
-    escapes = hn::Or(escapes, hn::Eq(hn::BitCast(d8, parts[i]), hn::Set(d8, kEscape)));
-  for (std::size_t two = 0; two < 4; ++two) {
-    auto bytes = hn::TableLookupBytesOr0(parts[0], hn::Load(d, quantisation.from[two][0]));
-    for (std::size_t i = 1; i < 4; ++i)
-      bytes = hn::Or(bytes, hn::TableLookupBytesOr0(parts[i], hn::Load(d, quantisation.from[two][i])));
-    const auto values8 = hn::BitCast(d8, bytes);
-    const std::int16_t* steps = quantisation.steps + 16 * two;
-    const auto a = hn::PromoteTo(d16, hn::LowerHalf(half, values8)),
-               b = hn::PromoteTo(d16, hn::UpperHalf(half, values8));
-    hn::StoreU(hn::Mul(a, hn::Load(d16, steps)), d16, out + 16 * two);
-    hn::StoreU(hn::Mul(b, hn::Load(d16, steps + 8)), d16, out + 16 * two + 8);
+  const hn::Half<Bytes16> half;
+  auto both = [&](const void* a, const void* b) HWY_ATTR {
+    return hn::Combine(d, hn::LoadU(half, static_cast<const std::uint8_t*>(b)),
+                       hn::LoadU(half, static_cast<const std::uint8_t*>(a)));
+  };
+  return hn::TableLookupBytesOr0(both(of_lower, of_upper),
+                                 both(kPlaces.of[lower & 0xFF], kUpperPlaces.of[upper & 0xFF]));
+}
+
+/// The 64 values of a block, as bytes in zigzag order.
+struct InOrder {
+  hn::Vec<Bytes16> a, b, c, d;
+};
+
+/// Advances `values` past the block.
+HWY_INLINE HWY_ATTR InOrder place_values(std::uint64_t mask, Values& values) {
+  // The number of values of each row, in a byte each. Source: H. Warren, "Hacker's Delight" (2012), 5-1.
+  std::uint64_t counts = mask - (mask >> 1 & 0x5555555555555555U);
+  counts = (counts & 0x3333333333333333U) + (counts >> 2 & 0x3333333333333333U);
+  counts = (counts + (counts >> 4)) & 0x0F0F0F0F0F0F0F0FU;
+  const std::uint64_t ends = (counts & ~std::uint64_t{0xFF}) * 0x0101010101010101U;  // byte r: of rows 1 to r
+  const std::int8_t* const rest = values.rest;
+  InOrder zigzag;
+  zigzag.a = two_rows(mask, values.first, mask >> 8, rest);
+  zigzag.b = two_rows(mask >> 16, rest + (ends >> 8 & 0xFF), mask >> 24, rest + (ends >> 16 & 0xFF));
+  zigzag.c = two_rows(mask >> 32, rest + (ends >> 24 & 0xFF), mask >> 40, rest + (ends >> 32 & 0xFF));
+  zigzag.d = two_rows(mask >> 48, rest + (ends >> 40 & 0xFF), mask >> 56, rest + (ends >> 48 & 0xFF));
+  values.first += counts & 0xFF;
+  values.rest += ends >> 56;
+  return zigzag;
+}
+
+/// Returns 16 bytes once or twice.
+HWY_INLINE HWY_ATTR hn::Vec<Part> repeated(hn::Vec<Bytes16> v) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  return hn::Combine(Part(), v, v);
+#else
+  return v;
+#endif
+}
+
+HWY_INLINE HWY_ATTR std::uint64_t expand_block(std::uint64_t mask, const std::int16_t* steps, Values& values,
+                                               std::int16_t* out) {
+  const InOrder zigzag = place_values(mask, values);
+  const Part d;
+  const hn::RebindToSigned<Part> d8;
+  const hn::Half<decltype(d8)> half;
+  const hn::RepartitionToWide<decltype(d8)> d16;
+  const auto a = repeated(zigzag.a), b = repeated(zigzag.b), c = repeated(zigzag.c), e = repeated(zigzag.d);
+  auto escapes = hn::Zero(d8);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    auto from = [&](auto v, std::size_t sixteen)
+                    HWY_ATTR { return hn::TableLookupBytesOr0(v, hn::Load(d, kSources.of[i][sixteen])); };
+    const auto bytes = hn::BitCast(d8, hn::Or(hn::Or(from(a, 0), from(b, 1)), hn::Or(from(c, 2), from(e, 3))));
+    escapes = hn::Or(escapes, hn::VecFromMask(d8, hn::Eq(bytes, hn::Set(d8, kEscape))));
+    const std::int16_t* factors = steps + kPartSize * i;
+    std::int16_t* to = out + kPartSize * i;
+    const auto lower = hn::PromoteTo(d16, hn::LowerHalf(half, bytes)),
+               upper = hn::PromoteTo(d16, hn::UpperHalf(half, bytes));
+    hn::StoreU(hn::Mul(lower, hn::LoadU(d16, factors)), d16, to);
+    hn::StoreU(hn::Mul(upper, hn::LoadU(d16, factors + kPartSize / 2)), d16, to + kPartSize / 2);
   }
-  if (hn::AllFalse(d8, escapes)) return 0;
+  if (hn::AllTrue(d8, hn::Eq(escapes, hn::Zero(d8)))) [[likely]]
+    return 0;
+  alignas(16) std::int8_t bytes[kBlockSize];
+  const hn::RebindToSigned<Bytes16> ds;
+  hn::Store(hn::BitCast(ds, zigzag.a), ds, bytes);
+  hn::Store(hn::BitCast(ds, zigzag.b), ds, bytes + 16);
+  hn::Store(hn::BitCast(ds, zigzag.c), ds, bytes + 32);
+  hn::Store(hn::BitCast(ds, zigzag.d), ds, bytes + 48);
   std::uint64_t found = 0;
-  for (std::size_t k = 0; k < 64; ++k) found |= std::uint64_t{zigzag[k] == kEscape} << k;
+  for (std::size_t k = 0; k < kBlockSize; ++k) found |= std::uint64_t{bytes[k] == kEscape} << k;
   return found;
 }
 
@@ -227,9 +273,8 @@ std::int16_t product(std::int16_t value, std::int16_t step) {
 
 void expand(const std::uint64_t* masks, const std::int16_t* dc, std::size_t blocks, const std::int16_t* steps,
             Values& values, std::int16_t* coefficients) {
-  const Quantisation quantisation(steps);
   for (std::size_t i = 0; i < blocks; ++i, coefficients += kBlockSize) {
-    std::uint64_t escaped = expand_block(masks[i], quantisation, values, coefficients);
+    std::uint64_t escaped = expand_block(masks[i], steps, values, coefficients);
     for (; escaped != 0; escaped &= escaped - 1) {
       const std::size_t place = kNatural[static_cast<std::size_t>(std::countr_zero(escaped))];
       std::int16_t value;
@@ -250,6 +295,7 @@ namespace penstock::jpt {
 
 HWY_EXPORT(count_bits);
 HWY_EXPORT(count_escapes);
+HWY_EXPORT(count_values);
 HWY_EXPORT(merge_masks);
 HWY_EXPORT(expand);
 
@@ -272,17 +318,16 @@ void expand(const std::uint64_t* masks, const std::int16_t* dc, std::size_t bloc
   HWY_DYNAMIC_DISPATCH(expand)(masks, dc, blocks, quantisation.data(), values, coefficients);
 }
 
+std::array<std::size_t, 2> count_values(const std::uint64_t* masks, std::size_t blocks) {
+  std::array<std::size_t, 2> counts;
+  HWY_DYNAMIC_DISPATCH(count_values)(masks, blocks, counts.data());
+  return counts;
+}
+
 void skip(const std::uint64_t* masks, std::size_t blocks, bool escaped, Values& values) {
-  std::ptrdiff_t first = 0, rest = 0;
-  for (std::size_t i = 0; i < blocks; ++i) {
-    first += std::popcount(masks[i] & 0xFF);
-    rest += std::popcount(masks[i] >> 8);
-  }
+  const auto [first, rest] = count_values(masks, blocks);
   // Escapes follow the order of the blocks, so only their number is needed to skip them.
-  if (escaped) {
-    values.escapes += 2 * count_escapes(values.first, static_cast<std::size_t>(first));
-    values.escapes += 2 * count_escapes(values.rest, static_cast<std::size_t>(rest));
-  }
+  if (escaped) values.escapes += 2 * (count_escapes(values.first, first) + count_escapes(values.rest, rest));
   values.first += first;
   values.rest += rest;
 }

@@ -28,6 +28,9 @@ void count_bits(std::span<const std::uint8_t> bytes, std::array<std::size_t, 8>&
 void merge_masks(std::span<const std::uint8_t> rows, const std::array<const std::uint8_t*, 8>& streams,
                  std::uint64_t* masks);
 
+/// Returns the number of values of the blocks with these masks, in zigzag places 1 to 7 and in the others.
+std::array<std::size_t, 2> count_values(const std::uint64_t* masks, std::size_t blocks);
+
 /// Returns the number of bytes that are kEscape.
 std::size_t count_escapes(const std::int8_t* values, std::size_t count);
 

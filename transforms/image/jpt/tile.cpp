@@ -1,5 +1,3 @@
-#include <bit>
-
 #include <formats/io/checks_sums.hpp>
 #include <penstock/error.hpp>
 #include <transforms/image/jpt/tile.hpp>
@@ -60,11 +58,7 @@ void Tile::decode_class(const TileTables& tables, std::size_t klass) {
   for (std::size_t r = 5; r < 8; ++r) streams[r] = streams[r - 1] + counts[r - 1];
   make_room(c.masks, c.blocks);
   merge_masks({rows_.data(), c.blocks}, streams, c.masks.data());
-  std::size_t first = 0, rest = 0;
-  for (std::size_t i = 0; i < c.blocks; ++i) {
-    first += static_cast<std::size_t>(std::popcount(c.masks[i] & 0xFF));
-    rest += static_cast<std::size_t>(std::popcount(c.masks[i] >> 8));
-  }
+  const auto [first, rest] = count_values(c.masks.data(), c.blocks);
   run(kFirst, first, c.first);
   run(kRest, rest, c.rest);
   c.values = {first, rest};
