@@ -69,6 +69,7 @@ struct AllLanes {
   HWY_INLINE HWY_ATTR void keep(RansDecoder& decoder) const {
     for (std::size_t i = 0; i < kLanes / 16; ++i) _mm512_store_si512(decoder.states.data() + 16 * i, lanes[i].x);
   }
+  template <bool kAll>
   HWY_INLINE HWY_ATTR void step(const SlotTable& slots, std::uint64_t active, const std::byte*& next,
                                 std::uint8_t* out) {
     for (std::size_t i = 0; i < kLanes / 16; ++i)
@@ -92,23 +93,35 @@ struct Places {
 };
 constexpr Places kPlaces;
 
+/// Looks up eight slots. On AMD processors, and on Intel processors with the microcode against Downfall, a gather takes
+/// longer than these loads.
+HWY_INLINE HWY_ATTR __m256i entries_of(const SlotTable& slots, __m256i slot) {
+  alignas(32) std::uint32_t at[8];
+  _mm256_store_si256(reinterpret_cast<__m256i*>(at), slot);
+  const auto* entries = reinterpret_cast<const int*>(slots.data());
+  return _mm256_setr_epi32(entries[at[0]], entries[at[1]], entries[at[2]], entries[at[3]], entries[at[4]],
+                           entries[at[5]], entries[at[6]], entries[at[7]]);
+}
+
 struct Lanes8 {
   __m256i x;
 
+  /// Advances the lanes in `active`: all of them if kAll.
+  template <bool kAll>
   HWY_INLINE HWY_ATTR __m256i step(const SlotTable& slots, __m256i active, const std::byte*& next) {
     const __m256i slot = _mm256_and_si256(x, _mm256_set1_epi32(kProbabilityTotal - 1));
-    const __m256i entry = _mm256_i32gather_epi32(reinterpret_cast<const int*>(slots.data()), slot, 4);
+    const __m256i entry = entries_of(slots, slot);
     const __m256i frequency = _mm256_and_si256(_mm256_srli_epi32(entry, 8), _mm256_set1_epi32(0xFFF));
     const __m256i shared = _mm256_mullo_epi32(frequency, _mm256_srli_epi32(x, kProbabilityBits));
     const __m256i y = _mm256_add_epi32(shared, _mm256_srli_epi32(entry, 20));
     const __m256i below = _mm256_cmpeq_epi32(_mm256_srli_epi32(y, 16), _mm256_setzero_si256());
-    const __m256i low = _mm256_and_si256(below, active);
+    const __m256i low = kAll ? below : _mm256_and_si256(below, active);
     const auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(low)));
     const __m256i words = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(next)));
     const __m256i places = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(kPlaces.of[mask])));
     const __m256i placed = _mm256_permutevar8x32_epi32(words, places);
     const __m256i z = _mm256_blendv_epi8(y, _mm256_or_si256(_mm256_slli_epi32(y, 16), placed), low);
-    x = _mm256_blendv_epi8(x, z, active);
+    x = kAll ? z : _mm256_blendv_epi8(x, z, active);
     next += 2 * std::popcount(mask);
     return _mm256_and_si256(entry, _mm256_set1_epi32(0xFF));
   }
@@ -125,20 +138,26 @@ struct AllLanes {
     for (std::size_t i = 0; i < kLanes / 8; ++i)
       _mm256_store_si256(reinterpret_cast<__m256i*>(decoder.states.data() + 8 * i), lanes[i].x);
   }
+  template <bool kAll>
   HWY_INLINE HWY_ATTR void step(const SlotTable& slots, std::uint64_t active, const std::byte*& next,
                                 std::uint8_t* out) {
     for (std::size_t four = 0; four < kLanes / 8; four += 4) {
-      __m256i symbols[4];
-      for (std::size_t i = 0; i < 4; ++i) {
-        const __m256i bits = _mm256_set1_epi32(static_cast<int>(active >> (8 * (four + i)) & 0xFF));
-        const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-        symbols[i] = lanes[four + i].step(slots, _mm256_cmpeq_epi32(_mm256_and_si256(bits, each), each), next);
-      }
-      const __m256i ab = _mm256_packus_epi32(symbols[0], symbols[1]), cd = _mm256_packus_epi32(symbols[2], symbols[3]);
+      const __m256i a = step_lanes<kAll>(slots, four, active, next);
+      const __m256i b = step_lanes<kAll>(slots, four + 1, active, next);
+      const __m256i c = step_lanes<kAll>(slots, four + 2, active, next);
+      const __m256i d = step_lanes<kAll>(slots, four + 3, active, next);
+      const __m256i ab = _mm256_packus_epi32(a, b), cd = _mm256_packus_epi32(c, d);
       const __m256i mixed = _mm256_packus_epi16(ab, cd);  // 4 symbols of a, b, c, d, then the other 4 of each
       const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 8 * four), _mm256_permutevar8x32_epi32(mixed, order));
     }
+  }
+  template <bool kAll>
+  HWY_INLINE HWY_ATTR __m256i step_lanes(const SlotTable& slots, std::size_t eight, std::uint64_t active,
+                                         const std::byte*& next) {
+    const __m256i bits = _mm256_set1_epi32(static_cast<int>(active >> (8 * eight) & 0xFF));
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return lanes[eight].step<kAll>(slots, _mm256_cmpeq_epi32(_mm256_and_si256(bits, each), each), next);
   }
 };
 #define PENSTOCK_RANS_VECTORS 1
@@ -155,10 +174,10 @@ bool decode(RansDecoder& decoder, const SlotTable& slots, std::size_t count, std
     const std::byte* next = decoder.next;
     const std::byte* last = decoder.end - kWordsOfStep;
     for (; done + kLanes <= count && next <= last; done += kLanes)
-      lanes.step(slots, ~std::uint64_t{0}, next, out + done);
+      lanes.step<true>(slots, ~std::uint64_t{0}, next, out + done);
     if (done < count && next <= last) {
       const std::size_t rest = std::min(count - done, kLanes);
-      lanes.step(slots, ~std::uint64_t{0} >> (64 - rest), next, out + done);
+      lanes.step<false>(slots, ~std::uint64_t{0} >> (64 - rest), next, out + done);
       done += rest;
     }
     lanes.keep(decoder);
