@@ -25,6 +25,7 @@ class FilterWeights {
   static constexpr int kPrecisionBits = 32 - 8 - 2;
 
   void prepare(const Axis& axis, Interpolation filter);  ///< accepts every filter except nearest
+  std::int64_t count() const { return static_cast<std::int64_t>(begins_.size()); }
   std::int64_t begin(std::int64_t i) const { return begins_[static_cast<std::size_t>(i)]; }
   std::span<const std::int32_t> weights(std::int64_t i) const {
     const auto index = static_cast<std::size_t>(i);

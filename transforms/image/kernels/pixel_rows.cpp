@@ -9,6 +9,8 @@
 #define HWY_TARGET_INCLUDE "transforms/image/kernels/pixel_rows.cpp"
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -31,50 +33,95 @@ using Halves = hn::Rebind<std::uint16_t, Ints>;
 
 constexpr std::int32_t kPrecisionBits = 32 - 8 - 2;
 
-/// Transposes a 16 x 16 block of bytes in four rounds. Each round interleaves rows that are 8 apart.
-template <class Load, class Store>
-HWY_INLINE void transpose(Load load, Store store) {
+// Compilers unroll few loops at -O2. Where an array of vectors must stay in registers, a fold over indexes does it.
+template <std::size_t kCount>
+using Indexes = std::make_index_sequence<kCount>;
+
+/// Each 128-bit part of these vectors holds a row of one 16 x 16 block.
+using Turned = hn::CappedTag<std::uint8_t, 64>;
+constexpr std::size_t kTurned = hn::MaxLanes(Turned());  // columns transposed at once
+
+/// Interleaves rows that are 8 apart. Four rounds transpose a block.
+template <std::size_t... kRow>
+HWY_INLINE HWY_ATTR void interleave(const hn::Vec<Turned>* in, hn::Vec<Turned>* out, std::index_sequence<kRow...>) {
+  const Turned d;
+  ((out[2 * kRow] = hn::InterleaveLower(d, in[kRow], in[kRow + 8]),
+    out[2 * kRow + 1] = hn::InterleaveUpper(d, in[kRow], in[kRow + 8])),
+   ...);
+}
+
+HWY_INLINE HWY_ATTR void transpose(hn::Vec<Turned>* rows) {
+  hn::Vec<Turned> other[16];
+  interleave(rows, other, Indexes<8>());
+  interleave(other, rows, Indexes<8>());
+  interleave(rows, other, Indexes<8>());
+  interleave(other, rows, Indexes<8>());
+}
+
+/// Stores the 128-bit parts of a vector 16 * kBlock bytes apart.
+HWY_INLINE HWY_ATTR void store_parts(hn::Vec<Turned> v, std::uint8_t* to) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_castsi512_si128(v.raw));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 16 * kBlock), _mm512_extracti32x4_epi32(v.raw, 1));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 32 * kBlock), _mm512_extracti32x4_epi32(v.raw, 2));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to + 48 * kBlock), _mm512_extracti32x4_epi32(v.raw, 3));
+#elif HWY_TARGET == HWY_AVX2
+  hn::StoreU(hn::LowerHalf(Bytes16(), v), Bytes16(), to);
+  hn::StoreU(hn::UpperHalf(Bytes16(), v), Bytes16(), to + 16 * kBlock);
+#else
+  hn::StoreU(v, Bytes16(), to);
+#endif
+}
+
+/// The reverse of store_parts().
+HWY_INLINE HWY_ATTR hn::Vec<Turned> load_parts(const std::uint8_t* from) {
   const Bytes16 d;
-  using V = hn::Vec<Bytes16>;
-  V a[16], b[16];
-  for (std::size_t i = 0; i < 16; ++i) a[i] = load(i);
-  auto round = [&d](const V* in, V* out) HWY_ATTR {
-    for (std::size_t i = 0; i < 8; ++i) {
-      out[2 * i] = hn::InterleaveLower(d, in[i], in[i + 8]);
-      out[2 * i + 1] = hn::InterleaveUpper(d, in[i], in[i + 8]);
-    }
-  };
-  round(a, b);
-  round(b, a);
-  round(a, b);
-  round(b, a);
-  for (std::size_t i = 0; i < 16; ++i) store(i, a[i]);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  const hn::Half<Turned> half;
+  const auto lower = hn::Combine(half, hn::LoadU(d, from + 16 * kBlock), hn::LoadU(d, from));
+  const auto upper = hn::Combine(half, hn::LoadU(d, from + 48 * kBlock), hn::LoadU(d, from + 32 * kBlock));
+  return hn::Combine(Turned(), upper, lower);
+#elif HWY_TARGET == HWY_AVX2
+  return hn::Combine(Turned(), hn::LoadU(d, from + 16 * kBlock), hn::LoadU(d, from));
+#else
+  return hn::LoadU(d, from);
+#endif
+}
+
+template <std::size_t... kRow>
+HWY_INLINE HWY_ATTR void turn_in_step(const std::uint8_t* const* rows, std::size_t i, std::uint8_t* blocks,
+                                      std::index_sequence<kRow...>) {
+  hn::Vec<Turned> v[16] = {hn::LoadU(Turned(), rows[kRow] + i)...};
+  transpose(v);
+  (store_parts(v[kRow], blocks + (i + kRow) * kBlock), ...);
 }
 
 void turn_in(const std::uint8_t* const* rows, std::size_t count, std::uint8_t* blocks) {
-  const Bytes16 d;
   std::size_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    transpose([&](std::size_t r) HWY_ATTR { return hn::LoadU(d, rows[r] + i); },
-              [&](std::size_t k, hn::Vec<Bytes16> v) HWY_ATTR { hn::StoreU(v, d, blocks + (i + k) * kBlock); });
-  }
+  for (; i + kTurned <= count; i += kTurned) turn_in_step(rows, i, blocks, Indexes<16>());
   if (i == count) return;
-  std::uint8_t tail[16][16] = {};
-  for (std::size_t r = 0; r < 16; ++r) std::memcpy(tail[r], rows[r] + i, count - i);
-  transpose([&](std::size_t r) HWY_ATTR { return hn::LoadU(d, tail[r]); },
-            [&](std::size_t k, hn::Vec<Bytes16> v) HWY_ATTR {
-              if (i + k < count) hn::StoreU(v, d, blocks + (i + k) * kBlock);
-            });
+  std::uint8_t tail[16][kTurned] = {};
+  const std::uint8_t* tails[16];
+  for (std::size_t r = 0; r < 16; ++r) {
+    std::memcpy(tail[r], rows[r] + i, count - i);
+    tails[r] = tail[r];
+  }
+  std::uint8_t turned[kTurned * kBlock];
+  turn_in_step(tails, 0, turned, Indexes<16>());
+  std::memcpy(blocks + i * kBlock, turned, (count - i) * kBlock);
+}
+
+template <std::size_t... kRow>
+HWY_INLINE HWY_ATTR void turn_out_step(const std::uint8_t* blocks, std::uint8_t* const* rows, std::size_t i,
+                                       std::size_t rows_used, std::index_sequence<kRow...>) {
+  hn::Vec<Turned> v[16] = {load_parts(blocks + (i + kRow) * kBlock)...};
+  transpose(v);
+  if (rows_used == 16) return (hn::StoreU(v[kRow], Turned(), rows[kRow] + i), ...);
+  for (std::size_t r = 0; r < rows_used; ++r) hn::StoreU(v[r], Turned(), rows[r] + i);
 }
 
 void turn_out(const std::uint8_t* blocks, std::size_t count, std::uint8_t* const* rows, std::size_t rows_used) {
-  const Bytes16 d;
-  for (std::size_t i = 0; i < count; i += 16) {
-    transpose([&](std::size_t k) HWY_ATTR { return hn::LoadU(d, blocks + (i + k) * kBlock); },
-              [&](std::size_t r, hn::Vec<Bytes16> v) HWY_ATTR {
-                if (r < rows_used) hn::StoreU(v, d, rows[r] + i);
-              });
-  }
+  for (std::size_t i = 0; i < count; i += kTurned) turn_out_step(blocks, rows, i, rows_used, Indexes<16>());
 }
 
 template <class V>
@@ -82,19 +129,49 @@ HWY_INLINE hn::Vec<IntBytes> rounded(V sum) {
   return hn::DemoteTo(IntBytes(), hn::ShiftRight<kPrecisionBits>(sum));
 }
 
-void weigh_block(const std::uint8_t* in, std::size_t channels, const std::int32_t* weights, std::size_t taps,
-                 std::uint8_t* out, std::ptrdiff_t out_stride) {
+/// Weighs one pixel of 16 rows. Each of the `kPart` parts has the lanes of a vector: rows of one channel.
+template <std::size_t... kPart>
+HWY_INLINE HWY_ATTR void weigh_pixel(const std::uint8_t* pixel, std::size_t pixel_size,
+                                     std::span<const std::int32_t> weights, std::uint8_t* out,
+                                     std::ptrdiff_t channel_step, std::index_sequence<kPart...>) {
   const Ints d;
+  constexpr std::size_t lanes = hn::MaxLanes(Ints());
   const auto half = hn::Set(d, 1 << (kPrecisionBits - 1));
-  for (std::size_t c = 0; c < channels; ++c) {
-    for (std::size_t r = 0; r < kBlock; r += hn::Lanes(d)) {
-      auto sum = half;
-      const std::uint8_t* pixel = in + c * kBlock + r;
-      for (std::size_t t = 0; t < taps; ++t, pixel += channels * kBlock) {
-        sum = hn::Add(sum, hn::Mul(hn::PromoteTo(d, hn::LoadU(IntBytes(), pixel)), hn::Set(d, weights[t])));
-      }
-      hn::StoreU(rounded(sum), IntBytes(), out + static_cast<std::ptrdiff_t>(c) * out_stride + r);
-    }
+  hn::Vec<Ints> sums[sizeof...(kPart)] = {(static_cast<void>(kPart), half)...};
+  for (const std::int32_t weight : weights) {
+    const auto factor = hn::Set(d, weight);
+    ((sums[kPart] =
+          hn::Add(sums[kPart], hn::Mul(hn::PromoteTo(d, hn::LoadU(IntBytes(), pixel + kPart * lanes)), factor))),
+     ...);
+    pixel += pixel_size;
+  }
+  (hn::StoreU(rounded(sums[kPart]), IntBytes(),
+              out + static_cast<std::ptrdiff_t>(kPart * lanes / kBlock) * channel_step + kPart * lanes % kBlock),
+   ...);
+}
+
+template <std::size_t kChannels>
+HWY_INLINE HWY_ATTR void weigh_pixels(const std::uint8_t* block, const FilterWeights& weights, std::uint8_t* out,
+                                      std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step) {
+  constexpr std::size_t pixel_size = kChannels * kBlock;
+  const std::int64_t first = weights.taps_begin();
+  for (std::int64_t i = 0; i < weights.count(); ++i, out += pixel_step) {
+    weigh_pixel(block + static_cast<std::size_t>(weights.begin(i) - first) * pixel_size, pixel_size, weights.weights(i),
+                out, channel_step, Indexes<pixel_size / hn::MaxLanes(Ints())>());
+  }
+}
+
+void weigh_block(const std::uint8_t* block, std::size_t channels, const FilterWeights& weights, std::uint8_t* out,
+                 std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step) {
+  switch (channels) {
+    case 1:
+      return weigh_pixels<1>(block, weights, out, pixel_step, channel_step);
+    case 2:
+      return weigh_pixels<2>(block, weights, out, pixel_step, channel_step);
+    case 3:
+      return weigh_pixels<3>(block, weights, out, pixel_step, channel_step);
+    default:
+      return weigh_pixels<4>(block, weights, out, pixel_step, channel_step);
   }
 }
 
@@ -235,14 +312,22 @@ HWY_INLINE void convert_all(const std::uint8_t* pixels, std::size_t count, Affin
   const Ints d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
-  auto vector = [&](const std::uint8_t* at) HWY_ATTR {
-    return affine(i, hn::ConvertTo(Floats(), hn::PromoteTo(d, hn::LoadU(IntBytes(), at))));
+  auto vector = [&](std::size_t at, const std::uint8_t* from) HWY_ATTR {
+    return affine(at, hn::ConvertTo(Floats(), hn::PromoteTo(d, hn::LoadU(IntBytes(), from))));
   };
-  for (; i + lanes <= count; i += lanes) store(i, lanes, vector(pixels + i));
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    const auto v0 = vector(i, pixels + i), v1 = vector(i + lanes, pixels + i + lanes);
+    const auto v2 = vector(i + 2 * lanes, pixels + i + 2 * lanes), v3 = vector(i + 3 * lanes, pixels + i + 3 * lanes);
+    store(i, lanes, v0);
+    store(i + lanes, lanes, v1);
+    store(i + 2 * lanes, lanes, v2);
+    store(i + 3 * lanes, lanes, v3);
+  }
+  for (; i + lanes <= count; i += lanes) store(i, lanes, vector(i, pixels + i));
   if (i == count) return;
   std::uint8_t tail[16] = {};
   std::memcpy(tail, pixels + i, count - i);
-  store(i, count - i, vector(tail));
+  store(i, count - i, vector(i, tail));
 }
 
 template <class Affine>
@@ -311,9 +396,9 @@ void turn_out(const std::uint8_t* blocks, std::size_t count, std::uint8_t* const
   HWY_DYNAMIC_DISPATCH(turn_out)(blocks, count, rows, rows_used);
 }
 
-void weigh_block(const std::uint8_t* in, std::size_t channels, const std::int32_t* weights, std::size_t taps,
-                 std::uint8_t* out, std::ptrdiff_t out_stride) {
-  HWY_DYNAMIC_DISPATCH(weigh_block)(in, channels, weights, taps, out, out_stride);
+void weigh_block(const std::uint8_t* block, std::size_t channels, const FilterWeights& weights, std::uint8_t* out,
+                 std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step) {
+  HWY_DYNAMIC_DISPATCH(weigh_block)(block, channels, weights, out, pixel_step, channel_step);
 }
 
 void weigh_rows(const std::uint8_t* rows, std::ptrdiff_t stride, const std::int32_t* weights, std::size_t taps,

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <penstock/schema.hpp>
+#include <transforms/image/kernels/filter_weights.hpp>
 
 namespace penstock::pixel_rows {
 
@@ -18,10 +19,10 @@ void turn_in(const std::uint8_t* const* rows, std::size_t count, std::uint8_t* b
 /// spare bytes.
 void turn_out(const std::uint8_t* blocks, std::size_t count, std::uint8_t* const* rows, std::size_t rows_used);
 
-/// Weighs one output pixel of a transposed block. Sets out[c * out_stride + r] to the weighted sum over t of in[(t *
-/// channels + c) * 16 + r], for the block's 16 rows r.
-void weigh_block(const std::uint8_t* in, std::size_t channels, const std::int32_t* weights, std::size_t taps,
-                 std::uint8_t* out, std::ptrdiff_t out_stride);
+/// Weighs the pixels of a transposed block, which begins at weights.taps_begin(). Pixel i, channel c and row r of the
+/// block go to out[i * pixel_step + c * channel_step + r]. 1 to 4 channels.
+void weigh_block(const std::uint8_t* block, std::size_t channels, const FilterWeights& weights, std::uint8_t* out,
+                 std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step);
 
 /// Sets out[i] to the weighted sum over t of rows[t * stride + i]. A weighted sum is (sum of pixel * weight + 2^21) >>
 /// 22, rounded like Pillow's. If count is less than kPad, each row and `out` need kPad bytes.

@@ -169,16 +169,11 @@ void Resampler::across(const std::uint8_t* rows, std::ptrdiff_t stride, std::siz
   std::uint8_t* turned = grown(scratch.turned, columns * samples * kBlock);
   std::uint8_t* squeezed = grown(scratch.squeezed, (width * samples + kPad) * kBlock);
   pixel_rows::turn_in(from, columns * samples, turned);
-  const std::size_t pixel_step = sink.channels_last ? samples : 1;
-  const std::size_t channel_step = sink.channels_last ? 1 : width;
-  for (std::size_t x = 0; x < width; ++x) {
-    const auto i = static_cast<std::int64_t>(x);
-    const auto weights = horizontal_.weights(i);
-    const std::size_t place = (geometry.flip ? width - 1 - x : x) * pixel_step;
-    pixel_rows::weigh_block(turned + size(horizontal_.begin(i) - begin) * samples * kBlock, samples, weights.data(),
-                            weights.size(), squeezed + place * kBlock,
-                            static_cast<std::ptrdiff_t>(channel_step * kBlock));
-  }
+  const auto pixel_step = static_cast<std::ptrdiff_t>((sink.channels_last ? samples : 1) * kBlock);
+  const auto channel_step = static_cast<std::ptrdiff_t>((sink.channels_last ? 1 : width) * kBlock);
+  pixel_rows::weigh_block(turned, samples, horizontal_,
+                          geometry.flip ? squeezed + static_cast<std::ptrdiff_t>(width - 1) * pixel_step : squeezed,
+                          geometry.flip ? -pixel_step : pixel_step, channel_step);
   pixel_rows::turn_out(squeezed, width * samples, to, count);
 }
 
