@@ -89,37 +89,43 @@ void Raster::extend_edges(const Frame& frame) {
   }
 }
 
-/// Returns the component's samples of one row of pixels of the region, from its first column on.
-const std::uint8_t* Raster::pixel_row(const Frame& frame, std::size_t c, std::size_t y, const Region& region,
-                                      std::vector<std::uint8_t>& made) {
-  Plane& plane = planes_[c];
-  const std::size_t across = frame.ratio_across(c), down = frame.ratio_down(c);
-  const std::size_t from = static_cast<std::size_t>(region.x) / across;
-  const std::size_t to = static_cast<std::size_t>(region.x + region.width - 1) / across + 1;
-  const std::size_t row = y / down, last = frame.samples_down(c) - 1;
+Raster::Sampling Raster::sampling_of(const Frame& frame, std::size_t c, const Region& region) {
+  Sampling made{.how = upsampling(frame, c),
+                .across = frame.ratio_across(c),
+                .down = frame.ratio_down(c),
+                .last = frame.samples_down(c) - 1};
+  made.from = static_cast<std::size_t>(region.x) / made.across;
+  made.count = static_cast<std::size_t>(region.x + region.width - 1) / made.across + 1 - made.from;
+  made.offset = static_cast<std::size_t>(region.x) - made.from * made.across;
+  return made;
+}
+
+/// Returns the component's samples of one row of pixels of the region, from its first column on. `made` has room for
+/// them.
+const std::uint8_t* Raster::pixel_row(Plane& plane, const Sampling& sampling, std::size_t y, std::uint8_t* made) {
+  const auto& [how, across, down, from, count, last, offset] = sampling;
+  const std::size_t row = y / down;
   const std::uint8_t* near = plane.at(from, row);
   // The sample row above contributes to even rows of pixels, the one below to odd rows.
   const std::size_t other = y % 2 == 0 ? row - std::min<std::size_t>(row, 1) : std::min(row + 1, last);
-  const std::size_t row_bytes = 2 * frame.most_horizontal() + static_cast<std::size_t>(region.width) + 3 * kRowSlack;
-  if (made.size() < row_bytes) made.resize(row_bytes);
-  switch (upsampling(frame, c)) {
+  switch (how) {
     case Upsampling::none:
       return near;
     case Upsampling::between:
-      between(near, plane.at(from, other), to - from, y % 2 == 0 ? 1 : 2, made.data());
+      between(near, plane.at(from, other), count, y % 2 == 0 ? 1 : 2, made);
       break;
     case Upsampling::widen:
-      widen(near, to - from, made.data());
+      widen(near, count, made);
       break;
     case Upsampling::widen_between:
-      widen_between(near, plane.at(from, other), to - from, made.data());
+      widen_between(near, plane.at(from, other), count, made);
       break;
     case Upsampling::repeat:
       if (across == 1) return near;
-      repeat(near, to - from, across, made.data());
+      repeat(near, count, across, made);
       break;
   }
-  return made.data() + (static_cast<std::size_t>(region.x) - from * across);
+  return made + offset;
 }
 
 void Raster::write(const Frame& frame, const Region& region, std::size_t channels, std::uint8_t* out,
@@ -138,11 +144,18 @@ void Raster::write(const Frame& frame, const Region& region, std::size_t channel
 void Raster::write_rows(const Frame& frame, const Region& region, std::size_t channels, std::uint64_t begin,
                         std::uint64_t end, Rows& made, std::uint8_t* out) {
   const auto width = static_cast<std::size_t>(region.width);
+  const std::size_t row_bytes = 2 * frame.most_horizontal() + width + 3 * kRowSlack;
+  std::array<Sampling, kMostComponents> samplings;
+  for (std::size_t c = 0; c < frame.components; ++c) {
+    samplings[c] = sampling_of(frame, c, region);
+    if (made.of[c].size() < row_bytes) made.of[c].resize(row_bytes);
+  }
   out += begin * width * channels;
   for (std::uint64_t i = begin; i < end; ++i, out += width * channels) {
     const std::size_t y = static_cast<std::size_t>(region.y) + i;
     const std::uint8_t* rows[kMostComponents];
-    for (std::size_t c = 0; c < frame.components; ++c) rows[c] = pixel_row(frame, c, y, region, made.of[c]);
+    for (std::size_t c = 0; c < frame.components; ++c)
+      rows[c] = pixel_row(planes_[c], samplings[c], y, made.of[c].data());
     if (channels == 1) {
       std::memcpy(out, rows[0], width);
     } else if (frame.colour == Colour::gray) {

@@ -60,11 +60,19 @@ class Raster {
   struct Rows {
     std::array<std::vector<std::uint8_t>, kMostComponents> of;
   };
+  /// How the rows of a region follow from the samples of a component.
+  struct Sampling {
+    Upsampling how = Upsampling::none;
+    std::size_t across = 1, down = 1;  ///< pixels per sample
+    std::size_t from = 0, count = 0;   ///< the samples that the region's columns need
+    std::size_t last = 0;              ///< row of samples
+    std::size_t offset = 0;            ///< of the region's first column among the upsampled pixels
+  };
+  static Sampling sampling_of(const Frame& frame, std::size_t component, const Region& region);
   void extend_edges(const Frame& frame);
   void write_rows(const Frame& frame, const Region& region, std::size_t channels, std::uint64_t begin,
                   std::uint64_t end, Rows& made, std::uint8_t* out);
-  const std::uint8_t* pixel_row(const Frame& frame, std::size_t component, std::size_t y, const Region& region,
-                                std::vector<std::uint8_t>& made);
+  static const std::uint8_t* pixel_row(Plane& plane, const Sampling& sampling, std::size_t y, std::uint8_t* made);
 
   std::array<Plane, kMostComponents> planes_;
   Rows rows_;

@@ -70,11 +70,6 @@ void between(const std::uint8_t* near, const std::uint8_t* far, std::size_t coun
   }
 }
 
-/// Converts samples to bytes, saturating at 0 and 255.
-HWY_INLINE HWY_ATTR hn::Vec<HalfBytes> limited(hn::Vec<Signed> v) {
-  return hn::DemoteTo(HalfBytes(), v);
-}
-
 /// Returns x * fraction / 65536, rounded. Doubling x first keeps the bit that decides the rounding.
 HWY_INLINE HWY_ATTR hn::Vec<Signed> part(hn::Vec<Signed> x, std::int16_t fraction) {
   const Signed d;
@@ -106,8 +101,9 @@ constexpr std::int16_t kBlue = -14942;    // 1.77200 - 2, times 65536
 constexpr std::int16_t kGreenB = -22554;  // -0.34414, times 65536
 constexpr std::int16_t kGreenR = 18734;   // 1 - 0.71414, times 65536
 
+/// Not yet limited to 0 to 255.
 struct Rgb {
-  hn::Vec<HalfBytes> r, g, b;
+  hn::Vec<Signed> r, g, b;
 };
 
 // The factors 1.402, 1.772 and 0.714 do not fit into 16-bit fixed point, so only their differences to integers are
@@ -122,8 +118,8 @@ HWY_INLINE HWY_ATTR Rgb converted(const std::uint8_t* y, const std::uint8_t* cb,
   const auto lower = hn::Add(products(hn::InterleaveLower(d, blue, red), kGreenB, kGreenR), half);
   const auto upper = hn::Add(products(hn::InterleaveUpper(d, blue, red), kGreenB, kGreenR), half);
   const auto green = hn::ReorderDemote2To(d, hn::ShiftRight<16>(lower), hn::ShiftRight<16>(upper));
-  return {limited(hn::Add(luma, hn::Add(red, part(red, kRed)))), limited(hn::Add(luma, hn::Sub(green, red))),
-          limited(hn::Add(luma, hn::Add(hn::Add(blue, blue), part(blue, kBlue))))};
+  return {hn::Add(luma, hn::Add(red, part(red, kRed))), hn::Add(luma, hn::Sub(green, red)),
+          hn::Add(luma, hn::Add(hn::Add(blue, blue), part(blue, kBlue)))};
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
@@ -146,11 +142,13 @@ struct Interleaving {
 };
 constexpr Interleaving kInterleaving;
 
-HWY_INLINE HWY_ATTR __m512i both(hn::Vec<HalfBytes> a, hn::Vec<HalfBytes> b) {
-  return _mm512_inserti64x4(_mm512_castsi256_si512(a.raw), b.raw, 1);
+HWY_INLINE HWY_ATTR __m512i both(hn::Vec<Signed> a, hn::Vec<Signed> b) {
+  const HalfBytes d;
+  return _mm512_inserti64x4(_mm512_castsi256_si512(hn::DemoteTo(d, a).raw), hn::DemoteTo(d, b).raw, 1);
 }
 
-void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::uint8_t* rgb) {
+HWY_INLINE HWY_ATTR void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                                       std::uint8_t* rgb) {
   const Rgb lower = converted(y, cb, cr), upper = converted(y + 32, cb + 32, cr + 32);
   const __m512i r = both(lower.r, upper.r), g = both(lower.g, upper.g), b = both(lower.b, upper.b);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -161,22 +159,37 @@ void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uin
   }
 }
 
+#elif HWY_TARGET == HWY_AVX2
+
+constexpr std::size_t kChunk = 32;
+
+HWY_INLINE HWY_ATTR hn::Vec<Bytes> both(hn::Vec<Signed> a, hn::Vec<Signed> b) {
+  return hn::Vec<Bytes>{_mm256_permute4x64_epi64(_mm256_packus_epi16(a.raw, b.raw), 0xD8)};
+}
+
+HWY_INLINE HWY_ATTR void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                                       std::uint8_t* rgb) {
+  const Rgb lower = converted(y, cb, cr), upper = converted(y + 16, cb + 16, cr + 16);
+  hn::StoreInterleaved3(both(lower.r, upper.r), both(lower.g, upper.g), both(lower.b, upper.b), Bytes(), rgb);
+}
+
 #else
 
-constexpr std::size_t kChunk = 0;  ///< 0: as many pixels as a vector has
+constexpr std::size_t kChunk = hn::MaxLanes(Words());
 
-void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::uint8_t* rgb) {
+HWY_INLINE HWY_ATTR void convert_chunk(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                                       std::uint8_t* rgb) {
+  const HalfBytes d;
   const Rgb v = converted(y, cb, cr);
-  hn::StoreInterleaved3(v.r, v.g, v.b, HalfBytes(), rgb);
+  hn::StoreInterleaved3(hn::DemoteTo(d, v.r), hn::DemoteTo(d, v.g), hn::DemoteTo(d, v.b), d, rgb);
 }
 
 #endif
 
 void ycc_to_rgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr, std::size_t count,
                 std::uint8_t* rgb) {
-  const std::size_t lanes = kChunk != 0 ? kChunk : hn::Lanes(Words());
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) convert_chunk(y + i, cb + i, cr + i, rgb + 3 * i);
+  for (; i + kChunk <= count; i += kChunk) convert_chunk(y + i, cb + i, cr + i, rgb + 3 * i);
   if (i == count) return;
   std::uint8_t tail[3 * 64];
   convert_chunk(y + i, cb + i, cr + i, tail);
