@@ -65,9 +65,40 @@ HuffmanEntry HuffmanTable::longer(std::uint64_t bits) const {
   return 0;
 }
 
+void CoefficientTable::build_skips(const HuffmanCode& code) {
+  skips_.fill(0);
+  for (unsigned size = 1; size <= kSkipBits; ++size) {
+    Skip* to = skips_.data() + (std::size_t{1} << size);
+    std::size_t next = 0, used = 0;  // next code, and its number
+    for (unsigned bits = 1; bits <= size; ++bits, next <<= 1) {
+      for (unsigned i = 0; i < code.counts[bits]; ++i, ++next, ++used) {
+        const HuffmanEntry entry = codes_.of(used);
+        const auto length = static_cast<unsigned>(bits_of(entry)), advance = static_cast<unsigned>(advance_of(entry));
+        if (length > size) continue;
+        Skip* at = to + (next << (size - bits));
+        const std::size_t numbers = std::size_t{1} << (length - bits), behind = std::size_t{1} << (size - length);
+        if (advance == kBlockEnd) {
+          std::fill_n(at, behind, static_cast<Skip>(length | 1U << 15));
+          continue;
+        }
+        const Skip* more = skips_.data() + behind;  // the entries for the bits after this code
+        for (std::size_t number = 0; number < numbers; ++number, at += behind) {
+          for (std::size_t k = 0; k < behind; ++k) {
+            const bool fits = advance + advance_of_skip(more[k]) < kNoSkip;
+            at[k] = static_cast<Skip>((fits ? more[k] : 0U) + (length | advance << 4));
+          }
+        }
+      }
+    }
+  }
+  std::replace(skips_.begin() + (std::ptrdiff_t{1} << kSkipBits), skips_.end(), Skip{0},
+               static_cast<Skip>(kNoSkip << 4));
+}
+
 bool CoefficientTable::build(const HuffmanCode& code) {
   if (codes_.is_of(code, Symbols::ac)) return true;
   if (!codes_.build(code, Symbols::ac)) return false;
+  build_skips(code);
   for (std::uint64_t i = 0; i < pairs_.size(); ++i) {
     CoefficientPair& pair = pairs_[i];
     pair = 0;

@@ -45,6 +45,8 @@ class HuffmanTable {
   /// Returns false if the code is not valid in a baseline file. The table must not be used then.
   bool build(const HuffmanCode& code, Symbols symbols);
 
+  /// The meaning of code number `i`, in code order.
+  HuffmanEntry of(std::size_t i) const { return of_symbol_[i]; }
   /// Returns the code with which the highest bits begin.
   HuffmanEntry at(std::uint64_t bits) const {
     const HuffmanEntry entry = entries_[bits >> (64 - kLookupBits)];
@@ -92,18 +94,41 @@ inline std::int64_t second_coefficient(CoefficientPair pair) {
   return static_cast<std::int8_t>(pair >> 40 & 255);
 }
 
+/// All complete AC codes and numbers at the start of the next bits, for blocks whose values nobody needs.
+///
+/// bit  0  length of the codes and numbers
+///      4  places in zigzag order to advance; kNoSkip: no code is complete
+///     15  the block ends after them
+using Skip = std::uint16_t;
+inline constexpr unsigned kNoSkip = 127;
+inline unsigned bits_of_skip(Skip skip) {
+  return skip & 15U;
+}
+inline unsigned advance_of_skip(Skip skip) {
+  return skip >> 4 & 127U;
+}
+inline bool ends_block(Skip skip) {
+  return skip >> 15 != 0;
+}
+
 class CoefficientTable {
  public:
   static constexpr unsigned kLookupBits = 10;
+  static constexpr unsigned kSkipBits = 11;
 
   /// Returns false if the code is not valid in a baseline file. The table must not be used then.
   bool build(const HuffmanCode& code);
 
   CoefficientPair pair(std::uint64_t bits) const { return pairs_[bits >> (64 - kLookupBits)]; }
+  Skip skip(std::uint64_t bits) const { return skips_[(std::size_t{1} << kSkipBits) + (bits >> (64 - kSkipBits))]; }
   const HuffmanTable& codes() const { return codes_; }
 
  private:
+  void build_skips(const HuffmanCode& code);
+
   HuffmanTable codes_;
+  /// From element 2^n on: the entries for n bits, which those for more bits are made from.
+  std::array<Skip, std::size_t{2} << kSkipBits> skips_{};
   std::array<CoefficientPair, std::size_t{1} << kLookupBits> pairs_{};
 };
 

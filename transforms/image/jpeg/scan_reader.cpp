@@ -7,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "transforms/image/jpeg/scan_reader.cpp"
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -42,6 +43,7 @@ struct Bits {
     next += (63 ^ count) >> 3;
     count |= 56;
   }
+  /// Skips the number of bits in the lowest 6 bits of `entry`.
   HWY_INLINE HWY_ATTR void skip(std::uint64_t entry) {
     bits <<= entry & 63;
     count -= entry & 63;
@@ -67,78 +69,106 @@ constexpr auto kPlaces = [] {
   return places;
 }();
 
-/// Stores the coefficients of a wanted block.
-struct Kept {
-  std::int16_t* block;
-
-  HWY_INLINE HWY_ATTR void keep(std::uint64_t place, std::int64_t value) const {
-    block[kPlaces[place - 1]] = static_cast<std::int16_t>(value);
-  }
-};
-struct Skipped {
-  HWY_INLINE HWY_ATTR void keep(std::uint64_t, std::int64_t) const {}
-};
-
 /// Position inside a block.
 struct Progress {
   std::uint64_t place = 1;  ///< next place; 64 or more: the block has ended
   std::uint64_t first = 1;  ///< place after the first of the last two coefficients
   bool valid = true;
+
+  /// A valid block ends after its 64th coefficient or with an end-of-block code. Coefficients after the 64th mean
+  /// damage.
+  HWY_INLINE bool ends_well() const {
+    return valid && (place == 64 || place > kBlockEnd) && (first < 65 || first > kBlockEnd);
+  }
 };
 
-/// Reads one or two coefficients. Returns true at the end of the block (place >= 64). refill() runs between the look-up
-/// and its use, so that each look-up waits only for the one before it.
-template <class Sink>
-HWY_INLINE HWY_ATTR bool read_pair(Bits& bits, const CoefficientTable& table, Progress& progress, const Sink& sink) {
-  const CoefficientPair pair = table.pair(bits.bits);
-  bits.refill();
-  if (pair == 0) [[unlikely]] {
-    const HuffmanEntry entry = table.codes().at(bits.bits);
-    progress.valid = entry != 0;
-    progress.place += entry != 0 ? entry >> 24 : kBlockEnd;
-    progress.first = progress.place;
-    sink.keep(progress.place, number_behind(entry, bits.bits));
-    bits.skip(entry);
-    return progress.place >= 64;
-  }
-  const std::uint64_t first = progress.place + (pair >> 8 & 255), second = progress.place + (pair >> 16 & 255);
-  // If the pair has only one coefficient, both have the same place. The first must be stored last, to replace the zero.
-  sink.keep(second, second_coefficient(pair));
-  sink.keep(first, first_coefficient(pair, bits.bits));
-  progress.place = second;
-  if (second >= 64) {
-    progress.first = first;
-    // The first coefficient was the last of this block. The second code belongs to the next block.
-    if (first == 64) {
-      bits.skip(first_bits(pair));
-      progress.place = 64;
-      return true;
-    }
-  }
-  bits.skip(pair);
-  return second >= 64;
+/// Stores a coefficient if `block` is not null.
+template <bool kStored>
+HWY_INLINE HWY_ATTR void keep(std::int16_t* block, std::uint64_t place, std::int64_t value) {
+  if constexpr (kStored) block[kPlaces[place - 1]] = static_cast<std::int16_t>(value);
 }
 
-template <class Sink>
-HWY_INLINE HWY_ATTR bool read_ac(Bits& bits, const CoefficientTable& table, const Sink& sink) {
-  Progress progress;
-  while (!read_pair(bits, table, progress, sink)) {
+/// Reads the coefficients of a look-up. Returns false if the block ends, or after a coefficient with a long code or 16
+/// zeros.
+template <bool kStored>
+HWY_INLINE HWY_ATTR bool read_pair(CoefficientPair pair, Bits& bits, const CoefficientTable& table, Progress& progress,
+                                   std::int16_t* block) {
+  const std::uint64_t place = progress.place;
+  if (pair == 0) [[unlikely]] {
+    bits.refill();
+    const HuffmanEntry entry = table.codes().at(bits.bits);
+    progress.valid = entry != 0;
+    progress.place = progress.first = place + (entry != 0 ? entry >> 24 : kBlockEnd);
+    keep<kStored>(block, progress.place, number_behind(entry, bits.bits));
+    bits.skip(entry);
+    return false;
   }
-  // A valid block ends after its 64th coefficient or with an end-of-block code. Coefficients after the 64th mean
-  // damage.
-  return progress.valid && (progress.place == 64 || progress.place > kBlockEnd) &&
-         (progress.first < 65 || progress.first > kBlockEnd);
+  const std::uint64_t first = place + (pair >> 8 & 255), second = place + (pair >> 16 & 255);
+  // If the pair has only one coefficient, both have the same place. The first must be stored last, to replace the zero.
+  keep<kStored>(block, second, second_coefficient(pair));
+  keep<kStored>(block, first, first_coefficient(pair, bits.bits));
+  progress.place = second;
+  if (second < 64) [[likely]] {
+    bits.skip(pair);
+    return true;
+  }
+  // If the first coefficient was the last of this block, the second code belongs to the next block.
+  progress.first = first;
+  if (first == 64) progress.place = 64;
+  bits.skip(first == 64 ? first_bits(pair) : pair);
+  return false;
+}
+
+/// Reads pairs until read_pair() returns false. A pair has at most 20 bits, so two of them leave enough bits for the
+/// next look-up. The refill runs between a look-up and its use, so that the look-up does not wait for it.
+template <bool kStored>
+HWY_INLINE HWY_ATTR void read_pairs(Bits& bits, const CoefficientTable& table, Progress& progress,
+                                    std::int16_t* block) {
+  while (true) {
+    const CoefficientPair pair = table.pair(bits.bits);
+    bits.refill();
+    if (!read_pair<kStored>(pair, bits, table, progress, block)) return;
+    if (!read_pair<kStored>(table.pair(bits.bits), bits, table, progress, block)) return;
+  }
+}
+
+/// Skips codes until one is long, or until the next look-up might leave the block. Returns true at an end-of-block
+/// code.
+HWY_INLINE HWY_ATTR bool skip_codes(Bits& bits, const CoefficientTable& table, std::uint64_t& place) {
+  constexpr unsigned kAtOnce = (56 - 16) / CoefficientTable::kSkipBits;  // the next DC code may have 16 bits
+  while (true) {
+    bits.refill();
+    for (unsigned i = 0; i < kAtOnce; ++i) {
+      const Skip skip = table.skip(bits.bits);
+      const std::uint64_t next = place + advance_of_skip(skip);
+      if (next >= 64) return false;
+      place = next;
+      bits.bits <<= bits_of_skip(skip);
+      bits.count -= bits_of_skip(skip);
+      if (ends_block(skip)) return true;
+    }
+  }
 }
 
 HWY_INLINE HWY_ATTR bool read_block(Bits& bits, const ScanComponent& component, std::int32_t& dc, std::int16_t* block) {
-  std::memset(block, 0, 64 * sizeof(*block));
+  const hn::CappedTag<std::int16_t, 64> d;
+  for (std::size_t i = 0; i < 64; i += hn::Lanes(d)) hn::StoreU(hn::Zero(d), d, block + i);
   if (!read_dc(bits, *component.dc, dc)) return false;
   block[0] = static_cast<std::int16_t>(dc);
-  return read_ac(bits, *component.ac, Kept{block});
+  Progress progress;
+  do read_pairs<true>(bits, *component.ac, progress, block);
+  while (progress.place < 64);
+  return progress.ends_well();
 }
 
 HWY_INLINE HWY_ATTR bool skip_block(Bits& bits, const ScanComponent& component, std::int32_t& dc) {
-  return read_dc(bits, *component.dc, dc) && read_ac(bits, *component.ac, Skipped());
+  if (!read_dc(bits, *component.dc, dc)) return false;
+  Progress progress;
+  do {
+    if (skip_codes(bits, *component.ac, progress.place)) return true;
+    read_pairs<false>(bits, *component.ac, progress, nullptr);
+  } while (progress.place < 64);
+  return progress.ends_well();
 }
 
 HWY_ATTR bool read_mcu(Bits& bits, std::span<const ScanComponent> components, std::size_t row, std::size_t column,
@@ -176,27 +206,49 @@ bool read_mcus(ScanReader& reader, std::span<const ScanComponent> components, st
   return bits.next <= reader.end + bits.count / 8;
 }
 
-bool dequantise(std::int16_t* blocks, std::size_t count, const std::uint16_t* factors) {
-  const hn::FixedTag<std::int16_t, 8> d;  // one row of a block
-  const hn::RebindToUnsigned<decltype(d)> du;
-  auto outside = hn::Zero(d), most = hn::Zero(d);
-  for (std::size_t i = 0; i < count; ++i) {
-    auto sums = hn::Zero(d);
-    for (std::size_t k = 0; k < 64; k += 8) {
-      const auto factor = hn::BitCast(d, hn::LoadU(du, factors + k));
-      std::int16_t* const at = blocks + 64 * i + k;
-      const auto value = hn::LoadU(d, at);
-      const auto low = hn::Mul(value, factor);
-      // A product has more than 16 bits if its high half is not the sign of its low half.
-      outside = hn::Or(outside, hn::Xor(hn::MulHigh(value, factor), hn::ShiftRight<15>(low)));
-      sums = hn::SaturatedAdd(sums, hn::Abs(low));
-      hn::StoreU(low, d, at);
-      // A sum that contains |-32768| is negative. Read as unsigned, it is above 32767, so the minimum exceeds
-      // kMostColumn.
-    }
-    most = hn::Max(most, hn::BitCast(d, hn::Min(hn::BitCast(du, sums), hn::Set(du, 32767))));
+using Rows = hn::CappedTag<std::int16_t, 16>;  // one or two rows of a block
+constexpr std::size_t kRowLanes = hn::MaxLanes(Rows());
+
+using Sums = hn::RebindToUnsigned<Rows>;
+using Row = hn::FixedTag<std::uint16_t, 8>;
+
+/// Adds the sums of two rows if the vector has two.
+HWY_INLINE HWY_ATTR hn::Vec<Row> column_sums(hn::Vec<Sums> sums) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  const Row half;
+  return hn::SaturatedAdd(hn::LowerHalf(half, sums), hn::UpperHalf(half, sums));
+#else
+  return sums;
+#endif
+}
+
+/// Multiplies all blocks. The fold keeps the factors in registers.
+template <std::size_t... kPart>
+HWY_INLINE HWY_ATTR bool dequantise_parts(std::int16_t* blocks, std::size_t count, const std::uint16_t* factors,
+                                          std::index_sequence<kPart...>) {
+  const Rows d;
+  const Sums du;
+  const hn::Vec<Rows> factor[] = {hn::BitCast(d, hn::LoadU(du, factors + kPart * kRowLanes))...};
+  auto outside = hn::Zero(d);
+  auto most = hn::Zero(Row());
+  for (std::int16_t* const end = blocks + 64 * count; blocks != end; blocks += 64) {
+    const hn::Vec<Rows> value[] = {hn::LoadU(d, blocks + kPart * kRowLanes)...};
+    const hn::Vec<Rows> low[] = {hn::Mul(value[kPart], factor[kPart])...};
+    // A product has more than 16 bits if its high half is not the sign of its low half.
+    ((outside = hn::Or(outside, hn::Xor(hn::MulHigh(value[kPart], factor[kPart]), hn::ShiftRight<15>(low[kPart])))),
+     ...);
+    auto sums = hn::Zero(du);
+    ((sums = hn::SaturatedAdd(sums, hn::BitCast(du, hn::Abs(low[kPart])))), ...);  // unsigned: |-32768| is 32768
+    (hn::StoreU(low[kPart], d, blocks + kPart * kRowLanes), ...);
+    most = hn::Max(most, column_sums(sums));
   }
-  return hn::AllTrue(d, hn::Eq(outside, hn::Zero(d))) && hn::AllFalse(d, hn::Gt(most, hn::Set(d, kMostColumn)));
+  const hn::RebindToSigned<Row> ds;
+  const auto limited = hn::BitCast(ds, hn::Min(most, hn::Set(Row(), 32767)));
+  return hn::AllTrue(d, hn::Eq(outside, hn::Zero(d))) && hn::AllFalse(ds, hn::Gt(limited, hn::Set(ds, kMostColumn)));
+}
+
+bool dequantise(std::int16_t* blocks, std::size_t count, const std::uint16_t* factors) {
+  return dequantise_parts(blocks, count, factors, std::make_index_sequence<64 / kRowLanes>());
 }
 
 }  // namespace
