@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <hwy/highway.h>
 
@@ -94,48 +95,68 @@ HWY_INLINE HWY_ATTR V narrowed(Wide sums) {
 #define PENSTOCK_PASS HWY_INLINE
 #endif
 
+/// Pairs rows 0 4, 1 5, 2 6, 3 7. The fold keeps the rows in registers, because compilers unroll few loops at -O2.
+template <std::size_t... kRow>
+HWY_INLINE HWY_ATTR void pair_rows(const V* in, V* out, std::index_sequence<kRow...>) {
+  const Words d;
+  ((out[2 * kRow] = hn::InterleaveLower(d, in[kRow], in[kRow + 4]),
+    out[2 * kRow + 1] = hn::InterleaveUpper(d, in[kRow], in[kRow + 4])),
+   ...);
+}
+
 /// Transposes each block.
 HWY_INLINE HWY_ATTR void transpose(V* rows) {
-  const Words d;
   V a[8], b[8];
-  for (std::size_t i = 0; i < 4; ++i) {  // pairs rows 0 4, 1 5, 2 6, 3 7
-    a[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + 4]);
-    a[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + 4]);
-  }
-  for (std::size_t i = 0; i < 4; ++i) {
-    b[2 * i] = hn::InterleaveLower(d, a[i], a[i + 4]);
-    b[2 * i + 1] = hn::InterleaveUpper(d, a[i], a[i + 4]);
-  }
-  for (std::size_t i = 0; i < 4; ++i) {
-    rows[2 * i] = hn::InterleaveLower(d, b[i], b[i + 4]);
-    rows[2 * i + 1] = hn::InterleaveUpper(d, b[i], b[i + 4]);
-  }
+  pair_rows(rows, a, std::make_index_sequence<4>());
+  pair_rows(a, b, std::make_index_sequence<4>());
+  pair_rows(b, rows, std::make_index_sequence<4>());
+}
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+
+constexpr std::size_t kLoadedRows = 4;  ///< of a block, in a vector that is loaded
+
+HWY_INLINE HWY_ATTR void load_rows(const std::int16_t* from, V* rows) {
+  const Words d;
+  const __m512i a = hn::LoadU(d, from).raw, b = hn::LoadU(d, from + 64).raw;
+  const __m512i c = hn::LoadU(d, from + 128).raw, e = hn::LoadU(d, from + 192).raw;
+  const __m512i ab01 = _mm512_shuffle_i32x4(a, b, 0x44), ab23 = _mm512_shuffle_i32x4(a, b, 0xEE);
+  const __m512i ce01 = _mm512_shuffle_i32x4(c, e, 0x44), ce23 = _mm512_shuffle_i32x4(c, e, 0xEE);
+  rows[0] = V{_mm512_shuffle_i32x4(ab01, ce01, 0x88)};
+  rows[1] = V{_mm512_shuffle_i32x4(ab01, ce01, 0xDD)};
+  rows[2] = V{_mm512_shuffle_i32x4(ab23, ce23, 0x88)};
+  rows[3] = V{_mm512_shuffle_i32x4(ab23, ce23, 0xDD)};
+}
+
+#elif HWY_TARGET == HWY_AVX2
+
+constexpr std::size_t kLoadedRows = 2;
+
+HWY_INLINE HWY_ATTR void load_rows(const std::int16_t* from, V* rows) {
+  const Words d;
+  const V a = hn::LoadU(d, from), b = hn::LoadU(d, from + 64);
+  rows[0] = hn::ConcatLowerLower(d, b, a);
+  rows[1] = hn::ConcatUpperUpper(d, b, a);
+}
+
+#else
+
+constexpr std::size_t kLoadedRows = 1;
+
+HWY_INLINE HWY_ATTR void load_rows(const std::int16_t* from, V* rows) {
+  rows[0] = hn::LoadU(Words(), from);
+}
+
+#endif
+
+template <std::size_t... kPart>
+HWY_INLINE HWY_ATTR void load_parts(const std::int16_t* blocks, V* rows, std::index_sequence<kPart...>) {
+  (load_rows(blocks + 8 * kLoadedRows * kPart, rows + kLoadedRows * kPart), ...);
 }
 
 /// Loads the rows of as many blocks as a vector holds.
 HWY_INLINE HWY_ATTR void load(const std::int16_t* blocks, V* rows) {
-  const Words d;
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  for (std::size_t half = 0; half < 2; ++half) {
-    const std::int16_t* from = blocks + 32 * half;
-    const __m512i a = hn::LoadU(d, from).raw, b = hn::LoadU(d, from + 64).raw;
-    const __m512i c = hn::LoadU(d, from + 128).raw, e = hn::LoadU(d, from + 192).raw;
-    const __m512i ab01 = _mm512_shuffle_i32x4(a, b, 0x44), ab23 = _mm512_shuffle_i32x4(a, b, 0xEE);
-    const __m512i ce01 = _mm512_shuffle_i32x4(c, e, 0x44), ce23 = _mm512_shuffle_i32x4(c, e, 0xEE);
-    rows[4 * half] = V{_mm512_shuffle_i32x4(ab01, ce01, 0x88)};
-    rows[4 * half + 1] = V{_mm512_shuffle_i32x4(ab01, ce01, 0xDD)};
-    rows[4 * half + 2] = V{_mm512_shuffle_i32x4(ab23, ce23, 0x88)};
-    rows[4 * half + 3] = V{_mm512_shuffle_i32x4(ab23, ce23, 0xDD)};
-  }
-#elif HWY_TARGET == HWY_AVX2
-  for (std::size_t two = 0; two < 4; ++two) {
-    const V a = hn::LoadU(d, blocks + 16 * two), b = hn::LoadU(d, blocks + 64 + 16 * two);
-    rows[2 * two] = hn::ConcatLowerLower(d, b, a);
-    rows[2 * two + 1] = hn::ConcatUpperUpper(d, b, a);
-  }
-#else
-  for (std::size_t i = 0; i < 8; ++i) rows[i] = hn::LoadU(d, blocks + 8 * i);
-#endif
+  load_parts(blocks, rows, std::make_index_sequence<8 / kLoadedRows>());
 }
 
 /// Converts two columns to bytes, with saturation. Each 16 bytes hold 8 of the first column and 8 of the second.
