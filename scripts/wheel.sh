@@ -25,6 +25,7 @@ while [ $# -gt 0 ]; do
     --fetch-only) build=; shift ;;
     --offline) fetch=; shift ;;
     --arch) arch=$2; shift 2 ;;
+    -h | --help) sed -n '2,/^set/s/^# \?//p' "$0"; exit ;;
     -*) echo "wheel: no option $1" >&2; exit 2 ;;
     *) break ;;
   esac

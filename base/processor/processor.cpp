@@ -5,6 +5,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace penstock {
@@ -44,6 +47,10 @@ class ThisMachine final : public CpuidSource {
 
 Processor of_this_machine() {
   return processor_from(ThisMachine{});
+}
+#elif defined(__aarch64__)
+Processor of_this_machine() {
+  return {.arm_crc32 = (::getauxval(AT_HWCAP) & HWCAP_CRC32) != 0};
 }
 #else
 Processor of_this_machine() {
@@ -91,7 +98,7 @@ SimdLevel simd_limit() {
 Processor limited(Processor found, SimdLevel limit) {
   if (limit < SimdLevel::avx512) found.avx512f = found.avx512bw = found.avx512vl = false;
   if (limit < SimdLevel::avx2) found.avx = found.vpclmulqdq = false;
-  if (limit < SimdLevel::sse4) found.sse42 = found.pclmul = false;
+  if (limit < SimdLevel::sse4) found.sse42 = found.pclmul = found.arm_crc32 = false;
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Detects the extensions of x86-64 that this process may use.
+// Detects the extensions of x86-64 and Arm that this process may use.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,12 @@
 namespace penstock {
 
 /// A flag is true if a function compiled for the target of that name may run. The processor then has the extension and
-/// all that compilers add to it, and the kernel saves the registers. All are false on other architectures.
+/// all that compilers add to it, and the kernel saves the registers. Those of another architecture are false.
 struct Processor {
   bool sse42 = false, pclmul = false;
   bool avx = false, vpclmulqdq = false;  ///< registers of 32 bytes: vpclmulqdq does not imply AVX-512
   bool avx512f = false, avx512bw = false, avx512vl = false;
+  bool arm_crc32 = false;  ///< part of every Armv8.1 processor
   friend bool operator==(const Processor&, const Processor&) = default;
 };
 

@@ -1,6 +1,6 @@
 """Trains a small network on photographs. Resumes at the last checkpoint, in the middle of an epoch.
 
-Run it with srun or torchrun: srun -n 4 python train.py DATASET RUN
+Run it with srun or torchrun: srun -n 4 python3 train.py DATASET RUN
 RUN is a folder on shared storage for the checkpoint and the delivery log.
 SIGUSR1 makes all ranks save a checkpoint and exit.
 """

@@ -236,6 +236,24 @@ __attribute__((PENSTOCK_WIDE)) std::uint32_t wide_copy(std::uint32_t crc, std::b
 #undef PENSTOCK_WIDE
 #endif
 
+#if defined(__aarch64__)
+bool has_instruction() {
+  return processor().arm_crc32;
+}
+
+// In assembly, because compilers disagree about how a function names this extension.
+std::uint32_t by_instruction(std::uint32_t crc, const std::byte* data, std::size_t size) {
+  for (; size >= 8; data += 8, size -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, data, 8);
+    __asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %x1" : "+r"(crc) : "r"(word));
+  }
+  for (; size != 0; ++data, --size)
+    __asm__(".arch_extension crc\n\tcrc32cb %w0, %w0, %w1" : "+r"(crc) : "r"(static_cast<std::uint32_t>(*data)));
+  return crc;
+}
+#endif
+
 }  // namespace
 
 std::uint32_t crc32c_portable(std::span<const std::byte> bytes, std::uint32_t crc) {
@@ -243,7 +261,7 @@ std::uint32_t crc32c_portable(std::span<const std::byte> bytes, std::uint32_t cr
 }
 
 std::uint32_t crc32c_by_instruction(std::span<const std::byte> bytes, std::uint32_t crc) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
   if (has_instruction()) return ~by_instruction(~crc, bytes.data(), bytes.size());
 #endif
   return crc32c_portable(bytes, crc);

@@ -18,7 +18,7 @@ std::uint32_t copy_with_crc32c(std::byte* to, std::span<const std::byte> bytes);
 /// Returns the checksum of two concatenated runs from the checksums of both. Costs as much as summing about 8 KiB.
 std::uint32_t crc32c_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_length);
 
-/// The same as crc32c() by the SSE4.2 instruction, for processors that cannot fold.
+/// The same as crc32c() by the CRC instruction of SSE4.2 or Arm, for processors that cannot fold.
 std::uint32_t crc32c_by_instruction(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
 /// The same as crc32c() by a table (slicing by 8), for processors without the instruction.
