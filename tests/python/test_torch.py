@@ -139,6 +139,20 @@ def test_the_epochs_after_a_restored_one_have_the_seed_of_its_state(arrays, work
     assert [batch["__key__"] for batch in loader] == epochs[0]
 
 
+def test_it_has_the_methods_of_the_loader_that_diagnose(arrays, tmp_path):
+    loader = ps.torch.Loader(arrays, batch_size=4)
+    with loader.trace(tmp_path / "trace.json"):
+        for _ in loader:
+            loader.mark_step()
+    assert (tmp_path / "trace.json").stat().st_size > 0
+    assert loader.steps()["steps"] == len(loader)
+    assert isinstance(loader.gains(), list)
+    assert loader.explain(0, 0, 1)["key"] == loader.loader.explain(0, 0, 1)["key"]
+    inside = {"at", "close", "dataset", "epoch"}  # of loader.loader; frameworks look for some of these names
+    names = {name for name in dir(ps.Loader) if not name.startswith("_")}
+    assert names - set(dir(ps.torch.Loader)) == inside
+
+
 def test_the_wait_is_dataloader_time_in_the_profiler(arrays):
     loader = ps.Loader(arrays, batch_size=8, transforms=FIELDS)
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:

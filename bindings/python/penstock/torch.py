@@ -16,7 +16,7 @@ from torch.utils.data import Dataset as _TorchDataset
 from torch.utils.data import IterableDataset as _IterableDataset
 from torch.utils.data import get_worker_info
 
-from . import Chain, Dataset, Error, Ragged, RankTable, Stats, Tensor, _decode, _image_folder
+from . import Chain, Dataset, Error, Ragged, RankTable, Schedule, Stats, Steps, Tensor, Trace, _decode, _image_folder
 from . import Loader as _Loader
 from . import rank_table as _rank_table
 from ._decode import Value
@@ -491,6 +491,32 @@ class Loader(_IterableDataset):
     def metrics(self, prefix: str = "penstock/") -> dict[str, float]:
         """stats() as a flat dict of floats, for wandb, TensorBoard and Lightning's log_dict()."""
         return self.loader.metrics(prefix)
+
+    def steps(self, schedule: Schedule | None = None) -> Steps:
+        """Time of each training step of this process; see `ps.Loader.steps`."""
+        return self.loader.steps(schedule)
+
+    def mark_step(self) -> None:
+        """Ends a training step; see `ps.Loader.mark_step`."""
+        self.loader.mark_step()
+
+    def gains(self) -> list[dict[str, Any]]:
+        """Predicts the speed-up of other options; see `ps.Loader.gains`."""
+        return self.loader.gains()
+
+    def explain(self, epoch: int, batch: int, row: int) -> dict[str, Any]:
+        """The origin of a row; see `ps.Loader.explain`."""
+        return self.loader.explain(epoch, batch, row)
+
+    def trace(
+        self, file: str | os.PathLike[str], *, max_events: int = 200000, schedule: Schedule | None = None
+    ) -> Trace:
+        """Records this process's loader for Perfetto; see `ps.Loader.trace`."""
+        return self.loader.trace(file, max_events=max_events, schedule=schedule)
+
+    def end_trace(self) -> dict[str, Any]:
+        """Ends the trace: {"file", "events", "dropped"}."""
+        return self.loader.end_trace()
 
     def set_epoch(self, epoch: int) -> None:
         """Makes the next batch the first of that epoch. For worker processes, this applies to those that start from now
