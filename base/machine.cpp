@@ -66,7 +66,7 @@ std::vector<std::pair<std::string, std::string>> built_with() {
   std::vector<std::pair<std::string, std::string>> libraries;
   std::istringstream list(PENSTOCK_LIBRARIES);
   for (std::string entry; std::getline(list, entry, ',');) {
-    const std::size_t space = entry.rfind(' ');
+    const std::size_t space = entry.find(' ');
     if (space != std::string::npos) libraries.emplace_back(entry.substr(0, space), entry.substr(space + 1));
   }
   return libraries;
