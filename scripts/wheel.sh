@@ -89,6 +89,7 @@ for python in "$@"; do
   suffix=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
   stubs=$cache/stubs-$version
   if [ "$arch" != "$(uname -m)" ]; then options+=("PENSTOCK_STUBS=$stubs"); fi
+  echo "wheel: building penstock for $python, $arch"
   SETUPTOOLS_EXT_SUFFIX=${suffix/$(uname -m)/$arch} _PYTHON_HOST_PLATFORM=linux-$arch PKG_CONFIG_LIBDIR=$work/prefix/lib/pkgconfig PKG_CONFIG_PATH='' \
     "$venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$work/raw" \
     -C build-dir="$work/penstock" "${options[@]/#/-Ccmake.define.}" .
@@ -104,9 +105,11 @@ for python in "$@"; do
     { cat "$work/auditwheel.log" >&2; exit 1; }
   wheel=$(echo "$wheels/$(basename "$raw" "linux_$arch.whl")"*"$arch.whl")
   "$tools/bin/python" scripts/wheel/inspect_wheel.py "$wheel"
+  echo "wheel: trying it with $python"
   if [ "$arch" = "$(uname -m)" ]; then
     scripts/wheel/try.sh "$wheel" "$python"
   else
     scripts/wheel/try_aarch64.sh "$wheel"
   fi
+  echo "wheel: $wheel"
 done

@@ -147,6 +147,8 @@ int run(const PackArguments& options) {
   text += with_commas(result.resumed + result.samples) + " samples, " + bytes_text(result.bytes);
   if (result.resumed > 0) text += ", " + with_commas(result.resumed) + " of them from the interrupted run";
   if (result.skipped > 0) text += ", " + with_commas(result.skipped) + " invalid samples skipped";
+  if (convert_options.world != 0 && result.resumed + result.samples + result.skipped == 0)
+    text += "; the dataset has fewer shards than ranks: a smaller --shard-size gives each rank some";
   std::fprintf(stderr, "%s\n", text.c_str());
   return 0;
 }

@@ -101,7 +101,7 @@ def main(dataset, run):
                 return
     save()
     if rank == 0:
-        print(f"finished after step {step}", flush=True)
+        print(train.stats(), train.steps(), f"finished after step {step}", sep="\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,12 @@ def test_mpirun_packs_what_one_process_packs(icons, tmp_path, format):
     assert bytes_of(tmp_path / "two") == bytes_of(tmp_path / "mpi")
 
 
+def test_a_rank_without_a_shard_says_why(icons, tmp_path):
+    words = ["pack", icons, tmp_path / "set", "--format", "tar", "--world", 2]
+    texts = [penstock(*words, "--rank", rank).stderr.decode() for rank in range(2)]
+    assert sum("a smaller --shard-size gives each rank some" in text for text in texts) == 1
+
+
 def test_ranks_of_srun_run_at_the_same_time(icons, tmp_path):
     ranks = []
     for rank in range(4):

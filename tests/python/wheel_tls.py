@@ -142,7 +142,7 @@ def may_mount():
         tried = subprocess.run([*in_an_etc_with("/etc/tried"), "true"], capture_output=True, check=False)
         if tried.returncode == 0:
             return True
-    print("not tried where systems keep certificates: that takes root, who may mount")
+    print("certificates of the system: not tried, because mounting needs root")
     return False
 
 
