@@ -8,7 +8,7 @@
 namespace penstock {
 
 /// A flag is true if a function compiled for the target of that name may run. The processor then has the extension and
-/// all that compilers add to it, and the kernel saves the registers. Those of another architecture are false.
+/// all that compilers add to it, and the kernel saves the registers. Flags of another architecture are false.
 struct Processor {
   bool sse42 = false, pclmul = false;
   bool avx = false, vpclmulqdq = false;  ///< registers of 32 bytes: vpclmulqdq does not imply AVX-512

@@ -94,11 +94,9 @@ inline std::int64_t second_coefficient(CoefficientPair pair) {
   return static_cast<std::int8_t>(pair >> 40 & 255);
 }
 
-/// All complete AC codes and numbers at the start of the next bits, for blocks whose values nobody needs.
-///
-/// bit  0  length of the codes and numbers
-///      4  places in zigzag order to advance; kNoSkip: no code is complete
-///     15  the block ends after them
+/// All complete AC codes and numbers at the start of the next bits, for blocks that are not wanted. Bits 0 to 3 are the
+/// length of the codes and numbers. Bits 4 to 10 are the places in zigzag order to advance, or kNoSkip if no code is
+/// complete. Bit 15 is set if the block ends after them.
 using Skip = std::uint16_t;
 inline constexpr unsigned kNoSkip = 127;
 inline unsigned bits_of_skip(Skip skip) {

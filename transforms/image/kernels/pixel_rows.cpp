@@ -33,7 +33,7 @@ using Halves = hn::Rebind<std::uint16_t, Ints>;
 
 constexpr std::int32_t kPrecisionBits = 32 - 8 - 2;
 
-// Compilers unroll few loops at -O2. Where an array of vectors must stay in registers, a fold over indexes does it.
+// Compilers unroll few loops at -O2. A fold over indexes keeps arrays of vectors in registers.
 template <std::size_t kCount>
 using Indexes = std::make_index_sequence<kCount>;
 
