@@ -81,13 +81,15 @@ void CoefficientTable::build_skips(const HuffmanCode& code) {
           std::fill_n(at, behind, static_cast<Skip>(length | 1U << 15));
           continue;
         }
-        const Skip* more = skips_.data() + behind;  // the entries for the bits after this code
-        for (std::size_t number = 0; number < numbers; ++number, at += behind) {
-          for (std::size_t k = 0; k < behind; ++k) {
-            const bool fits = advance + advance_of_skip(more[k]) < kNoSkip;
-            at[k] = static_cast<Skip>((fits ? more[k] : 0U) + (length | advance << 4));
-          }
+        const auto alone = static_cast<Skip>(length | advance << 4);
+        // If a run of 16 zeros has only one bit, the sum of the places might not fit.
+        if (length == 1) {
+          std::fill_n(at, behind, alone);
+          continue;
         }
+        const Skip* more = skips_.data() + behind;  // the entries for the bits after this code
+        for (std::size_t number = 0; number < numbers; ++number, at += behind)
+          for (std::size_t k = 0; k < behind; ++k) at[k] = static_cast<Skip>(more[k] + alone);
       }
     }
   }
