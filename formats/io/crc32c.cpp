@@ -81,12 +81,12 @@ constexpr std::uint32_t power_of(std::uint64_t bytes) {
   return power;
 }
 
+#if defined(__x86_64__)
 // Returns x^bits. power_of() is the same for whole bytes.
 constexpr std::uint32_t power_of_bits(std::uint64_t bits) {
   return multiplied(power_of(bits / 8), 0x80000000U >> (bits % 8));
 }
 
-#if defined(__x86_64__)
 // Multiplies a register by a polynomial. The carry-less product of two bit-reversed registers is the product of their
 // polynomials times x. The CRC instruction from 0 multiplies a word by x^32. Therefore callers pass a power that is 33
 // bits smaller.
