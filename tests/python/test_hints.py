@@ -114,6 +114,11 @@ def test_commands(theirs, ours, note):
     assert f"there is no command {theirs}: use {ours}" in fails(theirs, code=2)
 
 
+def test_an_unknown_command_is_named():
+    assert "there is no command pak; did you mean pack?" in fails("pak", "a", "b", code=2)
+    assert "there is no command nosuchthing; penstock --help lists the commands" in fails("nosuchthing", code=2)
+
+
 @pytest.mark.parametrize(("theirs", "ours", "note"), hints("option") + hints("pack"))
 def test_options_of_the_command(theirs, ours, note):
     having = ["pack"] if ours == "penstock pack-join" else [name for name in COMMANDS if f" {ours} " in HELP[name]]
