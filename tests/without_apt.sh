@@ -21,7 +21,6 @@ scripts/wheel/python_root.sh "$(uname -m)" "$suite" "$root" \
   bash diffutils findutils grep libc-bin libstdc++6 mawk patch perl python3-dev python3-venv sed tar
 ln -sf mawk "$root/usr/bin/awk"
 chmod 1777 "$root/tmp"
-echo "127.0.0.1 localhost" >"$root/etc/hosts"
 for tool in apt apt-get dpkg dpkg-source gcc g++ cc make cmake ninja nasm pkg-config git readelf; do
   rm -f "$root/usr/bin/$tool"
 done
