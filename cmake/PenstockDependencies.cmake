@@ -3,9 +3,9 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-# penstock_library(NAME HEADER LIBRARY module...): defines PkgConfig::NAME, NAME_FOUND and NAME_SOURCE. Takes the first
-# pkg-config module that exists. Some sites' libraries have none: LMDB's Makefile writes none, and neither does HDF5's
-# configure. Then finds the header and the library in CMAKE_PREFIX_PATH and the system's folders.
+# penstock_library(NAME HEADER LIBRARY module...): defines PkgConfig::NAME, NAME_FOUND, NAME_VERSION and NAME_SOURCE.
+# Takes the first pkg-config module that exists. Some sites' libraries have none: LMDB's Makefile writes none, and neither
+# does HDF5's configure. Then finds the header and the library in CMAKE_PREFIX_PATH and the system's folders.
 macro(penstock_library name header library)
   pkg_search_module(${name} QUIET IMPORTED_TARGET ${ARGN})
   if(${name}_FOUND)
@@ -17,6 +17,7 @@ macro(penstock_library name header library)
     if(PENSTOCK_${name}_INCLUDE AND PENSTOCK_${name}_LIBRARY)
       set(${name}_FOUND TRUE)
       set(${name}_SOURCE ${PENSTOCK_${name}_LIBRARY})
+      set(${name}_VERSION "of an unknown version")
       add_library(PkgConfig::${name} INTERFACE IMPORTED)
       target_include_directories(PkgConfig::${name} INTERFACE ${PENSTOCK_${name}_INCLUDE})
       target_link_libraries(PkgConfig::${name} INTERFACE ${PENSTOCK_${name}_LIBRARY})
@@ -61,6 +62,7 @@ endif()
 # What penstock does without where a library is missing. One line each says what is there.
 set(PENSTOCK_WITHOUT "" CACHE STRING "Optional libraries to leave out even if they are installed, by the names in docs/building.md")
 set(optional)
+set(optional_versions)  # of those that were found
 macro(penstock_optional package feature name)
   list(APPEND optional ${package})
   if("${package}" IN_LIST PENSTOCK_WITHOUT)
@@ -69,6 +71,7 @@ macro(penstock_optional package feature name)
   else()
     penstock_library(${name} ${ARGN})
     if(${name}_FOUND)
+      list(APPEND optional_versions "${package} ${${name}_VERSION}")
       message(STATUS "penstock: ${feature} on (${${name}_SOURCE})")
     else()
       message(STATUS "penstock: ${feature} left out: ${package} not found")

@@ -16,11 +16,10 @@ constexpr std::int64_t kAvx512 = HWY_AVX3 | HWY_AVX3_DL;
 // Highway 1.0.3 reads XCR0 only if CPUID reports OSXSAVE. If Linux was booted with `noxsave`, it would choose AVX2, and
 // the first kernel would crash. This runs when the library is loaded, before any target is chosen.
 [[maybe_unused]] const bool targets_are_safe = [] {
-  const SimdLevel limit = simd_limit();
   std::int64_t disabled = 0;
-  if (limit < SimdLevel::avx512) disabled |= kAvx512;
-  if (limit < SimdLevel::avx2 || !processor().avx) disabled |= kAvx512 | HWY_AVX2;
-  if (limit == SimdLevel::scalar) disabled = ~std::int64_t{HWY_EMU128};
+  if (!processor().avx512f) disabled |= kAvx512;
+  if (!processor().avx) disabled |= kAvx512 | HWY_AVX2;
+  if (simd_limit() == SimdLevel::scalar) disabled = ~std::int64_t{HWY_EMU128};
   hwy::DisableTargets(disabled);
   return true;
 }();
