@@ -65,36 +65,36 @@ HuffmanEntry HuffmanTable::longer(std::uint64_t bits) const {
   return 0;
 }
 
+/// Fills the entries of `size` bits that begin with a code of `bits` bits. Entries for fewer bits tell what follows it.
+void CoefficientTable::add_skips(unsigned size, std::size_t code, unsigned bits, HuffmanEntry entry) {
+  const auto length = static_cast<unsigned>(bits_of(entry)), advance = static_cast<unsigned>(advance_of(entry));
+  if (length > size) return;
+  const std::size_t numbers = std::size_t{1} << (length - bits), behind = std::size_t{1} << (size - length);
+  Skip* to = skips_.data() + (std::size_t{1} << size) + (code << (size - bits));
+  if (advance == kBlockEnd) {
+    std::fill_n(to, behind, static_cast<Skip>(length | 1U << 15));
+    return;
+  }
+  const auto alone = static_cast<Skip>(length | advance << 6);
+  // If a run of 16 zeros has only one bit, the sum of the places might not fit.
+  if (length == 1) {
+    std::fill_n(to, behind, alone);
+    return;
+  }
+  const Skip* more = skips_.data() + behind;
+  for (std::size_t number = 0; number < numbers; ++number, to += behind)
+    for (std::size_t k = 0; k < behind; ++k) to[k] = static_cast<Skip>(more[k] + alone);
+}
+
 void CoefficientTable::build_skips(const HuffmanCode& code) {
   skips_.fill(0);
   for (unsigned size = 1; size <= kSkipBits; ++size) {
-    Skip* to = skips_.data() + (std::size_t{1} << size);
     std::size_t next = 0, used = 0;  // next code, and its number
-    for (unsigned bits = 1; bits <= size; ++bits, next <<= 1) {
-      for (unsigned i = 0; i < code.counts[bits]; ++i, ++next, ++used) {
-        const HuffmanEntry entry = codes_.of(used);
-        const auto length = static_cast<unsigned>(bits_of(entry)), advance = static_cast<unsigned>(advance_of(entry));
-        if (length > size) continue;
-        Skip* at = to + (next << (size - bits));
-        const std::size_t numbers = std::size_t{1} << (length - bits), behind = std::size_t{1} << (size - length);
-        if (advance == kBlockEnd) {
-          std::fill_n(at, behind, static_cast<Skip>(length | 1U << 15));
-          continue;
-        }
-        const auto alone = static_cast<Skip>(length | advance << 4);
-        // If a run of 16 zeros has only one bit, the sum of the places might not fit.
-        if (length == 1) {
-          std::fill_n(at, behind, alone);
-          continue;
-        }
-        const Skip* more = skips_.data() + behind;  // the entries for the bits after this code
-        for (std::size_t number = 0; number < numbers; ++number, at += behind)
-          for (std::size_t k = 0; k < behind; ++k) at[k] = static_cast<Skip>(more[k] + alone);
-      }
-    }
+    for (unsigned bits = 1; bits <= size; ++bits, next <<= 1)
+      for (unsigned i = 0; i < code.counts[bits]; ++i) add_skips(size, next++, bits, codes_.of(used++));
   }
   std::replace(skips_.begin() + (std::ptrdiff_t{1} << kSkipBits), skips_.end(), Skip{0},
-               static_cast<Skip>(kNoSkip << 4));
+               static_cast<Skip>(kNoSkip << 6));
 }
 
 bool CoefficientTable::build(const HuffmanCode& code) {

@@ -94,16 +94,13 @@ inline std::int64_t second_coefficient(CoefficientPair pair) {
   return static_cast<std::int8_t>(pair >> 40 & 255);
 }
 
-/// All complete AC codes and numbers at the start of the next bits, for blocks that are not wanted. Bits 0 to 3 are the
-/// length of the codes and numbers. Bits 4 to 10 are the places in zigzag order to advance, or kNoSkip if no code is
-/// complete. Bit 15 is set if the block ends after them.
+/// All complete AC codes and numbers at the start of the next bits, for blocks that are not wanted. Bits 0 to 5 are the
+/// number of bits to skip. Bits 6 to 12 are the places in zigzag order to advance, or kNoSkip if no code is complete. Bit
+/// 15 is set if the block ends after them.
 using Skip = std::uint16_t;
 inline constexpr unsigned kNoSkip = 127;
-inline unsigned bits_of_skip(Skip skip) {
-  return skip & 15U;
-}
 inline unsigned advance_of_skip(Skip skip) {
-  return skip >> 4 & 127U;
+  return skip >> 6 & 127U;
 }
 inline bool ends_block(Skip skip) {
   return skip >> 15 != 0;
@@ -123,6 +120,7 @@ class CoefficientTable {
 
  private:
   void build_skips(const HuffmanCode& code);
+  void add_skips(unsigned size, std::size_t code, unsigned bits, HuffmanEntry entry);
 
   HuffmanTable codes_;
   /// From element 2^n on: the entries for n bits, which those for more bits are made from.

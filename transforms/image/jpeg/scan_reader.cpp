@@ -143,8 +143,7 @@ HWY_INLINE HWY_ATTR bool skip_codes(Bits& bits, const CoefficientTable& table, s
       const std::uint64_t next = place + advance_of_skip(skip);
       if (next >= 64) return false;
       place = next;
-      bits.bits <<= bits_of_skip(skip);
-      bits.count -= bits_of_skip(skip);
+      bits.skip(skip);
       if (ends_block(skip)) return true;
     }
   }
