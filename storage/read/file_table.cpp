@@ -13,14 +13,15 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kKeepOpen = 16384;
+constexpr rlim_t kKeepOpen = 16384, kKeepOpenOfQuarter = 512;
 constexpr std::uint32_t kLargestAlign = 64 << 10;    // larger alignments would read too much around a sample
 constexpr std::uint32_t kLargestMemoryAlign = 4096;  // of scratch buffers
 
 std::size_t default_keep_open() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kKeepOpen;
-  return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / 4, 1, kKeepOpen));
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kKeepOpenOfQuarter;
+  const rlim_t least = std::clamp<rlim_t>(limit.rlim_cur / 4, 1, kKeepOpenOfQuarter);
+  return static_cast<std::size_t>(std::clamp<rlim_t>(limit.rlim_cur / 8, least, kKeepOpen));
 }
 
 struct Alignment {

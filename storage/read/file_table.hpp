@@ -33,7 +33,8 @@ struct FileTableOptions {
   std::filesystem::path root = {};  ///< messages name files relative to this folder
   bool direct_io = false;           ///< O_DIRECT if the file system supports it, per file
   bool random_access = false;       ///< disables the kernel's read-ahead
-  std::size_t keep_open = 0;        ///< open descriptors; 0: a quarter of the process's limit, at most 16,384
+  /// Open descriptors. 0: an eighth of the process's limit, at most 16,384, but a quarter of it up to 512.
+  std::size_t keep_open = 0;
   /// Throws if an opened file is not the indexed one.
   std::function<void(std::uint32_t file, const FileIdentity& now)> check = {};
 };
