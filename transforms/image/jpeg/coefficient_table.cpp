@@ -65,7 +65,8 @@ HuffmanEntry HuffmanTable::longer(std::uint64_t bits) const {
   return 0;
 }
 
-/// Fills the entries of `size` bits that begin with a code of `bits` bits. Entries for fewer bits tell what follows it.
+/// Fills the entries of `size` bits that begin with a code of `bits` bits. Adds the entries for the bits after the
+/// code.
 void CoefficientTable::add_skips(unsigned size, std::size_t code, unsigned bits, HuffmanEntry entry) {
   const auto length = static_cast<unsigned>(bits_of(entry)), advance = static_cast<unsigned>(advance_of(entry));
   if (length > size) return;
