@@ -62,15 +62,15 @@ class Inflater {
       const int result = ::inflate(&stream_, Z_NO_FLUSH);
       offset_ += before - stream_.avail_in;
       const std::size_t made = plain_.size() - stream_.avail_out;
+      if (made != 0) {
+        take(std::as_bytes(std::span(plain_).first(made)));
+        read(offset_);
+      }
       if (result == Z_MEM_ERROR) throw Error::resource("no memory to decompress " + name() + " data", context());
       if (result == Z_NEED_DICT) throw corrupt("broken " + name() + " data: it requires a dictionary");
       if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
         const std::string why = stream_.msg == nullptr ? "it is not " + name() : stream_.msg;
         throw corrupt("broken " + name() + " data: " + why);
-      }
-      if (made != 0) {
-        take(std::as_bytes(std::span(plain_).first(made)));
-        read(offset_);
       }
       if (result == Z_STREAM_END) return true;
       if (stream_.avail_in == 0 && made < plain_.size()) return false;
