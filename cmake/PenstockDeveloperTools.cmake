@@ -12,6 +12,6 @@ endif()
 if(RUN_CLANG_TIDY)
   add_custom_target(tidy
     COMMAND ${RUN_CLANG_TIDY} -quiet -p ${PROJECT_BINARY_DIR}
-      "^${PROJECT_SOURCE_DIR}/(base|formats|transforms|remote|device|order|storage|record|loader|staging|pack|penstock|bench|bindings)/.*[.]cpp$"
+      "^${PROJECT_SOURCE_DIR}/(base|formats|transforms|remote|device|order|storage|record|loader|staging|pack|overview|penstock|bench|bindings)/.*[.]cpp$"
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
 endif()

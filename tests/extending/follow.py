@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ("base", "formats", "transforms", "device", "order", "storage", "record", "loader", "staging", "pack", "remote", "penstock")
+LAYERS = ("base", "formats", "transforms", "device", "order", "storage", "record", "loader", "staging", "pack", "overview", "remote", "penstock")
 # Title: its program, how many files it may touch, and the sources that a header among them changes.
 RECIPES = {
     "Add a codec": ("codec", 4, []),

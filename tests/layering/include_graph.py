@@ -50,6 +50,7 @@ ORDER = {
     "loader": ["node_memory", "options", "batch", "fetch", "work", "model", "device", ".", "choices"],
     "staging": ["."],
     "pack": ["."],
+    "overview": ["trace", ".", "page", "./page"],
     "bench": ["measure", "tryout", "report", "synth", "watch"],
 }  # fmt: skip
 # Layers that stand beside others of the list and do not include them.
@@ -62,6 +63,7 @@ NOT_INCLUDED = {
     "loader": {"remote"},
     "staging": {"remote", "device", "record", "loader"},
     "pack": {"remote"},
+    "overview": {"remote"},
     "bench": {"remote"},
 }
 # Rings of units that stay; a README of their folder names each and says why. At most three.
@@ -87,7 +89,7 @@ OWN = {
         "transforms/image/codecs/", "transforms/image/jpeg/", "transforms/image/jpt/", "transforms/clouds/codecs/",
         "transforms/clouds/laz/",
     ),
-    "step": ("transforms/chain/", "transforms/chain", "transforms/parse"),
+    "step": ("transforms/chain/", "transforms/chain", "transforms/parse", "overview/trace/"),
 }  # fmt: skip
 OTHER_MEANING = {
     "bench/measure/task.cpp": {"raw", "points"},  # names of tasks
