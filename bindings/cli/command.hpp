@@ -16,6 +16,7 @@ struct Command {
 };
 
 Command synth_command(CLI::App& app);
+Command overview_command(CLI::App& app);
 Command pack_command(CLI::App& app);
 Command pack_join_command(CLI::App& app);
 Command info_command(CLI::App& app);

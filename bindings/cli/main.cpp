@@ -30,10 +30,11 @@ int complain(std::string message, Exit code) {
 
 std::vector<Command> add_commands(CLI::App& app) {
   using namespace penstock::cli;
-  return {synth_command(app), pack_command(app),  pack_join_command(app), info_command(app),
-          ls_command(app),    cat_command(app),   inspect_command(app),   verify_command(app),
-          audit_command(app), stage_command(app), bench_command(app),     bench_sampling_command(app),
-          tune_command(app),  top_command(app),   doctor_command(app),    cache_command(app)};
+  return {synth_command(app),   pack_command(app),  pack_join_command(app), info_command(app),
+          ls_command(app),      cat_command(app),   inspect_command(app),   verify_command(app),
+          audit_command(app),   stage_command(app), bench_command(app),     bench_sampling_command(app),
+          tune_command(app),    top_command(app),   doctor_command(app),    cache_command(app),
+          overview_command(app)};
 }
 
 // A command may say how to resume. Other errors that the interruption caused are not shown.
