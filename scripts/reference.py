@@ -121,6 +121,8 @@ GROUPS: list[tuple[str, list[str]]] = [
             "Schedule",
             "Trace",
             "merge_traces",
+            "overview",
+            "Overview",
         ],
     ),
 ]

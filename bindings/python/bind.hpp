@@ -35,6 +35,7 @@ void bind_mixture(nb::module_& module);
 void bind_rows(nb::module_& module);
 void bind_convert(nb::module_& module);
 void bind_processes(nb::module_& module);
+void bind_overview(nb::module_& module);
 void bind_profile(nb::module_& module);
 void bind_stage(nb::module_& module);
 void bind_writer(nb::module_& module);

@@ -58,6 +58,7 @@ NB_MODULE(_penstock, module) {
   python::bind_rows(module);
   python::bind_loader(module);
   python::bind_processes(module);
+  python::bind_overview(module);
   python::bind_profile(module);
   python::bind_ledger(module);
   python::bind_convert(module);

@@ -25,6 +25,7 @@ from ._encode import encode
 from ._error import Error
 from ._habits import here as _here
 from ._loader import Loader
+from ._overview import Overview, overview
 from ._own.functions import SampleFunction, Transform, sample_transform, transform
 from ._pack import finish_pack, pack
 from ._penstock import (
@@ -102,6 +103,7 @@ __all__ = [
     "MemoryOptions",
     "Mix",
     "Mixture",
+    "Overview",
     "Profile",
     "Ragged",
     "RankTable",
@@ -140,6 +142,7 @@ __all__ = [
     "mixture",
     "mixup",
     "open",
+    "overview",
     "pack",
     "pad",
     "points",
