@@ -51,7 +51,7 @@ std::vector<Node> nested(const Trace& trace) {
 
 std::vector<OperatorTimes> times_of_operators(const Trace& trace) {
   std::vector<OperatorTimes> by_name(trace.names.size());
-  std::unordered_map<std::uint64_t, std::uint32_t> name_of;  // by external id
+  std::unordered_map<std::uint64_t, std::uint32_t> by_call, by_id;  // names by correlation and by external id
   const std::vector<Node> nodes = nested(trace);
   for (const Node& node : nodes) {
     const HostEvent& event = *node.event;
@@ -59,18 +59,27 @@ std::vector<OperatorTimes> times_of_operators(const Trace& trace) {
     // Some versions of PyTorch record an operator twice: a node and its only child.
     const bool twice = parent != nullptr && parent->children == 1 && parent->event->name == event.name;
     if (parent != nullptr) by_name[parent->event->name].host_self -= length(event);
-    if (event.kind == HostKind::runtime) continue;
+    if (event.kind == HostKind::runtime) {
+      const Node* outer = parent;
+      while (outer != nullptr && outer->event->kind != HostKind::op)
+        outer = outer->parent == kNone ? nullptr : &nodes[outer->parent];
+      if (outer != nullptr && event.link != 0) by_call.insert_or_assign(event.link, outer->event->name);
+      continue;
+    }
     OperatorTimes& times = by_name[event.name];
     times.host_self += length(event);
     if (event.kind != HostKind::op) continue;
-    if (event.link != 0) name_of.insert_or_assign(event.link, event.name);
+    if (event.link != 0) by_id.insert_or_assign(event.link, event.name);
     if (twice) continue;
     ++times.calls;
     times.host += length(event);
   }
   for (const DeviceEvent& event : trace.device) {
-    const auto found = name_of.find(event.external_id);
-    if (found != name_of.end()) by_name[found->second].device_self += length(event);
+    if (const auto call = by_call.find(event.correlation); call != by_call.end()) {
+      by_name[call->second].device_self += length(event);
+    } else if (const auto op = by_id.find(event.external_id); op != by_id.end() && has_external_id(event)) {
+      by_name[op->second].device_self += length(event);
+    }
   }
   for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i].name = trace.names.text(i);
   std::erase_if(by_name, [](const OperatorTimes& times) { return times.calls == 0; });

@@ -28,7 +28,7 @@ struct KernelTimes {
 };
 
 /// In falling order of host_self plus device_self. Operators of a thread nest by their times; the device work of an
-/// operator has its external id.
+/// operator is that of the calls inside it. If the trace lacks the call, the external id of the work decides.
 /// Source: torch-tb-profiler 0.4.3 (op_tree.py, op_agg.py).
 std::vector<OperatorTimes> times_of_operators(const Trace& trace);
 std::vector<KernelTimes> times_of_kernels(const Trace& trace);  ///< in falling order of time

@@ -63,8 +63,9 @@ std::array<Ranges, kCategories> category_ranges(const Trace& trace) {
   for (const DeviceEvent& event : trace.device) {
     switch (event.kind) {
       case DeviceKind::kernel:
-        add(collectives.contains(event.external_id) || kernel_of_collective(event.name) ? Category::communication
-                                                                                        : Category::kernel,
+        add((has_external_id(event) && collectives.contains(event.external_id)) || kernel_of_collective(event.name)
+                ? Category::communication
+                : Category::kernel,
             event);
         break;
       case DeviceKind::memcpy:

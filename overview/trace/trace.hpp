@@ -58,6 +58,11 @@ struct DeviceEvent {
   DeviceKind kind;
 };
 
+/// PyTorch 1.13 to 2.0 wrote the correlation also as external id.
+inline bool has_external_id(const DeviceEvent& event) {
+  return event.external_id != 0 && event.external_id != event.correlation;
+}
+
 /// An allocation (positive) or release (negative) of memory.
 struct MemoryEvent {
   std::int64_t time, bytes;
