@@ -31,10 +31,15 @@ Command bench_command(CLI::App& app);
 Command bench_sampling_command(CLI::App& app);
 Command tune_command(CLI::App& app);
 Command top_command(CLI::App& app);
+Command run_command(CLI::App& app);
 Command doctor_command(CLI::App& app);
 
-/// For a command line that `app` refused: an error that names the replacement, if base/names/hints.hpp has the subcommand
-/// or one of the options; otherwise empty. `words` begins behind the program's name.
+/// Replaces this process by `python3 -m penstock run ARGUMENTS`. main() calls it before the parser, which would look
+/// for options of `penstock` behind the script. Throws Error: io, if Python or its package penstock is missing.
+int run_python(std::span<const char* const> arguments);
+
+/// For a command line that `app` refused: an error that names the replacement, if base/names/hints.hpp has the
+/// subcommand or one of the options; otherwise empty. `words` begins behind the program's name.
 std::string hint_of(const CLI::App& app, std::span<const char* const> words);
 
 }  // namespace penstock::cli

@@ -30,11 +30,11 @@ int complain(std::string message, Exit code) {
 
 std::vector<Command> add_commands(CLI::App& app) {
   using namespace penstock::cli;
-  return {synth_command(app),   pack_command(app),  pack_join_command(app), info_command(app),
-          ls_command(app),      cat_command(app),   inspect_command(app),   verify_command(app),
-          audit_command(app),   stage_command(app), bench_command(app),     bench_sampling_command(app),
-          tune_command(app),    top_command(app),   doctor_command(app),    cache_command(app),
-          overview_command(app)};
+  return {synth_command(app),  pack_command(app),  pack_join_command(app), info_command(app),
+          ls_command(app),     cat_command(app),   inspect_command(app),   verify_command(app),
+          audit_command(app),  stage_command(app), bench_command(app),     bench_sampling_command(app),
+          tune_command(app),   top_command(app),   run_command(app),       overview_command(app),
+          doctor_command(app), cache_command(app)};
 }
 
 // A command may say how to resume. Other errors that the interruption caused are not shown.
@@ -82,6 +82,9 @@ int main(int argc, char** argv) {
       "Exit codes: 0 success, 1 invalid data or a failed run, 2 wrong usage, 130 interrupted.");
   try {
     const std::vector<Command> commands = add_commands(app);
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.size() > 1 && words[0] == "run" && words[1] != "--help" && words[1] != "-h")
+      return penstock::cli::run_python({argv + 2, argv + argc});
     app.parse(argc, argv);
     return run(commands);
   } catch (const penstock::cli::BrokenPipe&) {

@@ -1,4 +1,4 @@
-"""Finds the penstock command that the package installs."""
+"""Finds the penstock command that the package installs, and runs `penstock run` in this process."""
 
 import os
 import pathlib
@@ -15,5 +15,13 @@ def path() -> "str | None":
 
 
 def main() -> None:
-    command = pathlib.Path(__file__).parent / "bin" / "penstock"
+    """The `penstock` script of a wheel, and `python -m penstock`."""
+    if sys.argv[1:2] == ["run"]:  # a Python program; the compiled command would start another interpreter
+        from ._run.command import main as run
+
+        run(sys.argv[2:])
+        return
+    command = path()
+    if command is None or os.path.realpath(command) == os.path.realpath(sys.argv[0]):  # the script found itself
+        sys.exit("penstock: error: this installation has no penstock command; set PENSTOCK_COMMAND to its path")
     os.execv(command, ["penstock", *sys.argv[1:]])

@@ -1,0 +1,120 @@
+"""The command line of `penstock run`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import math
+from collections.abc import Sequence
+
+_EPILOG = """\
+The script runs in this process, as `python SCRIPT ARGS` would run it: with the same arguments, exit code and
+tracebacks. Steps are timed from one batch of a DataLoader to the next. The report goes to stderr when the script ends.
+Put the options of `penstock run` before the script. All later words belong to the script.
+
+With torchrun, put `-m penstock run` before the script. Each rank prints its report. Names of files get the rank:
+run.json becomes run.rank1.json.
+
+Examples:
+  penstock run train.py --epochs 3
+  penstock run --json run.json -- train.py --json metrics.json
+  penstock run -m package.train --epochs 3
+  penstock run --trace 20 train.py, then penstock overview train.trace.json.gz
+  torchrun --nproc-per-node 2 -m penstock run train.py
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    target: str  # path of a script, or name of a module
+    is_module: bool
+    arguments: tuple[str, ...]
+    quiet: bool = False
+    every: float | None = None  # seconds
+    json: str | None = None
+    out: str | None = None
+    trace: int | None = None  # steps
+    trace_file: str | None = None
+
+
+def parsed(words: Sequence[str]) -> Options:
+    """Raises SystemExit for --help and for wrong usage."""
+    own, target, is_module, arguments = _split(list(words))
+    found = _parser().parse_args(own)
+    if target is None:
+        _parser().error("the following arguments are required: SCRIPT, or -m MODULE")
+    return Options(
+        target=target,
+        is_module=is_module,
+        arguments=tuple(arguments),
+        quiet=found.quiet,
+        every=found.every,
+        json=found.json,
+        out=found.out,
+        trace=found.trace,
+        trace_file=found.trace_file,
+    )
+
+
+_WITH_VALUE = ("--every", "--json", "--out", "--trace", "--trace-file")
+
+
+def _split(words: list[str]) -> tuple[list[str], str | None, bool, list[str]]:
+    """Own options, the target, whether it is a module, and its arguments. argparse would look for options of `penstock
+    run` also behind the script."""
+    own: list[str] = []
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            return own, *_target(words)
+        if word == "-m" or not word.startswith("-") or word == "-":
+            return own, *_target([word, *words])
+        own.append(word)
+        if word in _WITH_VALUE and words:
+            own.append(words.pop(0))
+    return own, None, False, []
+
+
+def _target(words: list[str]) -> tuple[str | None, bool, list[str]]:
+    if words[:1] == ["-m"]:
+        return (words[1] if len(words) > 1 else None), True, words[2:]
+    return (words[0] if words else None), False, words[1:]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="penstock run",
+        usage="penstock run [OPTIONS] [--] SCRIPT [ARGS...]\n       penstock run [OPTIONS] -m MODULE [ARGS...]",
+        description="Run an unedited PyTorch training, and report where its steps spend their time, why, and what helps",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--quiet", action="store_true", help="Print only the line with the step time")
+    parser.add_argument(
+        "--every", type=_seconds, metavar="SECONDS", help="Also print this line during the run, at most this often"
+    )
+    parser.add_argument("--json", metavar="FILE", help="Write all figures as JSON to this file")
+    parser.add_argument("--out", metavar="FILE", help="Write the few figures that later runs are compared with")
+    parser.add_argument(
+        "--trace",
+        type=_count,
+        metavar="N",
+        help="Record N steps with torch.profiler, after 10 steps; these steps are left out of the report",
+    )
+    parser.add_argument("--trace-file", metavar="FILE", help="File of this trace (default: NAME.trace.json.gz)")
+    return parser
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, not {text}")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text}")
+    return value

@@ -1,0 +1,132 @@
+"""The times of the steps of one loader."""
+
+from __future__ import annotations
+
+import array
+import weakref
+from typing import Any, NamedTuple
+
+from .._penstock import DurationCounter, Durations
+from .._profile.about import About, own_verdict
+from .._profile.batch import Delivered, delivered
+from .._profile.scheduling import Scheduling
+from .workers import Meter
+
+KEPT = 65_536  # the last steps; a power of two
+_MASK = KEPT - 1
+
+
+class Sums(NamedTuple):
+    """The parts of one step, or of several."""
+
+    load: int
+    compute: int
+    optimizer: int
+    collections: int
+
+    @property
+    def step(self) -> int:
+        return self.load + self.compute + self.optimizer
+
+
+class StepTimes:
+    """Times in nanoseconds. The wait for the first batch of an epoch counts as the start of the epoch, not as a load. The
+    first epoch's start and first step are kept apart, because they contain one-time work such as torch.compile()."""
+
+    def __init__(self, loader: Any, about: About) -> None:
+        self.about = about
+        self.loader: weakref.ref[Any] | None = None
+        self.dataset = type(getattr(loader, "dataset", loader)).__name__
+        self.renew(loader)
+        self.scheduling = Scheduling()
+        self.meter: Meter | None = None  # of forked workers
+        self.delivered = Delivered()
+        self.said: dict[str, Any] | None = None  # the diagnosis of a penstock loader
+        self.epochs = 0
+        self.batches = 0  # whose step is in compute and optimizer: all except the first one
+        self.steps = 0  # those of them that are not the first of an epoch
+        self.collections_in_load = 0
+        self.collate = 0  # in this process
+        self.starts = self.ends = self.between = 0  # of epochs, and the time between them
+        self.first_batch = 0  # iter() and the first next() of the first epoch
+        self.first_step = 0  # with this batch
+        self.busy = 0.0  # CPU time of all threads of this process outside next(), in the looked-at steps
+        self.busy_of = 0  # length of these
+        self._first_compute = self._first_optimizer = 0  # of the steps with the first batches of epochs
+        # of the last steps, at number % KEPT; a step adds no sums, because additions would double its cost
+        self._loads, self._computes, self._optimizers, self._collections = self._columns = [
+            array.array("q", bytes(8 * KEPT)) for _ in range(4)
+        ]
+        self._before = [0, 0, 0, 0]  # sums of the columns over the steps before the last multiple of KEPT
+
+    def renew(self, loader: Any) -> None:
+        """A loader that the program makes again for each epoch continues the records of the old one."""
+        try:
+            self.loader = weakref.ref(loader)
+        except TypeError:
+            self.loader = None
+
+    def alive(self) -> Any | None:
+        return self.loader() if self.loader is not None else None
+
+    def add_collate(self, spent: int) -> None:
+        if self.epochs:  # not the first batch, whose wait is no load
+            self.collate += spent
+
+    def delivered_by(self, batch: Any) -> None:
+        self.delivered = delivered(batch)
+
+    def ask(self) -> None:
+        """Keeps the diagnosis of a penstock loader, which may be closed before the end of the program."""
+        loader = self.alive()
+        if loader is not None:
+            self.said = own_verdict(loader) or self.said
+
+    def add_first(self, compute: int, optimizer: int) -> None:
+        """Adds the step with the first batch of an epoch."""
+        if self.first_step == 0:
+            self.first_step = max(compute + optimizer, 1)
+            return
+        self.batches += 1
+        self._first_compute += compute
+        self._first_optimizer += optimizer
+
+    def add(self, load: int, compute: int, optimizer: int, collections: int) -> None:
+        """Adds another step; the parts are its load, compute and optimizer. collections: of the garbage collector, within
+        them."""
+        place = self.steps & _MASK
+        self._loads[place] = load
+        self._computes[place] = compute
+        self._optimizers[place] = optimizer
+        self._collections[place] = collections
+        self.steps += 1
+        self.batches += 1
+        if place == _MASK:
+            self._before = [before + sum(column) for before, column in zip(self._before, self._columns)]
+
+    def sums(self) -> Sums:
+        """Over all steps."""
+        now = self.steps & _MASK
+        load, compute, optimizer, collections = (
+            before + sum(column[:now]) for before, column in zip(self._before, self._columns)
+        )
+        return Sums(load, compute + self._first_compute, optimizer + self._first_optimizer, collections)
+
+    @property
+    def wall(self) -> int:
+        sums = self.sums()
+        return sums.load + sums.compute + sums.optimizer + self.starts + self.ends + self.between
+
+    def kept(self) -> list[Sums]:
+        """The last steps, in their order."""
+        first = max(0, self.steps - KEPT)
+        return [
+            Sums(*(column[number & _MASK] for column in self._columns)) for number in range(first, self.steps)
+        ]
+
+    def waits(self) -> Durations:
+        """The loads of the last steps."""
+        counter = DurationCounter()
+        for load in self._loads[: min(self.steps, KEPT)]:
+            counter.add(load)
+        return counter.get()

@@ -1,0 +1,243 @@
+"""Patches PyTorch and penstock so that each batch and optimizer step is timed, and owns the records."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from .._profile.about import About
+from . import frames
+from .imports import after_import
+from .loops import Clocks, Loop, Totals
+from .recorder import Recorder
+from .steps import StepTimes
+from .workers import Forks, Meter, timed_collate
+
+_now = time.perf_counter_ns
+
+
+class Watch:
+    """All records of this process."""
+
+    def __init__(self, recorder: Recorder | None, tick: Callable[[], None] | None, every: float | None) -> None:
+        """tick: called by the training thread about every `every` seconds."""
+        self.process = os.getpid()
+        self.began = _now()
+        self.records: list[StepTimes] = []
+        self.totals = Totals()
+        self.recorder = recorder
+        self.optimizer_hooks = False
+        self._of_loader: weakref.WeakKeyDictionary[Any, StepTimes] = weakref.WeakKeyDictionary()
+        self._last_loop: dict[int, Loop] = {}  # by id(StepTimes)
+        self._loops: dict[int, Loop] = {}  # by id(iterator)
+        self._clocks = Clocks()
+        self._forks = Forks()
+        self._tick = tick
+        self._every = round((every or 0) * 1e9)
+        self._tick_due = self.began + self._every if tick is not None else sys.maxsize
+
+    def start(self) -> None:
+        _watch_collections(self.totals)
+        after_import(
+            {
+                "torch.utils.data.dataloader": self._patch_dataloader,
+                "torch.optim.optimizer": self._patch_optimizer,
+            }
+        )
+        self._patch_penstock()
+
+    # ---- Loaders -----------------------------------------------------------------------------------------------------
+
+    def record_of(self, loader: Any) -> StepTimes:
+        record = self._of_loader.get(loader)
+        if record is None:
+            about = About.of(loader)
+            dataset = type(getattr(loader, "dataset", loader)).__name__
+            # Programs may make an equal loader for each epoch. A loader that still exists keeps its own record.
+            record = next(
+                (old for old in self.records if old.about == about and old.dataset == dataset and old.alive() is None),
+                None,
+            )
+            if record is None:
+                record = StepTimes(loader, about)
+                self.records.append(record)
+            record.renew(loader)
+            self._of_loader[loader] = record
+        return record
+
+    def _begin(self, record: StepTimes, iterator: Any, began: int) -> Loop:
+        number = id(iterator)
+        loop = self._loops.get(number)
+        if loop is None or loop.steps is not record:
+            loop = Loop(record, self.totals, self._clocks.mine)
+            loop.reference = weakref.ref(iterator, lambda _: self._loops.pop(number, None))
+            self._loops[number] = loop
+        loop.begin(began, _now(), self._last_loop.get(id(record)))
+        self._last_loop[id(record)] = loop
+        return loop
+
+    def _patch_dataloader(self, module: ModuleType) -> None:
+        loader_kind: Any = module.DataLoader
+        iterator_kind: Any = module._BaseDataLoaderIter
+        iterate = loader_kind.__iter__
+        forks = self._forks
+
+        @functools.wraps(iterate)
+        def __iter__(loader: Any) -> Any:
+            began = _now()
+            record = self.record_of(loader)
+            workers = loader.num_workers
+            if workers:
+                if record.meter is None:
+                    record.meter = Meter(workers)
+                forks.starting = record.meter
+            clock, outer = self._clocks.mine, self._clocks.mine.inside
+            clock.inside = True  # iterators of other loaders that the dataset makes now are not loops of the program
+            try:
+                iterator = iterate(loader)
+            except BaseException as raised:
+                frames.drop_frame(raised)
+                raise
+            finally:
+                forks.starting = None
+                clock.inside = outer
+            if outer:
+                return iterator
+            if not workers:
+                _time_collate(iterator, record)
+            self._begin(record, iterator, began)
+            return iterator
+
+        loader_kind.__iter__ = __iter__
+        iterator_kind.__next__ = self._timed_next(iterator_kind.__next__, About("DataLoader"))
+
+    def _patch_penstock(self) -> None:
+        from .. import _loader, _penstock
+
+        for name in ("__iter__", "_iterate"):
+            setattr(_loader.Loader, name, self._timed_iter(getattr(_loader.Loader, name)))
+        kind: Any = _penstock.LoaderIterator
+        kind.__next__ = self._timed_next(kind.__next__, About("Loader"))
+
+    def _timed_iter(self, iterate: Any) -> Any:
+        @functools.wraps(iterate)
+        def timed(loader: Any, *arguments: Any) -> Any:
+            began = _now()
+            try:
+                iterator = iterate(loader, *arguments)
+            except BaseException as raised:
+                frames.drop_frame(raised)
+                raise
+            if not self._clocks.mine.inside:
+                self._begin(self.record_of(loader), iterator, began)
+            return iterator
+
+        return timed
+
+    def _timed_next(self, original: Any, about: About) -> Any:
+        loops, clocks, recorder = self._loops, self._clocks, self.recorder
+
+        @functools.wraps(original)
+        def __next__(iterator: Any) -> Any:
+            begin = _now()
+            loop = loops.get(id(iterator))
+            if loop is None:
+                if clocks.mine.inside:  # a loader inside a loader
+                    return original(iterator)
+                # made by a subclass with its own __iter__()
+                loop = self._begin(self._anonymous(about), iterator, begin)
+            loop.asked(begin)
+            scheduling = loop.steps.scheduling
+            looked = None
+            if begin >= scheduling.due and not loop.is_first:
+                looked = scheduling.before(iterator, begin)
+            if recorder is not None:
+                recorder.step(loop)
+                begin = loop.restart()
+            if begin >= self._tick_due:
+                self._tick_now()
+                begin = loop.restart()
+            clock = loop.clock
+            clock.inside = True
+            try:
+                batch = original(iterator)
+            except BaseException as raised:
+                clock.inside = False
+                loop.ended(_now())
+                if isinstance(raised, StopIteration):
+                    loop.steps.ask()
+                frames.drop_frame(raised)
+                raise
+            clock.inside = False
+            first = loop.is_first
+            end = _now()
+            if looked is not None:
+                scheduling.after(looked, end - begin)
+            if first:
+                loop.steps.delivered_by(batch)
+            loop.got(end, recorder is not None and recorder.running)
+            return batch
+
+        return __next__
+
+    def _anonymous(self, about: About) -> StepTimes:
+        for record in self.records:
+            if record.about == about and record.loader is None:
+                return record
+        record = StepTimes(None, about)
+        self.records.append(record)
+        return record
+
+    def _tick_now(self) -> None:
+        if self._tick is not None and os.getpid() == self.process:
+            self._tick_due = _now() + self._every
+            self._tick()
+
+    # ---- Optimizers --------------------------------------------------------------------------------------------------
+
+    def _patch_optimizer(self, module: Any) -> None:
+        """Versions before 2.1 have no hooks for all optimizers. Their optimizer time counts as compute."""
+        totals, began = self.totals, 0
+
+        def before(optimizer: Any, arguments: Any, keywords: Any) -> None:
+            nonlocal began
+            began = _now()
+
+        def after(optimizer: Any, arguments: Any, keywords: Any) -> None:
+            nonlocal began
+            if began:
+                totals.optimizer += _now() - began
+                totals.optimizer_steps += 1
+                began = 0
+
+        module.register_optimizer_step_pre_hook(before)
+        module.register_optimizer_step_post_hook(after)
+        self.optimizer_hooks = True
+
+
+def _time_collate(iterator: Any, record: StepTimes) -> None:
+    fetcher = getattr(iterator, "_dataset_fetcher", None)
+    if hasattr(fetcher, "collate_fn"):
+        fetcher.collate_fn = timed_collate(fetcher.collate_fn, record.add_collate)
+
+
+def _watch_collections(totals: Totals) -> None:
+    began = 0
+
+    def callback(phase: str, _: dict[str, int]) -> None:
+        nonlocal began
+        if phase == "start":
+            began = _now()
+        elif began:
+            totals.collections += _now() - began
+            totals.collection_count += 1
+            began = 0
+
+    gc.callbacks.append(callback)
