@@ -34,8 +34,8 @@ Command top_command(CLI::App& app);
 Command run_command(CLI::App& app);
 Command doctor_command(CLI::App& app);
 
-/// Replaces this process by `python3 -m penstock run ARGUMENTS`. main() calls it before the parser, which would look
-/// for options of `penstock` behind the script. Throws Error: io, if Python or its package penstock is missing.
+/// Replaces this process by `python3 -m penstock run ARGUMENTS`. main() calls it instead of the parser, which would
+/// reject the options of the script. Throws Error: io, if Python or its package penstock is missing.
 int run_python(std::span<const char* const> arguments);
 
 /// For a command line that `app` refused: an error that names the replacement, if base/names/hints.hpp has the

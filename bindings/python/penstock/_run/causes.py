@@ -1,4 +1,4 @@
-"""The diagnosis of a run: what takes the time of a step, what does not, and what helps."""
+"""The diagnosis of a run: the cause of slow steps, with predicted remedies."""
 
 from __future__ import annotations
 
@@ -66,12 +66,14 @@ def _not(cause: str, main: LoaderFigures) -> list[str]:
     step = main.step_s
     parts = {
         "loading": (main.load_s, cause in ("compute", "garbage collection", "epochs", "unknown")),
-        "the optimizer": (main.optimizer_s, True),
+        "the optimizer": (main.optimizer_s, main.optimizer_s > 0),
         "garbage collection": (main.collections_s, cause != "garbage collection"),
         "collating": (_collate(main), cause in ("decoding", "workers", "storage") and _collate(main) > 0),
         "epoch starts": (main.epoch_starts_s, main.epochs > 1 and cause != "epochs"),
     }
-    said = [f"{name} ({percent(spent / step)})" for name, (spent, listed) in parts.items() if listed and spent < 0.1 * step]
+    said = [
+        f"{name} ({percent(spent / step)})" for name, (spent, listed) in parts.items() if listed and spent < 0.1 * step
+    ]
     computing = _computing(main)
     if cause in ("decoding", "workers", "collate") and computing is not None and computing >= _COMPUTES:
         said.append("storage")
@@ -99,9 +101,7 @@ def _collects(main: LoaderFigures, share: float) -> Diagnosis:
         share,
         f"Python's garbage collector takes {duration(main.collections_s)} of each step, because it visits all objects "
         "that the program keeps",
-        remedies=(
-            _predicted(change, main, rest + 0.1 * main.collections_s, rest, rest + 0.5 * main.collections_s),
-        ),
+        remedies=(_predicted(change, main, rest + 0.1 * main.collections_s, rest, rest + 0.5 * main.collections_s),),
     )
 
 
@@ -128,9 +128,8 @@ def _loads(run: RunFigures, main: LoaderFigures, share: float) -> Diagnosis:
     if main.penstock is not None:
         return Diagnosis("penstock", share, str(main.penstock.get("text", "the penstock loader")))
     if main.num_workers is None:
-        return Diagnosis("unknown", share, "the loop waits for its loader, whose work is not known")
-    tiny = main.load_s + main.compute_s + main.optimizer_s < _TINY_S
-    if tiny and share >= 0.25:
+        return Diagnosis("unknown", share, "the loop waits for its loader; `penstock run` does not know this kind")
+    if main.load_s + main.compute_s + main.optimizer_s < _TINY_S:
         return _tiny(main, share)
     if main.num_workers > 0 and main.thread_on_core is not None and main.thread_on_core >= _COMPUTES:
         return Diagnosis(
@@ -162,7 +161,9 @@ def _computing(main: LoaderFigures) -> float | None:
     if not main.num_workers:
         return None if main.thread_on_core is None else main.thread_on_core + main.thread_runnable
     if main.fetch_s is not None:
-        return min(main.fetch_cpu + main.workers_runnable, 1.0)
+        # A worker is ready for a core only while it fetches; otherwise it waits for work.
+        fetching = main.fetch_s / max(main.step_s * main.num_workers, main.fetch_s)
+        return min(main.fetch_cpu + main.workers_runnable / max(fetching, 0.05), 1.0)
     return None if main.workers_on_core is None else main.workers_on_core + main.workers_runnable
 
 
@@ -180,9 +181,7 @@ def _tiny(main: LoaderFigures, share: float) -> Diagnosis:
 
     change = f"batch_size {size} -> {size * times} (the step has {times} times as many samples)"
     batch = Remedy("sampler=BatchSampler(...), batch_size=None: the dataset gets a list and indexes its arrays once")
-    return Diagnosis(
-        "batches", share, why, remedies=(Remedy(change, longer(0.75), longer(0.95), longer(0.3)), batch)
-    )
+    return Diagnosis("batches", share, why, remedies=(Remedy(change, longer(0.75), longer(0.95), longer(0.3)), batch))
 
 
 def _collates(run: RunFigures, main: LoaderFigures, share: float, whole: float) -> Diagnosis:
@@ -200,7 +199,9 @@ def _collates(run: RunFigures, main: LoaderFigures, share: float, whole: float) 
 
 def _waits(run: RunFigures, main: LoaderFigures, share: float, computing: float) -> Diagnosis:
     who = counted(main.num_workers, "worker", "workers") if main.num_workers else "this process"
-    read = f", and read {main.fetch_disk_bytes / 1e6:.3g} MB per batch from disks" if main.fetch_disk_bytes > 1e4 else ""
+    read = (
+        f", and read {main.fetch_disk_bytes / 1e6:.3g} MB per batch from disks" if main.fetch_disk_bytes > 1e4 else ""
+    )
     verb = "compute" if (main.num_workers or 0) > 1 else "computes"
     why = (
         f"slow storage, or another wait: {who} {verb} only {percent(computing)} of the time in which batches are loaded, "

@@ -12,12 +12,12 @@ from . import program, report
 from .causes import diagnose
 from .options import Options, parsed
 from .recorder import Recorder
-from .summary import Machine, _number, figures_of
+from .summary import Machine, figures_of, number_in
 from .watch import Watch
 
 
 def main(words: Sequence[str]) -> None:
-    """words: the command line behind `penstock run`. Raises what the script raises, SystemExit included."""
+    """words: the command line after `penstock run`. Raises what the script raises, SystemExit included."""
     options = parsed(words)
     run = _Run(options)
     # After atexit handlers of the program, which are registered later and called earlier.
@@ -38,7 +38,7 @@ class _Run:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._folder = os.getcwd()  # the program may change it
-        self._rank, self._world = _number("RANK"), _number("WORLD_SIZE")
+        self._rank, self._world = number_in("RANK"), number_in("WORLD_SIZE")
         self._machine = Machine()
         recorder = None
         if options.trace is not None:
@@ -83,6 +83,8 @@ class _Run:
                 notes.append(f"trace written; penstock overview {os.path.relpath(recorder.path, self._folder)}")
             else:
                 notes.append("no trace: the run ended before 10 steps with an optimizer")
+        if self.watch.failure is not None:
+            notes.append(f"a loop could not be watched: {self.watch.failure}")
         run = figures_of(self.watch, options.target, self._machine)
         found = diagnose(run)
         for path, figures in (

@@ -20,8 +20,8 @@ def is_ours(traceback: TracebackType) -> bool:
 
 
 def cut(raised: BaseException, start: bool) -> None:
-    """Removes our frames from the exception and from the ones that it names as cause or context. start: also removes
-    the frames before our first one, which belong to the start of the interpreter."""
+    """Removes our frames from the exception, its cause and its context. start: also removes the frames before our first
+    one. They belong to the start of the interpreter."""
     seen: set[int] = set()
     left: list[BaseException | None] = [raised]
     while left:

@@ -72,6 +72,13 @@ class Loop:
         self._ended = 0  # when next() raised
         self._counted = 0
         self._look_due = 0
+        self._first = True  # the next batch is the first one of its epoch, or the current batch was it
+        self._skipped = False  # the current step is recorded by a profiler, which slows it
+        self._began = self._iter = 0  # end and length of iter()
+        self._asked = self._load = 0
+        self._cpu = 0  # CPU time of this process when next() returned, if this step is looked at
+        # of Totals and the clock when next() returned, collections when it was called
+        self._optimizer = self._collections = 0
 
     def begin(self, began: int, now: int, previous: Loop | None) -> None:
         """An epoch begins, with an iter() from `began` to `now`. previous: the loop of the epoch before."""

@@ -60,8 +60,8 @@ _WITH_VALUE = ("--every", "--json", "--out", "--trace", "--trace-file")
 
 
 def _split(words: list[str]) -> tuple[list[str], str | None, bool, list[str]]:
-    """Own options, the target, whether it is a module, and its arguments. argparse would look for options of `penstock
-    run` also behind the script."""
+    """Own options, the target, whether it is a module, and its arguments. argparse would also take options from the
+    words of the script."""
     own: list[str] = []
     while words:
         word = words.pop(0)

@@ -25,7 +25,7 @@ def run_script(path: str, arguments: tuple[str, ...]) -> None:
     sys.argv = [path, *arguments]
     importer = pkgutil.get_importer(path)
     if importer is not None:  # of a folder or zip file
-        _first_path(path)
+        _first_path(os.path.abspath(path))
         spec = importer.find_spec("__main__")
         if spec is None or spec.loader is None:
             raise CannotRun(f"{path}: has no __main__.py; pass a script")
@@ -75,7 +75,8 @@ def _run(code: Any, file: str | None, spec: Any, loader: Any) -> None:
         __cached__=spec.cached if spec is not None else None,
     )
     kept = sys.modules["__main__"]
-    vars(main)["__builtins__"] = builtins
+    if "__annotations__" in vars(kept):  # up to Python 3.13
+        vars(main)["__annotations__"] = {}
     sys.modules["__main__"] = main
     # The module that started us must outlive the program, because its globals are cleared with it.
     _started_by.append(kept)

@@ -98,7 +98,17 @@ def all_figures(run: RunFigures, found: Diagnosis, notes: list[str]) -> dict[str
 
 def few_figures(run: RunFigures, found: Diagnosis) -> dict[str, Any]:
     """The figures that two runs are compared with."""
-    names = ("steps", "batch_size", "num_workers", "step_s", "plus_minus_s", "load_s", "compute_s", "optimizer_s", "other_s")
+    names = (
+        "steps",
+        "batch_size",
+        "num_workers",
+        "step_s",
+        "plus_minus_s",
+        "load_s",
+        "compute_s",
+        "optimizer_s",
+        "other_s",
+    )
     main = dataclasses.asdict(run.main) if run.main is not None else {}
     return {
         "penstock_run": FORMAT,

@@ -120,9 +120,7 @@ class StepTimes:
     def kept(self) -> list[Sums]:
         """The last steps, in their order."""
         first = max(0, self.steps - KEPT)
-        return [
-            Sums(*(column[number & _MASK] for column in self._columns)) for number in range(first, self.steps)
-        ]
+        return [Sums(*(column[number & _MASK] for column in self._columns)) for number in range(first, self.steps)]
 
     def waits(self) -> Durations:
         """The loads of the last steps."""

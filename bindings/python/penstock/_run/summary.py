@@ -111,15 +111,15 @@ def figures_of(watch: Watch, program: str, machine: Machine) -> RunFigures:
         wall_s=(time.perf_counter_ns() - watch.began) * 1e-9,
         cores=usable_cores(),
         idle_cores=machine.idle_cores(),
-        rank=_number("RANK"),
-        world=_number("WORLD_SIZE"),
+        rank=number_in("RANK"),
+        world=number_in("WORLD_SIZE"),
         cuda=cuda,
         optimizer_hooks=watch.optimizer_hooks,
         steps_traced=watch.recorder.recorded if watch.recorder is not None else 0,
     )
 
 
-def _number(variable: str) -> int | None:
+def number_in(variable: str) -> int | None:
     text = os.environ.get(variable, "")
     return int(text) if text.isdecimal() else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import os
@@ -34,6 +35,7 @@ class Watch:
         self.totals = Totals()
         self.recorder = recorder
         self.optimizer_hooks = False
+        self.failure: str | None = None  # the last error of the watch itself
         self._of_loader: weakref.WeakKeyDictionary[Any, StepTimes] = weakref.WeakKeyDictionary()
         self._last_loop: dict[int, Loop] = {}  # by id(StepTimes)
         self._loops: dict[int, Loop] = {}  # by id(iterator)
@@ -56,7 +58,10 @@ class Watch:
     # ---- Loaders -----------------------------------------------------------------------------------------------------
 
     def record_of(self, loader: Any) -> StepTimes:
-        record = self._of_loader.get(loader)
+        try:
+            record = self._of_loader.get(loader)
+        except TypeError:  # a class without weak references or without a hash
+            return self._anonymous(About.of(loader))
         if record is None:
             about = About.of(loader)
             dataset = type(getattr(loader, "dataset", loader)).__name__
@@ -77,11 +82,20 @@ class Watch:
         loop = self._loops.get(number)
         if loop is None or loop.steps is not record:
             loop = Loop(record, self.totals, self._clocks.mine)
-            loop.reference = weakref.ref(iterator, lambda _: self._loops.pop(number, None))
+            with contextlib.suppress(TypeError):  # an iterator of penstock, which always passes its iter()
+                loop.reference = weakref.ref(iterator, lambda _: self._loops.pop(number, None))
             self._loops[number] = loop
         loop.begin(began, _now(), self._last_loop.get(id(record)))
         self._last_loop[id(record)] = loop
         return loop
+
+    def _try_begin(self, record_of: Callable[[], StepTimes], iterator: Any, began: int) -> Loop | None:
+        """None if the loop cannot be watched: this must never end a training."""
+        try:
+            return self._begin(record_of(), iterator, began)
+        except Exception as failure:
+            self.failure = f"{type(failure).__name__}: {failure}"
+            return None
 
     def _patch_dataloader(self, module: ModuleType) -> None:
         loader_kind: Any = module.DataLoader
@@ -92,12 +106,7 @@ class Watch:
         @functools.wraps(iterate)
         def __iter__(loader: Any) -> Any:
             began = _now()
-            record = self.record_of(loader)
-            workers = loader.num_workers
-            if workers:
-                if record.meter is None:
-                    record.meter = Meter(workers)
-                forks.starting = record.meter
+            forks.starting = self._meter_of(loader)
             clock, outer = self._clocks.mine, self._clocks.mine.inside
             clock.inside = True  # iterators of other loaders that the dataset makes now are not loops of the program
             try:
@@ -108,15 +117,23 @@ class Watch:
             finally:
                 forks.starting = None
                 clock.inside = outer
-            if outer:
-                return iterator
-            if not workers:
-                _time_collate(iterator, record)
-            self._begin(record, iterator, began)
+            if not outer and self._try_begin(lambda: self.record_of(loader), iterator, began) is not None:
+                _time_collate(iterator, self.record_of(loader))
             return iterator
 
         loader_kind.__iter__ = __iter__
         iterator_kind.__next__ = self._timed_next(iterator_kind.__next__, About("DataLoader"))
+
+    def _meter_of(self, loader: Any) -> Meter | None:
+        try:
+            if not loader.num_workers:
+                return None
+            record = self.record_of(loader)
+            if record.meter is None or record.meter.workers != loader.num_workers:
+                record.meter = Meter(loader.num_workers)
+            return record.meter
+        except Exception:  # no memory, or an unusual loader
+            return None
 
     def _patch_penstock(self) -> None:
         from .. import _loader, _penstock
@@ -136,7 +153,7 @@ class Watch:
                 frames.drop_frame(raised)
                 raise
             if not self._clocks.mine.inside:
-                self._begin(self.record_of(loader), iterator, began)
+                self._try_begin(lambda: self.record_of(loader), iterator, began)
             return iterator
 
         return timed
@@ -152,7 +169,9 @@ class Watch:
                 if clocks.mine.inside:  # a loader inside a loader
                     return original(iterator)
                 # made by a subclass with its own __iter__()
-                loop = self._begin(self._anonymous(about), iterator, begin)
+                loop = self._try_begin(lambda: self._anonymous(about), iterator, begin)
+                if loop is None:
+                    return original(iterator)
             loop.asked(begin)
             scheduling = loop.steps.scheduling
             looked = None
@@ -223,7 +242,7 @@ class Watch:
 
 
 def _time_collate(iterator: Any, record: StepTimes) -> None:
-    fetcher = getattr(iterator, "_dataset_fetcher", None)
+    fetcher: Any = getattr(iterator, "_dataset_fetcher", None)  # only without worker processes
     if hasattr(fetcher, "collate_fn"):
         fetcher.collate_fn = timed_collate(fetcher.collate_fn, record.add_collate)
 

@@ -1,0 +1,466 @@
+"""`penstock run`: the script runs as without it, and the report names the planted cause."""
+
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from penstock._run import causes, report
+from penstock._run.loops import Clock, Loop, Totals
+from penstock._run.options import parsed
+from penstock._run.steps import KEPT, StepTimes
+from penstock._run.summary import LoaderFigures, RunFigures, plus_minus
+
+HERE = pathlib.Path(__file__).parent
+RUN = [sys.executable, "-m", "penstock", "run"]
+NOTHING = "penstock run: no loader delivered two batches in this process\n"
+
+
+def execute(words, folder, **environment):
+    return subprocess.run(
+        [str(word) for word in words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+
+
+# ---- The script runs as without penstock -----------------------------------------------------------------------------
+
+PROGRAMS = {
+    "ends": "print('x')",
+    "names": """
+        import sys
+        print(sys.argv, sys.path[0], __name__, __file__, __spec__, __package__, sorted(globals()))
+        print(sys.modules["__main__"].__file__, type(__loader__).__name__, __builtins__)
+    """,
+    "exits": "import sys\nsys.exit(7)",
+    "exits with text": "import sys\nsys.exit('no data')",
+    "exits well": "raise SystemExit",
+    "raises": """
+        def inner():
+            raise ValueError("no such row")
+        try:
+            inner()
+        except ValueError as failure:
+            raise KeyError("row") from failure
+    """,
+    "has a wrong line": "x = 1\nx = = 2",
+    "is interrupted": "raise KeyboardInterrupt",
+    "is killed": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+    "leaves at once": "import os\nprint('x', flush=True)\nos._exit(5)",
+    "exits in a thread": """
+        import sys, threading
+        thread = threading.Thread(target=sys.exit, args=(3,))
+        thread.start()
+        thread.join()
+        print("after")
+    """,
+    "has its own excepthook": """
+        import sys, traceback
+        def hook(kind, value, where):
+            print(kind.__name__, [frame.name for frame in traceback.extract_tb(where)])
+        sys.excepthook = hook
+        1 / 0
+    """,
+    "has handlers": """
+        import atexit, sys
+        atexit.register(print, "handler")
+        class Row: pass
+        if __name__ == "__main__":
+            import copy, pickle
+            assert type(pickle.loads(pickle.dumps(Row()))) is Row
+            sys.exit(2)
+    """,
+    "starts processes": """
+        import multiprocessing
+        class Row:
+            def __init__(self, number): self.number = number
+        def work(row):
+            return Row(row.number + 1)
+        if __name__ == "__main__":
+            for method in "fork", "spawn":
+                with multiprocessing.get_context(method).Pool(1) as pool:
+                    print(pool.map(work, [Row(1)])[0].number)
+    """,
+    "forks": """
+        import os, sys
+        if os.fork() == 0:
+            sys.exit(0)
+        print(os.wait()[1])
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_script_runs_as_with_python(tmp_path, name):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(PROGRAMS[name]))
+    words = ["script.py", "--help", "-m", "--", "a b"]
+    alone = execute([sys.executable, *words], tmp_path)
+    watched = execute([*RUN, "--quiet", *words], tmp_path)
+    ends_at_once = alone.returncode in (5, -15)
+    assert watched.returncode == alone.returncode
+    assert watched.stdout == alone.stdout
+    assert watched.stderr == alone.stderr + ("" if ends_at_once else NOTHING)
+
+
+def test_a_module_runs_as_with_python(tmp_path):
+    package = tmp_path / "package"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "inner/__init__.py").touch()
+    (package / "other.py").write_text("VALUE = 5")
+    (package / "inner/train.py").write_text(
+        textwrap.dedent("""
+            import multiprocessing, sys
+            from ..other import VALUE
+            def work(number):
+                return number + VALUE
+            if __name__ == "__main__":
+                print(sys.argv, sys.path[0], __file__, __spec__.name, __package__)
+                with multiprocessing.get_context("spawn").Pool(1) as pool:
+                    print(pool.map(work, [1]))
+                sys.exit(4)
+        """)
+    )
+    alone = execute([sys.executable, "-m", "package.inner.train", "-x"], tmp_path)
+    watched = execute([*RUN, "--quiet", "-m", "package.inner.train", "-x"], tmp_path)
+    assert (alone.returncode, alone.stderr) == (4, "")
+    assert (watched.returncode, watched.stdout, watched.stderr) == (4, alone.stdout, NOTHING)
+
+
+def test_a_folder_with_a_main_file_is_a_script(tmp_path):
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program/__main__.py").write_text("import sys\nprint(sys.argv, sys.path[0], __name__)")
+    alone = execute([sys.executable, "program", "x"], tmp_path)
+    assert execute([*RUN, "program", "x"], tmp_path).stdout == alone.stdout
+
+
+@pytest.mark.parametrize("words", [["missing.py"], ["-m", "missing"], ["-m", "os.missing"]])
+def test_a_missing_script_is_named(tmp_path, words):
+    told = execute([*RUN, *words], tmp_path)
+    assert told.returncode == 2 and "\n" not in told.stderr.strip()
+    assert told.stderr.startswith(f"penstock run: error: {words[-1]}: ")
+
+
+def test_the_command_starts_python(tmp_path):
+    command = os.environ["PENSTOCK_COMMAND"]
+    (tmp_path / "script.py").write_text("import sys\nprint(sys.argv)\nsys.exit(3)")
+    python = {"PENSTOCK_PYTHON": sys.executable}
+    told = execute([command, "run", "--quiet", "--", "script.py", "--json", "[a,b]", "--", "-h"], tmp_path, **python)
+    assert (told.returncode, told.stdout) == (3, "['script.py', '--json', '[a,b]', '--', '-h']\n")
+    missing = execute([command, "run", "script.py"], tmp_path, PENSTOCK_PYTHON="/nowhere/python")
+    assert missing.returncode == 1 and "set PENSTOCK_PYTHON" in missing.stderr
+
+
+def test_both_helps_list_the_same_options(tmp_path):
+    own = execute([*RUN, "--help"], tmp_path)
+    compiled = execute([os.environ["PENSTOCK_COMMAND"], "run", "--help"], tmp_path)
+    assert (own.returncode, compiled.returncode) == (0, 0)
+    options = [set(re.findall(r"^  (--[a-z-]+)", told.stdout, re.MULTILINE)) for told in (own, compiled)]
+    assert options[0] == options[1] and len(options[0]) == 6
+
+
+def test_options_end_at_the_script():
+    options = parsed(["--every", "5", "--quiet", "train.py", "--quiet", "--json", "x"])
+    assert (options.every, options.quiet, options.json) == (5.0, True, None)
+    assert (options.target, options.arguments) == ("train.py", ("--quiet", "--json", "x"))
+    assert parsed(["--", "-odd.py"]).target == "-odd.py"
+    assert parsed(["--", "-m", "package", "-m"]) == parsed(["-m", "package", "-m"])
+
+
+@pytest.mark.parametrize("words", [[], ["--quiet"], ["-m"], ["--every", "0", "x.py"], ["--trace", "0", "x.py"]])
+def test_wrong_usage_is_refused(words):
+    with pytest.raises(SystemExit) as refused:
+        parsed(words)
+    assert refused.value.code == 2
+
+
+# ---- Times -----------------------------------------------------------------------------------------------------------
+
+
+class Timed:
+    """A loop with planted times."""
+
+    def __init__(self, clock=None):
+        self.steps, self.totals, self.clock = StepTimes(object(), causes_about()), Totals(), clock or Clock()
+        self.loop = None
+
+    def begin(self, began, now):
+        new = Loop(self.steps, self.totals, self.clock)
+        new.begin(began, now, self.loop)
+        self.loop = new
+
+    def batch(self, asked, got):
+        self.loop.asked(asked)
+        self.loop.got(got, False)
+
+    def end(self, asked, ended):
+        self.loop.asked(asked)
+        self.loop.ended(ended)
+
+
+def causes_about():
+    from penstock._profile.about import About
+
+    return About("DataLoader", 0)
+
+
+def test_each_part_of_the_time_counts_once():
+    timed = Timed()
+    timed.begin(100, 110)
+    timed.batch(110, 150)  # the first batch and its step are kept apart
+    timed.batch(200, 230)
+    timed.totals.optimizer += 20
+    timed.batch(300, 340)
+    timed.end(400, 405)
+    timed.begin(500, 501)
+    timed.batch(501, 511)
+    timed.batch(600, 601)
+    timed.end(700, 702)
+    steps, sums = timed.steps, timed.steps.sums()
+    assert (steps.first_batch, steps.first_step, steps.epochs) == (50, 50, 2)
+    assert (steps.steps, steps.batches) == (3, 4)
+    assert (sums.load, sums.optimizer) == (30 + 40 + 1, 20)
+    assert sums.compute == 70 - 20 + 60 + 89 + 99
+    assert (steps.starts, steps.ends, steps.between) == (11, 5 + 2, 500 - 405)
+    assert steps.wall == 702 - 200  # all except what is kept apart
+
+
+def test_a_validation_inside_an_epoch_counts_for_its_own_loader():
+    training = Timed()
+    validation = Timed(training.clock)
+    training.begin(0, 0)
+    training.batch(0, 10)
+    training.batch(20, 30)
+    validation.begin(40, 45)
+    validation.batch(45, 50)
+    validation.batch(60, 70)
+    validation.end(80, 90)
+    training.batch(100, 110)
+    training.end(120, 120)
+    assert training.steps.sums().load == 20
+    assert training.steps.sums().compute == (100 - 30) - 50 + 10
+
+
+def test_a_left_epoch_ends_with_its_last_batch():
+    timed = Timed()
+    timed.begin(0, 0)
+    timed.batch(0, 10)
+    timed.batch(20, 30)
+    timed.begin(130, 131)
+    timed.batch(131, 132)
+    assert (timed.steps.steps, timed.steps.between) == (0, 100)
+
+
+def test_more_steps_than_are_kept_have_exact_sums():
+    timed = StepTimes(object(), causes_about())
+    for number in range(KEPT + 10):
+        timed.add(number, 1, 2, 3)
+    assert timed.sums() == (sum(range(KEPT + 10)), KEPT + 10, 2 * (KEPT + 10), 3 * (KEPT + 10))
+    kept = timed.kept()
+    assert len(kept) == KEPT and kept[0].load == 10 and kept[-1].load == KEPT + 9
+
+
+def test_the_uncertainty_grows_with_the_spread():
+    assert plus_minus([5.0] * 100) == 0
+    assert plus_minus([1.0, 2.0, 3.0]) == math.inf
+    assert plus_minus([4.0, 6.0] * 50 + [4.0, 7.0] * 50) < plus_minus([4.0] * 100 + [6.0] * 100) < 1
+
+
+# ---- Causes of planted figures ---------------------------------------------------------------------------------------
+
+
+def planted(**changes):
+    main = {field.name: 0.0 for field in dataclasses.fields(LoaderFigures)}
+    main.update(
+        kind="DataLoader", dataset="Rows", num_workers=4, persistent=False, batch_size=64, steps=500, epochs=1,
+        load_s=0.1, compute_s=0.03, optimizer_s=0.005, plus_minus_s=0.003, thread_on_core=0.02, workers_on_core=0.95,
+        compute_cores=0.2, fetch_s=0.53, fetch_cpu=0.97, penstock=None,
+    )  # fmt: skip
+    of_run = {"cores": 16, "idle_cores": 11.0}
+    of_run.update({name: changes.pop(name) for name in list(changes) if name in of_run})
+    main.update(changes)
+    main["step_s"] = main["load_s"] + main["compute_s"] + main["optimizer_s"] + main["other_s"]
+    return RunFigures(
+        program="train.py", loaders=(LoaderFigures(**main),), wall_s=60.0, rank=None, world=None, cuda=False,
+        optimizer_hooks=True, steps_traced=0, **of_run,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cause", "changes"),
+    [
+        ("workers", {}),
+        ("decoding", {"idle_cores": 0.2}),
+        ("decoding", {"num_workers": 16}),
+        ("decoding", {"num_workers": 0, "thread_on_core": 0.98, "fetch_s": None}),
+        ("storage", {"fetch_cpu": 0.1}),
+        ("storage", {"num_workers": 0, "thread_on_core": 0.1, "fetch_s": None}),
+        ("workers", {"fetch_s": None}),
+        ("unknown", {"fetch_s": None, "workers_on_core": None}),
+        ("receiving", {"thread_on_core": 0.9}),
+        ("collate", {"fetch_collate_s": 0.4}),
+        ("batches", {"num_workers": 0, "load_s": 4e-4, "compute_s": 2e-4, "optimizer_s": 1e-4}),
+        ("garbage collection", {"load_s": 0.002, "collections_s": 0.02}),
+        ("epochs", {"load_s": 0.002, "other_s": 0.03, "epoch_starts_s": 0.03, "epochs": 10}),
+        ("compute", {"load_s": 0.001}),
+        ("unknown", {"steps": 3}),
+        ("penstock", {"penstock": {"binds": "cores", "text": "decoding is slow"}}),
+    ],
+)
+def test_a_cause_is_named(cause, changes):
+    run = planted(**changes)
+    found = causes.diagnose(run)
+    assert found.cause == cause
+    for remedy in found.remedies:
+        if remedy.step_s is not None:
+            assert 0 <= remedy.low_s <= remedy.step_s <= remedy.high_s and remedy.low_s < remedy.high_s
+
+
+def test_the_screen_is_short():
+    run = planted(other_s=0.002)
+    text = report.screen(run, causes.diagnose(run), [])
+    assert text.startswith(
+        "step 137 ms +-3 | load 100 (73 %) | compute 30 | optimizer 5 | other 2\nWhy: too few workers: "
+    )
+    assert "\nNot the cause: the optimizer (4 %), garbage collection (0 %), " in text
+    assert re.search(r"\nDo:  num_workers 4 -> 16: \d+ ms \(\d+ to \d+\) \[predicted\]\n", text)
+    assert len(text.splitlines()) <= 8
+
+
+def test_a_file_of_a_rank_has_its_number():
+    assert report.of_rank("out/run.json.gz", 3, 4) == "out/run.rank3.json.gz"
+    assert report.of_rank("run.json", 0, 1) == report.of_rank("run.json", None, None) == "run.json"
+
+
+# ---- Trainings -------------------------------------------------------------------------------------------------------
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+# Torch takes seconds to import. Therefore one process imports it, and each scenario runs in a fork of it.
+FORKS = """
+    import os, sys
+    import torch
+    from penstock._run.command import main
+    torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)  # imports much on its first use
+    for name in sys.argv[3:]:
+        child = os.fork()
+        if child == 0:
+            sys.stderr = open(f"{sys.argv[2]}/{name}.txt", "w")
+            main(["--json", f"{sys.argv[2]}/{name}.json", sys.argv[1], name])
+            sys.exit()
+        assert os.waitpid(child, 0)[1] == 0, name
+"""
+EXPECTED = {
+    "decoding_0": {"decoding"},
+    "decoding_2": {"decoding"},
+    "workers": {"workers", "decoding"},
+    "storage_0": {"storage"},
+    "storage_2": {"storage"},
+    "batches": {"batches"},
+    "collecting": {"garbage collection"},
+    "collate_0": {"collate"},
+    "collate_2": {"collate"},
+    "compute": {"compute"},
+    "epochs": {"epochs"},
+}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reports")
+    words = [sys.executable, "-c", textwrap.dedent(FORKS), HERE / "run_scenarios.py", folder, *EXPECTED]
+    done = execute(words, folder)
+    assert done.returncode == 0, done.stderr
+    return {
+        name: (json.loads((folder / f"{name}.json").read_text()), (folder / f"{name}.txt").read_text())
+        for name in EXPECTED
+    }
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_planted_cause_is_found(reports, name):
+    figures, text = reports[name]
+    cause = figures["diagnosis"]["cause"]
+    assert cause in EXPECTED[name], text
+    if name == "workers":  # other programs may use the second core
+        assert (cause == "workers") == ((figures["idle_cores"] or 0) >= 0.5 and figures["cores"] > 1), text
+    main = figures["loaders"][0]
+    parts = main["load_s"] + main["compute_s"] + main["optimizer_s"] + main["other_s"]
+    assert parts == pytest.approx(main["step_s"]) and main["optimizer_s"] > 0
+    assert re.match(r"step [\d.]+ (ms|us|s)( \+-[\d.]+)? \| load [\d.]+ \(\d+ %\) \| compute ", text)
+
+
+TRAINING = """
+    import os, sys
+    print("torch" in sys.modules)
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+    torch.set_num_threads(1)
+    class Rows(Dataset):
+        def __len__(self):
+            return 80
+        def __getitem__(self, number):
+            if number == int(sys.argv[2]):
+                raise ValueError("row " + str(number))
+            return torch.zeros(4), 1
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.AdamW(model.parameters())
+    def epoch(loader):
+        for values, labels in loader:
+            torch.nn.functional.cross_entropy(model(values), labels).backward()
+            optimizer.step()
+    if __name__ == "__main__":
+        loader = DataLoader(Rows(), batch_size=2, num_workers=int(sys.argv[1]))
+        iterator = iter(loader)
+        print(type(iterator).__module__, type(iterator).__name__, loader.collate_fn.__name__, DataLoader.__iter__.__name__)
+        for _ in range(2):
+            epoch(loader)
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_error_of_the_dataset_is_shown_as_with_python(tmp_path, workers):
+    (tmp_path / "train.py").write_text(textwrap.dedent(TRAINING))
+    words = ["train.py", workers, 33]
+    alone = execute([sys.executable, *words], tmp_path)
+    watched = execute([*RUN, "--out", "run.json", *words], tmp_path)
+    assert (watched.returncode, watched.stdout) == (alone.returncode, alone.stdout) == (1, alone.stdout)
+    assert "ValueError: row 33" in alone.stderr
+    if sys.version_info >= (3, 11) or workers == 0:
+        assert watched.stderr.startswith(alone.stderr)
+    assert json.loads((tmp_path / "run.json").read_text())["steps"] > 8
+
+
+def test_ranks_report_each(tmp_path):
+    (tmp_path / "train.py").write_text(textwrap.dedent(TRAINING))
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 2]
+    done = execute([*launch, "-m", "penstock", "run", "--json", "run.json", "train.py", 0, -1], tmp_path)
+    assert done.returncode == 0, done.stderr
+    for rank in 0, 1:
+        figures = json.loads((tmp_path / f"run.rank{rank}.json").read_text())
+        assert (figures["rank"], figures["world"], figures["loaders"][0]["steps"]) == (rank, 2, 78)
+        assert f"rank {rank}: step " in done.stderr
+
+
+def test_a_trace_has_the_steps(tmp_path):
+    (tmp_path / "train.py").write_text(textwrap.dedent(TRAINING))
+    done = execute([*RUN, "--trace", 4, "--every", "0.05", "train.py", 0, -1], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "penstock overview train.trace.json.gz" in done.stderr
+    assert len(re.findall("^step ", done.stderr, re.MULTILINE)) > 1
+    import gzip
+
+    with gzip.open(tmp_path / "train.trace.json.gz") as file:
+        events = json.load(file)["traceEvents"]
+    assert len({event["name"] for event in events if str(event.get("name")).startswith("ProfilerStep#")}) == 4
