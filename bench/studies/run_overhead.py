@@ -29,20 +29,22 @@ loader = DataLoader(TensorDataset(torch.zeros(8 * steps, 16), torch.zeros(8 * st
 asked = []
 for values, labels in loader:
     asked.append(time.perf_counter())
+    if len(asked) == 11:
+        spent = time.process_time()
     optimizer.zero_grad()
     torch.nn.functional.cross_entropy(model(values), labels).backward()
     optimizer.step()
-    end = time.perf_counter() + 0.019  # precise, unlike time.sleep()
-    while time.perf_counter() < end:
-        pass
+    time.sleep(0.019)
 print(statistics.median(after - before for before, after in zip(asked[10:], asked[11:])))
+print((time.process_time() - spent) / (steps - 10))
 """
 
 
-def step_of(words: list[str]) -> float:
-    """Seconds of the median step, which interruptions by other programs change little."""
+def step_of(words: list[str]) -> tuple[float, float]:
+    """Seconds of the median step, which interruptions by other programs change little, and its mean CPU time."""
     told = subprocess.run([sys.executable, *words], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return float(told.stdout)
+    step, spent = told.stdout.split()
+    return float(step), float(spent)
 
 
 def next_cost(calls: int = 50_000) -> float:
@@ -84,11 +86,13 @@ def main() -> None:
             order = (alone, watched) if number % 2 == 0 else (watched, alone)
             times = {id(words): step_of(words) for words in order}
             rows.append((times[id(alone)], times[id(watched)]))
-    ratios = [after / before for before, after in rows]
-    medians = [statistics.median(column) for column in zip(*rows)]
-    print(f"step alone    {medians[0] * 1e3:.3f} ms, median of {pairs}, {steps} steps each")
-    print(f"step watched  {medians[1] * 1e3:.3f} ms")
+    ratios = [after[0] / before[0] for before, after in rows]
+    alone_s, watched_s = (statistics.median(times[0] for times in column) for column in zip(*rows))
+    more_cpu = statistics.median(after[1] - before[1] for before, after in rows)
+    print(f"step alone    {alone_s * 1e3:.3f} ms, median of {pairs}, {steps} steps each")
+    print(f"step watched  {watched_s * 1e3:.3f} ms")
     print(f"ratio         {statistics.median(ratios):.4f} (median of pairs; {min(ratios):.4f} to {max(ratios):.4f})")
+    print(f"CPU time      {more_cpu * 1e6:.1f} us more per step")
     print(f"next()        {next_cost() * 1e6:.2f} us more; load of the machine {os.getloadavg()[0]:.1f}")
 
 

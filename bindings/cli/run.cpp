@@ -1,8 +1,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spawn.h>
@@ -21,6 +23,12 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
+}
+
+std::string lines(std::initializer_list<std::string_view> lines) {
+  std::string text;
+  for (const std::string_view line : lines) text.append(text.empty() ? "" : "\n").append(line);
+  return text;
 }
 
 [[noreturn]] void cannot_start(const std::string& python, int code) {
@@ -61,23 +69,24 @@ int run_python(std::span<const char* const> arguments) {
 
 Command run_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run a PyTorch training unedited, and report why its steps are slow");
-  command->footer(
-      "Usage:\n"
-      "  penstock run [OPTIONS] [--] SCRIPT [ARGS...]\n"
-      "  penstock run [OPTIONS] -m MODULE [ARGS...]\n"
-      "Options:\n"
-      "  --quiet                     Print only the line with the step time\n"
-      "  --every SECONDS             Also print this line during the run, at most this often\n"
-      "  --json FILE                 Write all figures as JSON to this file\n"
-      "  --out FILE                  Write the few figures that later runs are compared with\n"
-      "  --trace N                   Record N steps with torch.profiler, after 10 steps\n"
-      "  --trace-file FILE           File of this trace (default: NAME.trace.json.gz)\n"
-      "Starts `python3 -m penstock run`, or the Python in PENSTOCK_PYTHON. All words behind SCRIPT belong to the "
-      "script.\n"
-      "Examples:\n"
-      "  penstock run train.py --epochs 3\n"
-      "  penstock run --json run.json -- train.py --json metrics.json\n"
-      "  torchrun --nproc-per-node 2 -m penstock run train.py");
+  command->footer(lines({
+      "Usage:",
+      "  penstock run [OPTIONS] [--] SCRIPT [ARGS...]",
+      "  penstock run [OPTIONS] -m MODULE [ARGS...]",
+      "Options:",
+      "  --quiet                     Print only the line with the step time",
+      "  --every SECONDS             Also print this line during the run, at most this often",
+      "  --json FILE                 Write all figures as JSON to this file",
+      "  --out FILE                  Write the few figures that later runs are compared with",
+      "  --trace N                   Record N steps with torch.profiler, after 10 steps",
+      "  --trace-file FILE           File of this trace (default: NAME.trace.json.gz)",
+      "Starts `python3 -m penstock run`, or the Python in PENSTOCK_PYTHON. All words after SCRIPT belong to the "
+      "script.",
+      "Examples:",
+      "  penstock run train.py --epochs 3",
+      "  penstock run --json run.json -- train.py --json metrics.json",
+      "  torchrun --nproc-per-node 2 -m penstock run train.py",
+  }));
   return {command, [] { return run_python({}); }};
 }
 

@@ -1,6 +1,8 @@
 """`penstock run`: the script runs as without it, and the report names the planted cause."""
 
+import concurrent.futures
 import dataclasses
+import gzip
 import json
 import math
 import os
@@ -11,6 +13,7 @@ import sys
 import textwrap
 
 import pytest
+from penstock._profile.about import About
 from penstock._run import causes, report
 from penstock._run.loops import Clock, Loop, Totals
 from penstock._run.options import parsed
@@ -162,6 +165,16 @@ def test_the_command_starts_python(tmp_path):
     assert missing.returncode == 1 and "set PENSTOCK_PYTHON" in missing.stderr
 
 
+def test_the_script_of_a_wheel_runs_in_this_process(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/penstock").write_text("import sys\nfrom penstock._command import main\nsys.exit(main())")
+    (tmp_path / "script.py").write_text("import os, sys\nprint(os.getpid(), sys.path[0])\nsys.exit(3)")
+    words = [sys.executable, "bin/penstock", "run", "--quiet", "script.py"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        told = program.communicate(timeout=60)
+    assert (program.returncode, told) == (3, (f"{program.pid} {tmp_path}\n", NOTHING))
+
+
 def test_both_helps_list_the_same_options(tmp_path):
     own = execute([*RUN, "--help"], tmp_path)
     compiled = execute([os.environ["PENSTOCK_COMMAND"], "run", "--help"], tmp_path)
@@ -192,7 +205,7 @@ class Timed:
     """A loop with planted times."""
 
     def __init__(self, clock=None):
-        self.steps, self.totals, self.clock = StepTimes(object(), causes_about()), Totals(), clock or Clock()
+        self.steps, self.totals, self.clock = StepTimes(object(), About("DataLoader", 0)), Totals(), clock or Clock()
         self.loop = None
 
     def begin(self, began, now):
@@ -207,12 +220,6 @@ class Timed:
     def end(self, asked, ended):
         self.loop.asked(asked)
         self.loop.ended(ended)
-
-
-def causes_about():
-    from penstock._profile.about import About
-
-    return About("DataLoader", 0)
 
 
 def test_each_part_of_the_time_counts_once():
@@ -263,12 +270,12 @@ def test_a_left_epoch_ends_with_its_last_batch():
 
 
 def test_more_steps_than_are_kept_have_exact_sums():
-    timed = StepTimes(object(), causes_about())
+    timed = StepTimes(object(), About("DataLoader", 0))
     for number in range(KEPT + 10):
         timed.add(number, 1, 2, 3)
     assert timed.sums() == (sum(range(KEPT + 10)), KEPT + 10, 2 * (KEPT + 10), 3 * (KEPT + 10))
-    kept = timed.kept()
-    assert len(kept) == KEPT and kept[0].load == 10 and kept[-1].load == KEPT + 9
+    assert timed.lengths() == [number + 3 for number in range(10, KEPT + 10)]
+    assert timed.waits().count == KEPT
 
 
 def test_the_uncertainty_grows_with_the_spread():
@@ -433,8 +440,10 @@ TRAINING = """
 def test_an_error_of_the_dataset_is_shown_as_with_python(tmp_path, workers):
     (tmp_path / "train.py").write_text(textwrap.dedent(TRAINING))
     words = ["train.py", workers, 33]
-    alone = execute([sys.executable, *words], tmp_path)
-    watched = execute([*RUN, "--out", "run.json", *words], tmp_path)
+    with concurrent.futures.ThreadPoolExecutor() as pool:  # each imports torch, which takes seconds
+        first = pool.submit(execute, [sys.executable, *words], tmp_path)
+        watched = execute([*RUN, "--out", "run.json", *words], tmp_path)
+        alone = first.result()
     assert (watched.returncode, watched.stdout) == (alone.returncode, alone.stdout) == (1, alone.stdout)
     assert "ValueError: row 33" in alone.stderr
     if sys.version_info >= (3, 11) or workers == 0:
@@ -459,8 +468,6 @@ def test_a_trace_has_the_steps(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "penstock overview train.trace.json.gz" in done.stderr
     assert len(re.findall("^step ", done.stderr, re.MULTILINE)) > 1
-    import gzip
-
     with gzip.open(tmp_path / "train.trace.json.gz") as file:
         events = json.load(file)["traceEvents"]
     assert len({event["name"] for event in events if str(event.get("name")).startswith("ProfilerStep#")}) == 4

@@ -1,16 +1,24 @@
 """`penstock run`: times the steps of an unedited training script.
 
-options.py   the command line
+The script:
+
 command.py   starts the watch, then the script
-program.py   runs a script or module as `__main__`, as Python itself does
-imports.py   calls a function once a module was imported
-frames.py    removes this package's frames from tracebacks
-steps.py     the times of the steps of one loader
-loops.py     the running loops: which part of the time belongs to which loader
-watch.py     patches PyTorch and penstock, and owns all records
-workers.py   times the work inside forked worker processes
-recorder.py  records some steps with torch.profiler
-summary.py   the figures of a run
-causes.py    the diagnosis, and predicted remedies
+options.py   the command line
+program.py   runs a script or module as `__main__`
+frames.py    removes frames of this package from tracebacks
+
+The times:
+
+imports.py   calls a function after an import
+watch.py     patches PyTorch and penstock
+loops.py     assigns the time to the loaders
+steps.py     times of one loader
+workers.py   times inside forked workers
+
+The results:
+
+recorder.py  records steps with torch.profiler
+summary.py   figures of a run
+causes.py    the diagnosis
 report.py    the screen and the files
 """

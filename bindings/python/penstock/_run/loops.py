@@ -10,7 +10,7 @@ from .steps import StepTimes
 
 _now = time.perf_counter_ns
 _process_time = time.process_time_ns
-_LOOK_EVERY = 20_000_000  # ns between two looks at the CPU time of this process
+_LOOK_EVERY = 50_000_000  # ns between two looks at the CPU time of this process
 
 
 class Totals:
@@ -72,12 +72,12 @@ class Loop:
         self._ended = 0  # when next() raised
         self._counted = 0
         self._look_due = 0
-        self._first = True  # the next batch is the first one of its epoch, or the current batch was it
-        self._skipped = False  # the current step is recorded by a profiler, which slows it
-        self._began = self._iter = 0  # end and length of iter()
+        self._first = True  # The next batch is the first one of its epoch, or the current batch was it.
+        self._skipped = False  # The current step is recorded by a profiler, which slows it.
+        self._began = self._iter = 0  # End and length of iter().
         self._asked = self._load = 0
-        self._cpu = 0  # CPU time of this process when next() returned, if this step is looked at
-        # of Totals and the clock when next() returned, collections when it was called
+        self._cpu = 0  # CPU time of this process when next() returned, if this step is looked at.
+        # Sums of Totals when next() returned. For collections, when it was called.
         self._optimizer = self._collections = 0
 
     def begin(self, began: int, now: int, previous: Loop | None) -> None:

@@ -15,13 +15,14 @@ Put the options of `penstock run` before the script. All later words belong to t
 With torchrun, put `-m penstock run` before the script. Each rank prints its report. Names of files get the rank:
 run.json becomes run.rank1.json.
 
-Examples:
-  penstock run train.py --epochs 3
-  penstock run --json run.json -- train.py --json metrics.json
-  penstock run -m package.train --epochs 3
-  penstock run --trace 20 train.py, then penstock overview train.trace.json.gz
-  torchrun --nproc-per-node 2 -m penstock run train.py
 """
+_EXAMPLES = (
+    "  penstock run train.py --epochs 3",
+    "  penstock run --json run.json -- train.py --json metrics.json",
+    "  penstock run -m package.train --epochs 3",
+    "  torchrun --nproc-per-node 2 -m penstock run train.py",
+    "  penstock run --trace 20 train.py && penstock overview train.trace.json.gz",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="penstock run",
         usage="penstock run [OPTIONS] [--] SCRIPT [ARGS...]\n       penstock run [OPTIONS] -m MODULE [ARGS...]",
-        description="Run an unedited PyTorch training, and report where its steps spend their time, why, and what helps",
-        epilog=_EPILOG,
+        description="Run an unedited PyTorch training, and report the cause of slow steps, with remedies",
+        epilog="\n".join([_EPILOG, "Examples:", *_EXAMPLES]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

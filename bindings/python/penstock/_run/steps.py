@@ -14,6 +14,7 @@ from .workers import Meter
 
 KEPT = 65_536  # the last steps; a power of two
 _MASK = KEPT - 1
+_DENSE_LOOKS = 40
 
 
 class Sums(NamedTuple):
@@ -22,11 +23,7 @@ class Sums(NamedTuple):
     load: int
     compute: int
     optimizer: int
-    collections: int
-
-    @property
-    def step(self) -> int:
-        return self.load + self.compute + self.optimizer
+    collections: int  # of the garbage collector, within the other parts
 
 
 class StepTimes:
@@ -39,25 +36,26 @@ class StepTimes:
         self.dataset = type(getattr(loader, "dataset", loader)).__name__
         self.renew(loader)
         self.scheduling = Scheduling()
-        self.meter: Meter | None = None  # of forked workers
+        self.meter: Meter | None = None  # Filled by forked workers.
         self.delivered = Delivered()
-        self.said: dict[str, Any] | None = None  # the diagnosis of a penstock loader
+        self.said: dict[str, Any] | None = None  # The diagnosis of a penstock loader.
+        self._looks = 0
         self.epochs = 0
-        self.batches = 0  # whose step is in compute and optimizer: all except the first one
-        self.steps = 0  # those of them that are not the first of an epoch
+        self.batches = 0  # All except the first one, whose step is kept apart.
+        self.steps = 0  # Batches except the first one of each epoch.
         self.collections_in_load = 0
-        self.collate = 0  # in this process
-        self.starts = self.ends = self.between = 0  # of epochs, and the time between them
-        self.first_batch = 0  # iter() and the first next() of the first epoch
-        self.first_step = 0  # with this batch
-        self.busy = 0.0  # CPU time of all threads of this process outside next(), in the looked-at steps
-        self.busy_of = 0  # length of these
-        self._first_compute = self._first_optimizer = 0  # of the steps with the first batches of epochs
-        # of the last steps, at number % KEPT; a step adds no sums, because additions would double its cost
+        self.collate = 0  # In this process.
+        self.starts = self.ends = self.between = 0  # Starts and ends of epochs, and the time between them.
+        self.first_batch = 0  # The first epoch's iter() and first next().
+        self.first_step = 0  # With this batch.
+        self.busy = 0.0  # CPU time of all threads of this process outside next(), in some steps.
+        self.busy_of = 0  # Time in these steps outside next().
+        self._first_compute = self._first_optimizer = 0  # Sums over the steps with the first batches of epochs.
+        # The last steps, at number % KEPT. A step adds no sums, because additions would double its cost.
         self._loads, self._computes, self._optimizers, self._collections = self._columns = [
             array.array("q", bytes(8 * KEPT)) for _ in range(4)
         ]
-        self._before = [0, 0, 0, 0]  # sums of the columns over the steps before the last multiple of KEPT
+        self._before = [0, 0, 0, 0]  # Sums of the columns over the steps before the last multiple of KEPT.
 
     def renew(self, loader: Any) -> None:
         """A loader that the program makes again for each epoch continues the records of the old one."""
@@ -69,8 +67,14 @@ class StepTimes:
     def alive(self) -> Any | None:
         return self.loader() if self.loader is not None else None
 
+    def thin(self, now: int) -> None:
+        """Call it after a look of `scheduling`. The first looks cost 1/500 of the time, later ones 1/4,000."""
+        self._looks += 1
+        if self._looks > _DENSE_LOOKS:
+            self.scheduling.due = now + 8 * (self.scheduling.due - now)
+
     def add_collate(self, spent: int) -> None:
-        if self.epochs:  # not the first batch, whose wait is no load
+        if self.epochs:  # The wait for the first batch is not a load.
             self.collate += spent
 
     def delivered_by(self, batch: Any) -> None:
@@ -117,10 +121,11 @@ class StepTimes:
         sums = self.sums()
         return sums.load + sums.compute + sums.optimizer + self.starts + self.ends + self.between
 
-    def kept(self) -> list[Sums]:
+    def lengths(self) -> list[int]:
         """The last steps, in their order."""
-        first = max(0, self.steps - KEPT)
-        return [Sums(*(column[number & _MASK] for column in self._columns)) for number in range(first, self.steps)]
+        first, kept = self.steps & _MASK, min(self.steps, KEPT)
+        steps = [sum(parts) for parts in zip(*(column[:kept] for column in self._columns[:3]))]
+        return steps[first:] + steps[:first] if self.steps > KEPT else steps
 
     def waits(self) -> Durations:
         """The loads of the last steps."""

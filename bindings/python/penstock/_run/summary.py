@@ -31,29 +31,29 @@ class LoaderFigures:
     steps: int
     epochs: int
     step_s: float
-    plus_minus_s: float  # half of the 95 % interval of the mean
-    load_s: float  # inside next()
+    plus_minus_s: float  # Half of the 95 % interval of the mean.
+    load_s: float  # Inside next().
     compute_s: float
     optimizer_s: float
-    other_s: float  # starts and ends of epochs after the first, and the time between epochs
-    load_longest_s: float  # of the last 65,536 steps
-    epoch_starts_s: float  # part of other_s
-    collections_s: float  # garbage collection, part of the other times
-    collections_load_s: float  # its part in load_s
-    collate_s: float  # in this process, part of load_s
-    first_batch_s: float  # the wait for the first batch of the run, which is in no other figure
-    first_step_s: float  # the step with this batch, also in no other figure
-    total_s: float  # sum over all steps
-    thread_on_core: float | None  # shares of load_s in which the training's thread was on a core, or ready for one
+    other_s: float  # Starts and ends of epochs after the first, and the time between epochs.
+    load_longest_s: float  # The longest of the last 65,536 steps.
+    epoch_starts_s: float  # Part of other_s.
+    collections_s: float  # Garbage collection, part of the other times.
+    collections_load_s: float  # Its part in load_s.
+    collate_s: float  # In this process, part of load_s.
+    first_batch_s: float  # The wait for the first batch of the run, which is in no other figure.
+    first_step_s: float  # The step with this batch, also in no other figure.
+    total_s: float  # Sum over all steps.
+    thread_on_core: float | None  # Shares of load_s in which the training's thread was on a core, or ready for one.
     thread_runnable: float
-    workers_on_core: float | None  # of the worker processes, shares of all time
+    workers_on_core: float | None  # Shares of all time, for the worker processes.
     workers_runnable: float
-    compute_cores: float | None  # cores that this process uses between the batches
-    fetch_s: float | None  # the time of a worker for a batch; None if it was not measured
+    compute_cores: float | None  # Cores that this process uses between the batches.
+    fetch_s: float | None  # The time of a worker for a batch; None if it was not measured.
     fetch_collate_s: float
-    fetch_cpu: float  # share of fetch_s on a core
-    fetch_disk_bytes: float  # read from disks for a batch, also by page faults
-    penstock: dict[str, Any] | None  # the diagnosis of a penstock loader
+    fetch_cpu: float  # Share of fetch_s on a core.
+    fetch_disk_bytes: float  # Read from disks for a batch, also by page faults.
+    penstock: dict[str, Any] | None  # The diagnosis of a penstock loader.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _of(record: StepTimes) -> LoaderFigures:
         steps=steps,
         epochs=record.epochs,
         step_s=load + compute + optimizer + other,
-        plus_minus_s=plus_minus([step.step for step in record.kept()]) * second,
+        plus_minus_s=plus_minus(record.lengths()) * second,
         load_s=load,
         compute_s=compute,
         optimizer_s=optimizer,

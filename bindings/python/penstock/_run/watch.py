@@ -39,6 +39,8 @@ class Watch:
         self._of_loader: weakref.WeakKeyDictionary[Any, StepTimes] = weakref.WeakKeyDictionary()
         self._last_loop: dict[int, Loop] = {}  # by id(StepTimes)
         self._loops: dict[int, Loop] = {}  # by id(iterator)
+        # the loader of each iterator, by id(iterator), for subclasses of DataLoader with their own __iter__()
+        self._made: dict[int, weakref.ref[Any]] = {}
         self._clocks = Clocks()
         self._forks = Forks()
         self._tick = tick
@@ -79,6 +81,7 @@ class Watch:
 
     def _begin(self, record: StepTimes, iterator: Any, began: int) -> Loop:
         number = id(iterator)
+        self._made.pop(number, None)
         loop = self._loops.get(number)
         if loop is None or loop.steps is not record:
             loop = Loop(record, self.totals, self._clocks.mine)
@@ -121,7 +124,20 @@ class Watch:
                 _time_collate(iterator, self.record_of(loader))
             return iterator
 
+        make = iterator_kind.__init__
+
+        @functools.wraps(make)
+        def __init__(iterator: Any, loader: Any, *arguments: Any, **keywords: Any) -> None:
+            try:
+                make(iterator, loader, *arguments, **keywords)
+            except BaseException as raised:
+                frames.drop_frame(raised)
+                raise
+            with contextlib.suppress(TypeError):
+                self._made[id(iterator)] = weakref.ref(loader)
+
         loader_kind.__iter__ = __iter__
+        iterator_kind.__init__ = __init__
         iterator_kind.__next__ = self._timed_next(iterator_kind.__next__, About("DataLoader"))
 
     def _meter_of(self, loader: Any) -> Meter | None:
@@ -168,8 +184,7 @@ class Watch:
             if loop is None:
                 if clocks.mine.inside:  # a loader inside a loader
                     return original(iterator)
-                # made by a subclass with its own __iter__()
-                loop = self._try_begin(lambda: self._anonymous(about), iterator, begin)
+                loop = self._try_begin(lambda: self._record_for(iterator, about), iterator, begin)
                 if loop is None:
                     return original(iterator)
             loop.asked(begin)
@@ -199,12 +214,18 @@ class Watch:
             end = _now()
             if looked is not None:
                 scheduling.after(looked, end - begin)
+                loop.steps.thin(end)
             if first:
                 loop.steps.delivered_by(batch)
             loop.got(end, recorder is not None and recorder.running)
             return batch
 
         return __next__
+
+    def _record_for(self, iterator: Any, about: About) -> StepTimes:
+        made = self._made.get(id(iterator))
+        loader = made() if made is not None else None
+        return self.record_of(loader) if loader is not None else self._anonymous(about)
 
     def _anonymous(self, about: About) -> StepTimes:
         for record in self.records:
