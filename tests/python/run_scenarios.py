@@ -50,6 +50,12 @@ def slow_collate(samples):
     return torch.utils.data.default_collate(samples)
 
 
+def collecting():
+    kept = [[number] for number in range(100_000)]
+    train(DataLoader(Rows(60), batch_size=4), step=gc.collect)
+    del kept
+
+
 SCENARIOS = {
     "decoding_0": lambda: train(DataLoader(Rows(80, work=0.005), batch_size=4)),
     "decoding_2": lambda: train(DataLoader(Rows(120, work=0.005), batch_size=4, num_workers=max(CORES, 2))),
@@ -57,7 +63,7 @@ SCENARIOS = {
     "storage_0": lambda: train(DataLoader(Rows(80, wait=0.005), batch_size=4)),
     "storage_2": lambda: train(DataLoader(Rows(80, wait=0.01), batch_size=4, num_workers=2)),
     "batches": lambda: train(DataLoader(TensorDataset(torch.zeros(900, 8), torch.zeros(900).long()), batch_size=1)),
-    "collecting": lambda: train(DataLoader(Rows(60), batch_size=4), step=gc.collect),
+    "collecting": collecting,
     "collate_0": lambda: train(DataLoader(Rows(80), batch_size=4, collate_fn=slow_collate)),
     "collate_2": lambda: train(DataLoader(Rows(80), batch_size=4, num_workers=1, collate_fn=slow_collate)),
     "compute": lambda: train(DataLoader(Rows(80), batch_size=4), step=lambda: compute(0.03)),
