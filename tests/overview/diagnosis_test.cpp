@@ -80,7 +80,7 @@ TEST_CASE("a DataLoader without workers should get some") {
   check_contains(found.why, "40 ms of the 100 ms of a step");
   check_contains(found.why, "num_workers=0");
   check_contains(found.remedies[0], "num_workers 0 -> 2");
-  CHECK(prediction(found.remedies[0])[0] == 60);
+  CHECK(prediction(found.remedies[0])[0] == 61);
   check_contains(found.remedies.back(), "penstock tune");
 }
 
