@@ -24,7 +24,7 @@ enum class Category : std::uint8_t {
   runtime,        ///< A thread calls the runtime or driver of a device.
   dataloader,     ///< A thread waits in the __next__() of a DataLoader.
   cpu,            ///< An operator runs on the host.
-  other,          ///< None of these.
+  other,          ///< No other category applies.
 };
 inline constexpr std::size_t kCategories = 8;
 std::string_view name(Category category);  ///< "Kernel", "Memcpy", ... "CPU Exec", "Other", as the plug-in spells them

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: overview_predictions.py [--steps N]
+"""Usage: overview_predictions.py [--steps N] [--waits MS,...] [--widths N,...]
 
 Measures the error of the step times that ps.overview() predicts for more worker processes. For each case, a training
 with num_workers=0 is recorded and explained. The same training then runs with the number of workers that the remedy
@@ -59,16 +59,18 @@ def train(wait: float, width: int, workers: int, steps: int) -> tuple[float, str
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=20, help="recorded steps of each training")
+    parser.add_argument("--waits", default="0.5,2,5,20", help="milliseconds that a sample takes")
+    parser.add_argument("--widths", default="8,64", help="channels of the network")
     options = parser.parse_args()
     torch.set_num_threads(1)
     print(f"{'wait, ms':>8} {'width':>6} {'before':>8} {'workers':>8} {'predicted':>10} {'range':>16} {'measured':>9}")
     errors, inside = [], 0
-    for wait in (0.0005, 0.002, 0.005, 0.02):
-        for width in (8, 64):
+    for wait in (1e-3 * float(wait) for wait in options.waits.split(",")):
+        for width in map(int, options.widths.split(",")):
             before, path = train(wait, width, 0, options.steps)
             remedy = REMEDY.search("\n".join(ps.overview(path).diagnosis["remedies"]))
             if remedy is None:
-                print(f"{1e3 * wait:>8g} {width:>6} {before:>8.1f}        no remedy: the loader takes less than 5 %")
+                print(f"{1e3 * wait:>8g} {width:>6} {before:>8.1f}        no remedy: more than 64 workers, or no gain")
                 continue
             workers, likely, low, high = int(remedy[1]), *map(float, remedy.groups()[1:])
             after, _ = train(wait, width, workers, options.steps)
