@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: tests/peers.sh
-# Compares penstock with libraries that tests/run.sh does not install: runs the tests in tests/python/peers, and both programs of
-# each page in docs/from. Installs each library of tests/python/peers/*.txt into build/peers/LIBRARY, beside the packages of .venv.
+# Compares penstock with libraries that tests/run.sh does not install: runs the tests in tests/python/peers, both programs of each
+# page in docs/from, and tests/overview/beside_peers.py. Installs each library of tests/python/peers/*.txt into build/peers/LIBRARY, beside the packages of .venv.
 # Names each library that cannot be installed, and skips its tests. Succeeds if all tests that run pass. The first run takes
 # about 6 minutes on two cores, downloads 1.5 GB, and needs 4 GB of disk; later runs take 3 minutes. Builds what it needs.
 set -euo pipefail
@@ -45,6 +45,11 @@ for file in tests/python/peers/test_*.py; do
   fi
 done
 run_tests .venv/bin/python tests/python/test_migration.py
+
+if [ -e "$peers/torch_tb_profiler" ] && [ -e "$peers/hta" ]; then
+  echo "== overview/beside_peers"
+  .venv/bin/python tests/overview/beside_peers.py || failed+=(tests/overview/beside_peers.py)
+fi
 
 for library in "${missing[@]}"; do
   echo "skipped: $library cannot be installed: $(grep -m1 '^ERROR' "$peers/$library.log" || tail -n 1 "$peers/$library.log") (build/peers/$library.log)"

@@ -40,18 +40,18 @@ WIDTHS = (24, 40, 16, 16, 16)
 TOLERANCE = 0.01
 LEAST = 0.005  # us; the plug-in adds doubles
 
-# Why the plug-in differs from the definition of its own categories. prove() shows each on a hand-made trace.
+# Reasons for which the plug-in differs from its own definitions. prove() shows each with a hand-made trace.
 CALLS = (
     "ignores cuda_runtime, cuda_driver and hip_runtime: Runtime is 0 and CPU Exec contains it, operators have no device work, "
     "and steps end with the host, not with their device work"
 )
-LOADER = "drops user_annotation, as which PyTorch records DataLoader.__next__ since 1.12"
+LOADER = "drops user_annotation, as which later versions of PyTorch record DataLoader.__next__"
 TWICE = "takes a ProfilerStep of the device's timeline (gpu_user_annotation) for a step"
 NCCL = "takes kernels of NCCL for Kernel, unless they have the external id of nccl:NAME, which PyTorch no longer gives them"
 FIVE = "knows five names of collectives, so nccl:_all_gather_base and others count as operators"
 COVERED = "gives later categories their whole time once kernels and others cover all steps, so the sum exceeds the step"
 DOUBLES = "keeps microseconds since 1970 in doubles, which have a resolution of 0.25 us"
-IDS = "finds the operator of a call by the external id, which is the call's own correlation in PyTorch 1.13 to 2.0"
+IDS = "finds the operator of a call by the external id, which is the call's own correlation in some versions of PyTorch"
 ANNOTATION = "subtracts the annotation nccl:NAME from the operator around it, as if it were an operator"
 AMD = "looks for the names of NVIDIA's kernels among AMD's, so the share of tensor cores is 0 instead of missing"
 
@@ -93,8 +93,8 @@ def since_its_begin(trace):
 
 
 def link_to_operators(events):
-    """Gives calls of the runtime, and their device work, the external id of the operator around the call. From about 1.13 to
-    2.0, PyTorch gave them their own correlation."""
+    """Gives calls of the runtime, and their device work, the external id of the operator around the call. Some
+    versions of PyTorch give them their own correlation."""
     threads, ids = {}, {}
     for event in events:
         if event.get("ph") == "X" and (event["cat"] in OPERATORS or event["cat"].endswith(("_runtime", "_driver"))):
@@ -115,8 +115,8 @@ def link_to_operators(events):
 
 
 def in_old_spelling(trace):
-    """Changes a trace to what PyTorch 1.8 would have written: the names of categories, no annotations on the device's timeline,
-    collectives under a name that the plug-in knows, and kernels of NCCL with the external id of a collective."""
+    """Changes a trace to the spelling of PyTorch 1.8. The categories have their old names, and the device's timeline has no
+    annotations. Collectives have a name that the plug-in knows, and kernels of NCCL the external id of a collective."""
     trace = since_its_begin(trace)
     known = {
         f"{library}:{name}"

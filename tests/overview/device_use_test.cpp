@@ -1,4 +1,4 @@
-// How busy the devices of hand-made traces are.
+// Measures how busy the devices of hand-made traces are.
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -66,6 +66,7 @@ TEST_CASE("a kernel that begins when another one ends does not run beside it") {
 TEST_CASE("occupancy is the mean of the kernels that record it, weighted by their time in the steps") {
   MadeTrace made = one_step();
   made.kernel("a", 0, 10, {.occupancy = 50}).kernel("b", 10, 40, {.occupancy = 20}).kernel("c", 40, 90);
+  made.kernel("before", -20, 0, {.occupancy = 90}).kernel("after", 150, 190, {.occupancy = 90});
   CHECK(*use_of(made).occupancy == Approx(0.275));
   made.kernel("d", 80, 140, {.stream = 8, .occupancy = 0});
   CHECK(*use_of(made).occupancy == Approx((10 * 0.5 + 30 * 0.2) / 60));

@@ -1,4 +1,4 @@
-// What hand-made trainings are told to spend their time with.
+// Diagnoses hand-made trainings.
 #include <algorithm>
 #include <map>
 #include <regex>
@@ -84,7 +84,7 @@ TEST_CASE("a DataLoader without workers should get some") {
   check_contains(found.remedies.back(), "penstock tune");
 }
 
-TEST_CASE("the number of workers is what the rest of the step needs, and one more") {
+TEST_CASE("the number of workers covers the rest of the step, plus one") {
   const Diagnosis found = diagnosis_of(training(10).loader(10 * kMillisecond, 100 * kMillisecond));
   check_contains(found.remedies[0], "num_workers 0 -> 10");
   const Diagnosis hopeless = diagnosis_of(training(1).loader(1 * kMillisecond, 100 * kMillisecond));
@@ -170,7 +170,7 @@ TEST_CASE("short kernels with a busy host should be fewer") {
   check_contains(found.remedies[0], "torch.compile()");
 }
 
-TEST_CASE("a busy host with long kernels is told its slowest operator") {
+TEST_CASE("a busy host with long kernels has its slowest operator named") {
   MadeTrace made = training(40);
   made.op("aten::slow", 40 * kMillisecond, 80 * kMillisecond).op("aten::fast", 80 * kMillisecond, 90 * kMillisecond);
   const Diagnosis found = diagnosis_of(made);
@@ -205,7 +205,7 @@ TEST_CASE("time without any event is other code") {
   check_contains(found.remedies[0], "with_stack=True");
 }
 
-TEST_CASE("a device that always works has no cause, and the shares of the others are told") {
+TEST_CASE("a training whose device always works has no cause, and the shares of the others are listed") {
   MadeTrace made = training(98);
   made.loader(98 * kMillisecond, 99 * kMillisecond);
   const Diagnosis found = diagnosis_of(made);

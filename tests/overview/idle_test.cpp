@@ -1,4 +1,4 @@
-// What the streams of hand-made traces wait for.
+// Splits the idle time of the streams of hand-made traces.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -21,7 +21,7 @@ struct OnHost {
   int link = 0;
 };
 
-/// The place of a device event, and its properties. Those without a value are left out.
+/// The place of a device event, and its properties. Properties without a value are left out.
 struct OnDevice {
   int correlation = 0;
   int external_id = 0;

@@ -21,7 +21,7 @@ using overview::total;
 
 constexpr std::int64_t kLength = 120;
 
-/// Which of the nanoseconds from `origin` on the ranges contain.
+/// One value per nanosecond from an origin on: true inside of the ranges.
 using Points = std::vector<bool>;
 
 Points points_of(const std::vector<Range>& ranges, std::int64_t origin) {

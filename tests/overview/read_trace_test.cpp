@@ -43,7 +43,7 @@ ErrorKind failure(const std::string& bytes) {
   return kind_of_failure([&] { read_trace(folder / "trace.json"); });
 }
 
-/// A trace with one operator, whose `ts` and `dur` have these spellings.
+/// A trace with one operator. `ts` and `dur` are written with these texts.
 Trace timed(const std::string& begin, const std::string& duration) {
   return read(MadeTrace()
                   .event(R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": )" + begin +
@@ -58,7 +58,7 @@ std::int64_t begin_of(const std::string& text) {
   return trace.host[0].begin;
 }
 
-/// Everything about an event, with texts in place of their numbers, so that two traces can be compared.
+/// All values of an event, with its names as text, so that events of two traces can be compared.
 using AnyEvent = std::tuple<std::string, std::int64_t, std::int64_t, std::uint64_t, std::uint64_t, std::string, int>;
 
 std::vector<AnyEvent> events_of(const Trace& trace) {
@@ -400,7 +400,7 @@ TEST_CASE("allocations and releases are memory events") {
   CHECK(trace.memory[1].device_type == 0);
 }
 
-TEST_CASE("gzip of one or several members gives the same trace, whatever the file's name") {
+TEST_CASE("gzip of one or several members gives the same trace, under any file name") {
   const std::string text = many_operators(3000).text();
   const std::vector<AnyEvent> events = events_of(many_operators(3000).read());
   const std::size_t third = text.size() / 3;
@@ -511,7 +511,7 @@ TEST_CASE("a broken place in the middle ends the events, and a note names it") {
   }
 }
 
-TEST_CASE("files that are no traces give an error that says what was expected") {
+TEST_CASE("files that are not traces give an error that names the expected format") {
   CHECK(failure("") == ErrorKind::corrupt);
   CHECK(failure("   \n") == ErrorKind::corrupt);
   CHECK(failure("hello") == ErrorKind::corrupt);
@@ -544,7 +544,7 @@ TEST_CASE("an empty list of events is a trace without events") {
   }
 }
 
-TEST_CASE("values in a list of events that are no objects are ignored") {
+TEST_CASE("values in a list of events that are not objects are ignored") {
   const Trace trace =
       read(R"([1, "a", null, [2, {"ph": "X"}], {"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1}])");
   CHECK(trace.host.size() == 1);

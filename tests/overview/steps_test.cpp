@@ -243,7 +243,7 @@ TEST_CASE("a call belongs to the step that contains it, in whichever thread it i
   MadeTrace made;
   made.step(1, 0, 100).step(2, 100, 200);
   made.runtime("cudaLaunchKernel", 20, 21, {.thread = 2, .link = 1}).kernel("backward", 110, 120, {.correlation = 1});
-  made.runtime("cudaLaunchKernel", 130, 131, {.link = 2}).kernel("forward", 140, 150, {.correlation = 2});
+  made.runtime("cudaLaunchKernel", 100, 100, {.link = 2}).kernel("forward", 140, 150, {.correlation = 2});
   made.runtime("cudaLaunchKernel", 99, 101, {.link = 3}).kernel("between", 160, 999, {.correlation = 3});
   made.runtime("cudaLaunchKernel", 199, 201, {.link = 4}).kernel("after", 210, 999, {.correlation = 4});
   CHECK(ranges_of(find_steps(made.read())) == std::vector<Range>{{0, 120}, {120, 200}});
@@ -365,7 +365,7 @@ TEST_CASE("events of several threads at once count once") {
   CHECK(times_of_only_step(made) == Times{0, 0, 0, 0, 20, 0, 130, 850});
 }
 
-TEST_CASE("annotations and Python functions are no category of their own") {
+TEST_CASE("annotations and Python functions count for no category") {
   MadeTrace made;
   made.step(1, 0, 100).annotation("Optimizer.step#SGD.step", 10, 40);
   made.event(
@@ -395,6 +395,13 @@ TEST_CASE("a kernel with the external id of a collective is communication") {
   made.kernel("broadcastKernel", 20, 50, {.external_id = 33}).kernel("gemm", 60, 70, {.external_id = 34});
   made.kernel("unrelated", 80, 81);
   CHECK(times_of_only_step(made) == Times{11, 0, 0, 35, 0, 0, 2, 52});
+}
+
+TEST_CASE("a kernel whose external id is its correlation does not belong to a collective with that number") {
+  MadeTrace made;
+  made.step(1, 0, 100).op("nccl:broadcast", 5, 10, {.link = 33});
+  made.kernel("gemm", 20, 50, {.correlation = 33, .external_id = 33});
+  CHECK(times_of_only_step(made) == Times{30, 0, 0, 5, 0, 0, 0, 65});
 }
 
 TEST_CASE("collectives are operators or annotations with the name of their library") {
