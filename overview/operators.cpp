@@ -42,7 +42,7 @@ std::vector<Node> nested(const Trace& trace) {
       nodes[i].parent = open.back();
       ++nodes[open.back()].children;
     }
-    if (event.kind != HostKind::runtime) open.push_back(i);
+    open.push_back(i);
   }
   return nodes;
 }
@@ -58,7 +58,9 @@ std::vector<OperatorTimes> times_of_operators(const Trace& trace) {
     const Node* const parent = node.parent == kNone ? nullptr : &nodes[node.parent];
     // Some versions of PyTorch record an operator twice: a node and its only child.
     const bool twice = parent != nullptr && parent->children == 1 && parent->event->name == event.name;
-    if (parent != nullptr) by_name[parent->event->name].host_self -= length(event);
+    // A call of the driver inside one of the runtime belongs to that.
+    if (parent != nullptr && parent->event->kind != HostKind::runtime)
+      by_name[parent->event->name].host_self -= length(event);
     if (event.kind == HostKind::runtime) {
       const Node* outer = parent;
       while (outer != nullptr && outer->event->kind != HostKind::op)
