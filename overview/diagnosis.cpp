@@ -12,6 +12,8 @@ namespace {
 
 // A cause below this share of the step is not worth a change. torch-tb-profiler 0.4.3 names a DataLoader from 5 % on.
 constexpr double kWorthwhile = 0.05;
+// The remedies of these causes are less certain.
+constexpr double kWorthwhileElsewhere = 0.1;
 // A kernel that is shorter than its launch keeps the host busier than the device.
 constexpr double kShortKernel = 10'000;  // nanoseconds
 
@@ -146,12 +148,16 @@ void explain(const RankOverview& rank, const Candidate& main, Diagnosis& out) {
 Diagnosis diagnose(const RankOverview& rank) {
   auto sorted = candidates(rank);
   std::ranges::stable_sort(sorted, std::ranges::greater(), &Candidate::time);
-  const Candidate& main = sorted.front();
   const double step = std::max(rank.step(), 1.0);
+  const auto matters = [&](const Candidate& candidate) {
+    return candidate.time / step >= (candidate.cause == Cause::loading ? kWorthwhile : kWorthwhileElsewhere);
+  };
+  const auto found = std::ranges::find_if(sorted, matters);
+  const Candidate& main = found == sorted.end() ? sorted.front() : *found;
   Diagnosis out;
   const std::string work = rank.has_device() ? "kernels" : "operators on the CPU";
   const double work_share = rank.share(rank.has_device() ? Category::kernel : Category::cpu);
-  if (main.time / step < kWorthwhile) {
+  if (found == sorted.end()) {
     out.why = "The model computes: " + work + " take " + percent_text(work_share) + " of a step.";
     out.remedies.emplace_back(rank.has_device()
                                   ? "A faster model: lower precision, torch.compile(), or fewer operations."
@@ -163,7 +169,7 @@ Diagnosis diagnose(const RankOverview& rank) {
   }
   for (const Candidate& candidate : sorted) {
     if (&candidate == &main && out.cause != Cause::none) continue;
-    if (candidate.time / step >= kWorthwhile || (candidate.time == 0 && candidate.cause != Cause::loading)) continue;
+    if (matters(candidate) || (candidate.time == 0 && candidate.cause != Cause::loading)) continue;
     out.not_the_cause += (out.not_the_cause.empty() ? "" : ", ") + std::string(candidate.name) + " " +
                          percent_text(candidate.time / step);
   }

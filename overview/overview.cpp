@@ -173,7 +173,7 @@ Overview overview_of(std::span<const std::filesystem::path> traces, const Overvi
   const auto own_time = [](const RankOverview& rank) { return rank.step() - rank.mean[Category::communication]; };
   const auto [fastest, slowest] = std::ranges::minmax_element(out.ranks, {}, own_time);
   out.slowest = static_cast<std::size_t>(slowest - out.ranks.begin());
-  if (slowest->step() > 0) out.spread = (own_time(*slowest) - own_time(*fastest)) / slowest->step();
+  if (own_time(*fastest) > 0) out.spread = own_time(*slowest) / own_time(*fastest) - 1;
   out.diagnosis = diagnose(*slowest);
   return out;
 }

@@ -99,7 +99,7 @@ struct Overview {
   std::optional<Comparison> comparison;
   Diagnosis diagnosis;      ///< Explains the slowest rank, or the second run.
   std::size_t slowest = 0;  ///< The rank that the others wait for, or the second run.
-  double spread = 0;        ///< Its distance from the fastest rank, as a share of the step.
+  double spread = 0;  ///< By how much its step without communication is longer than the fastest one: 0.5 for 1.5 times.
 };
 
 /// Called with the bytes read so far and those of all files. Returns false to stop.
@@ -113,7 +113,7 @@ RankOverview summarize(const Trace& trace);
 Diagnosis diagnose(const RankOverview& rank);
 Comparison compare(const RankOverview& before, const RankOverview& after);
 
-/// A screen of text, without colours. Lines may be long.
+/// A screen of text, without colours. Lines may be long. "+-" is two standard errors of the mean step.
 std::string to_text(const Overview& overview);
 /// A page without external references, for light and dark screens.
 std::string to_html(const Overview& overview);

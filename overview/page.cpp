@@ -210,7 +210,7 @@ std::string ranks_section(const Overview& overview) {
   }
   std::string content =
       page::paragraph("Without communication, the step of " + escaped(rank_name(overview.ranks[overview.slowest])) +
-                          " takes " + page::share(overview.spread) + " of a step longer than that of the fastest rank.",
+                          " takes " + page::share(overview.spread) + " longer than that of the fastest rank.",
                       "plain");
   if (shown.size() < overview.ranks.size())
     content += page::paragraph("The slowest " + with_commas(shown.size()) + " of " +

@@ -22,7 +22,8 @@ std::string share_text(const char* name, const std::optional<double>& share) {
 
 std::string step_line(const RankOverview& rank) {
   std::string line = "step " + milliseconds(rank.step()) + " ms";
-  if (rank.steps.steps.size() > 1) line += " +-" + milliseconds(rank.steps.standard_deviation());
+  const auto count = static_cast<double>(rank.steps.steps.size());
+  if (count > 1) line += " +-" + milliseconds(2 * rank.steps.standard_deviation() / std::sqrt(count));
   std::vector<Category> order;
   for (std::size_t i = 0; i < kCategories; ++i) order.push_back(static_cast<Category>(i));
   std::ranges::stable_sort(order, std::ranges::greater(), [&](Category category) { return rank.mean[category]; });
@@ -110,6 +111,7 @@ std::string to_text(const Overview& overview) {
   }
   if (overview.comparison) {
     text += comparison_lines(overview);
+    text += "The second run:\n";
   } else {
     text += overview.ranks.size() > 1 ? rank_lines(overview) : step_line(rank);
   }

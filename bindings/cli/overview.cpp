@@ -20,9 +20,11 @@ struct OverviewArguments {
   bool no_html = false;
 };
 
-/// "trace.overview.html" in the current folder, for DIR/trace.json.gz and for DIR/trace.pt.trace.json.
-std::string default_page(const std::string& trace) {
-  std::filesystem::path name = std::filesystem::path(trace).filename();
+/// In the current folder: "overview.html" for several traces; "trace.overview.html" for DIR/trace.json.gz and for
+/// DIR/trace.pt.trace.json.
+std::string default_page(const std::vector<std::string>& traces) {
+  if (traces.size() > 1) return "overview.html";
+  std::filesystem::path name = std::filesystem::path(traces.front()).filename();
   for (const char* ending : {".gz", ".json", ".trace", ".pt"}) {
     if (name.extension() == ending && name.has_stem()) name = name.stem();
   }
@@ -39,9 +41,7 @@ void require_no_trace(const std::string& report, const std::vector<std::string>&
 }
 
 int run(const OverviewArguments& options) {
-  const std::string page = options.no_html        ? ""
-                           : options.html.empty() ? default_page(options.traces.front())
-                                                  : options.html;
+  const std::string page = options.no_html ? "" : options.html.empty() ? default_page(options.traces) : options.html;
   for (const std::string& report : {page, options.json}) {
     require_folder_of(report);
     require_no_trace(report, options.traces);
@@ -68,8 +68,9 @@ Command overview_command(CLI::App& app) {
       ->add_option("TRACE", options->traces,
                    "Trace of torch.profiler, .json or .json.gz; two runs, or one for each rank")
       ->required();
-  const auto html = command->add_option(
-      "--html", options->html, "Write the page to this file; by default, NAME.overview.html in the current folder");
+  const auto html = command->add_option("--html", options->html,
+                                        "Write the page to this file; by default, NAME.overview.html in the current "
+                                        "folder, or overview.html for several traces");
   command->add_flag("--no-html", options->no_html, "Write no page")->excludes(html);
   command->add_option("--json", options->json, "Write all figures as JSON to this file; - for stdout");
   command->footer(

@@ -230,11 +230,15 @@ TEST_CASE("the largest cause is named, and others above a twentieth are not said
   check_contains(found.not_the_cause, "other code 2 %");
 }
 
-TEST_CASE("a share of 5 % is a cause, and one below is not") {
-  CHECK(diagnosis_of(training(95)).cause == Cause::other);
-  MadeTrace made;
-  made.step(1, 0, 100'000).kernel("gemm", 0, 95'001);
-  CHECK(diagnosis_of(made).cause == Cause::none);
+TEST_CASE("a share of 10 % is a cause, of a DataLoader 5 %, and one below is not") {
+  CHECK(diagnosis_of(training(90)).cause == Cause::other);
+  MadeTrace computing;
+  computing.step(1, 0, 100'000).kernel("gemm", 0, 90'001);
+  CHECK(diagnosis_of(computing).cause == Cause::none);
+  CHECK(diagnosis_of(training(95).loader(95 * kMillisecond, 100 * kMillisecond)).cause == Cause::loading);
+  MadeTrace loading;
+  loading.step(1, 0, 100'000).kernel("gemm", 0, 95'001).loader(95'001, 100'000);
+  CHECK(diagnosis_of(loading).cause == Cause::none);
 }
 
 TEST_CASE("a step without length has a diagnosis") {

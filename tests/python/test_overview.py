@@ -228,7 +228,7 @@ def test_ranks_stand_side_by_side_and_the_slowest_is_explained(tmp_path):
         assert [rank["rank"] for rank in found.figures["ranks"]] == [0, 1, 2]
         assert [rank["trace"] for rank in found.figures["ranks"]] == [str(traces[i]) for i in (1, 2, 0)]
         assert found.figures["slowest"] == 0
-        assert found.figures["spread"] == near(0.3)
+        assert found.figures["spread"] == near(0.5)
         assert "The slowest is rank 0" in str(found)
     assert run("overview", "--no-html", *traces).stdout.decode() == str(found)
 
