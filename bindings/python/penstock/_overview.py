@@ -71,7 +71,10 @@ def overview(
             file = os.path.join(folder, "profiler.json")
             trace.export_chrome_trace(file)
             return overview(file, progress=progress)
-    paths = [trace] if isinstance(trace, (str, os.PathLike)) else list(trace)
+    paths = [trace] if isinstance(trace, (str, os.PathLike)) else trace
+    if not isinstance(paths, (list, tuple)):
+        kind = type(trace).__name__
+        raise TypeError(f"penstock.overview(): trace must be a profiler, a path or a list of paths, not {kind}")
     bar = Bar("reading", unit="bytes") if progress else None
     try:
         screen, page, figures = _penstock.read_overview(paths, bar)

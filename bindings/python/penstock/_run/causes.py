@@ -8,7 +8,7 @@ import math
 from .._profile.text import counted, duration, percent
 from .summary import LoaderFigures, RunFigures
 
-_FED = 0.05  # below this share of the step, a part is not worth a change
+_FED = 0.1  # below this share of the step, a part is not worth a change
 _COMPUTES = 0.7  # as in _profile/verdict.py
 _RESTS = 0.4
 _CROWDED = 0.2
@@ -109,7 +109,7 @@ def _starts(main: LoaderFigures, share: float) -> Diagnosis:
     workers = bool(main.num_workers) and not main.persistent
     epoch = main.steps / max(main.epochs, 1)
     why = f"epochs take {duration(main.epoch_starts_s * epoch)} each to start and to end"
-    if not workers:
+    if not workers or main.epochs < 2:
         return Diagnosis("epochs", share, why)
     rest = main.step_s - main.epoch_starts_s
     part = main.epoch_starts_s
@@ -218,8 +218,8 @@ def _decodes(run: RunFigures, main: LoaderFigures, share: float, computing: floa
     taken = percent(min(computing, 1.0))
     if workers == 0:
         why = (
-            f"slow decoding: this process decodes and transforms each batch itself (num_workers=0), {taken} of the wait "
-            "on a core, and loads nothing during a step"
+            "slow decoding: this process decodes and transforms each batch itself (num_workers=0), computes "
+            f"{taken} of the wait{_crowded(main)}, and loads nothing during a step"
         )
         return Diagnosis("decoding", share, why, remedies=(*more, decoder))
     idle = run.idle_cores if run.idle_cores is not None else (0.0 if main.workers_runnable >= _CROWDED else 1.0)
@@ -234,6 +234,11 @@ def _decodes(run: RunFigures, main: LoaderFigures, share: float, computing: floa
         f"are loaded, on {counted(run.cores, 'core', 'cores')}"
     )
     return Diagnosis("decoding", share, why, remedies=(decoder, Remedy("smaller files or images")))
+
+
+def _crowded(main: LoaderFigures) -> str:
+    """Names the part of the computing in which other programs had the core."""
+    return f" ({percent(main.thread_runnable)} of it waits for a core)" if main.thread_runnable >= _CROWDED else ""
 
 
 # ---- Predictions -----------------------------------------------------------------------------------------------------
@@ -264,7 +269,10 @@ def _more_workers(run: RunFigures, main: LoaderFigures, waiting: bool) -> list[R
     worst = max(compute + fetch / (1 + 0.6 * (workers - 1)), 1.3 * shared)
     if middle > 0.95 * main.step_s:
         return []
-    return [_predicted(f"num_workers {now} -> {workers}", main, middle, best, min(worst, main.step_s))]
+    change = f"num_workers {now} -> {workers}"
+    if main.epochs > 1 and not main.persistent:
+        change += ", persistent_workers=True"
+    return [_predicted(change, main, middle, best, min(worst, main.step_s))]
 
 
 def _available(run: RunFigures, used: float) -> float:

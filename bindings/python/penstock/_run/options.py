@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+import os
 from collections.abc import Sequence
 
 _EPILOG = """\
@@ -44,6 +45,7 @@ def parsed(words: Sequence[str]) -> Options:
     found = _parser().parse_args(own)
     if target is None:
         _parser().error("the following arguments are required: SCRIPT, or -m MODULE")
+    _check_files(found)
     return Options(
         target=target,
         is_module=is_module,
@@ -55,6 +57,19 @@ def parsed(words: Sequence[str]) -> Options:
         trace=found.trace,
         trace_file=found.trace_file,
     )
+
+
+def _check_files(found: argparse.Namespace) -> None:
+    """Refuses reports that could not be written after the training."""
+    if found.trace_file is not None and found.trace is None:
+        _parser().error("--trace-file names the file of --trace N, which is missing")
+    for option, name in (("--json", found.json), ("--out", found.out), ("--trace-file", found.trace_file)):
+        if name is None:
+            continue
+        if os.path.isdir(name):
+            _parser().error(f"{option}: {name} is a folder, not a file")
+        if not os.path.isdir(os.path.dirname(os.path.abspath(name))):
+            _parser().error(f"{option}: the folder of {name} does not exist")
 
 
 _WITH_VALUE = ("--every", "--json", "--out", "--trace", "--trace-file")
@@ -93,28 +108,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--quiet", action="store_true", help="Print only the line with the step time")
     parser.add_argument(
-        "--every", type=_seconds, metavar="SECONDS", help="Also print this line during the run, at most this often"
+        "--every", type=seconds, metavar="SECONDS", help="Also print this line during the run, at most this often"
     )
     parser.add_argument("--json", metavar="FILE", help="Write all figures as JSON to this file")
     parser.add_argument("--out", metavar="FILE", help="Write the few figures that later runs are compared with")
     parser.add_argument(
         "--trace",
-        type=_count,
+        type=count,
         metavar="N",
-        help="Record N steps with torch.profiler, after 10 steps; these steps are left out of the report",
+        help="Record N steps with torch.profiler, after 10 calls of optimizer.step(); they are left out of the report",
     )
     parser.add_argument("--trace-file", metavar="FILE", help="File of this trace (default: NAME.trace.json.gz)")
     return parser
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
     value = float(text)
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, not {text}")
     return value
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, not {text}")
