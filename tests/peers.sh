@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: tests/peers.sh
 # Compares penstock with libraries that tests/run.sh does not install: runs the tests in tests/python/peers, both programs of each
-# page in docs/from, and tests/overview/beside_peers.py. Installs each library of tests/python/peers/*.txt into build/peers/LIBRARY, beside the packages of .venv.
+# page in docs/from, and tests/overview/beside_peers.py. Installs each library of tests/python/peers/*.txt into
+# build/peers/LIBRARY, beside the packages of .venv.
 # Names each library that cannot be installed, and skips its tests. Succeeds if all tests that run pass. The first run takes
 # about 6 minutes on two cores, downloads 1.5 GB, and needs 4 GB of disk; later runs take 3 minutes. Builds what it needs.
 set -euo pipefail

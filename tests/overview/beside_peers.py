@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Usage: tests/overview/beside_peers.py [TRACE...]
 
-Prints the figures of `penstock overview` beside those of torch-tb-profiler 0.4.3 (PyTorch's plug-in for TensorBoard) and
-HolisticTraceAnalysis 0.5.0, for the traces in PENSTOCK_TEST_DATA or those given. Fails if a figure differs by more than 1 %
-and is not in LISTED. Then checks each reason in LISTED on a hand-made trace whose answer is known.
+Prints the figures of `penstock overview` beside those of torch-tb-profiler 0.4.3 (PyTorch's plug-in for TensorBoard)
+and HolisticTraceAnalysis 0.5.0, for the traces in PENSTOCK_TEST_DATA or those given. Fails if a figure differs by more
+than 1 % and is not in LISTED. Then checks each reason in LISTED on a hand-made trace whose answer is known.
 
-tests/peers.sh runs this program. By hand, it needs the two environments of tests/peers.sh in build/peers (or PENSTOCK_PEERS), or
-makes them, and penstock in build/dev (or PENSTOCK_COMMAND).
+tests/peers.sh runs this program. By hand, it uses the environments of tests/peers.sh in build/peers (PENSTOCK_PEERS),
+or makes them, and penstock in build/dev (PENSTOCK_COMMAND).
 
-The plug-in knows only the names of categories of PyTorch 1.8, so it also reads a copy of each trace in that spelling: see
+The plug-in knows only the categories of PyTorch 1.8. Therefore it also reads a copy of each trace in that spelling: see
 in_old_spelling().
 """
 
@@ -42,12 +42,12 @@ LEAST = 0.005  # us; the plug-in adds doubles
 
 # Reasons for which the plug-in differs from its own definitions. prove() shows each with a hand-made trace.
 CALLS = (
-    "ignores cuda_runtime, cuda_driver and hip_runtime: Runtime is 0 and CPU Exec contains it, operators have no device work, "
-    "and steps end with the host, not with their device work"
+    "ignores cuda_runtime, cuda_driver and hip_runtime: Runtime is 0 and CPU Exec contains it, operators have no "
+    "device work, and steps end with the host, not with their device work"
 )
 LOADER = "drops user_annotation, as which later versions of PyTorch record DataLoader.__next__"
 TWICE = "takes a ProfilerStep of the device's timeline (gpu_user_annotation) for a step"
-NCCL = "takes kernels of NCCL for Kernel, unless they have the external id of nccl:NAME, which PyTorch no longer gives them"
+NCCL = "takes kernels of NCCL for Kernel, unless they have the external id of nccl:NAME, as in old versions"
 FIVE = "knows five names of collectives, so nccl:_all_gather_base and others count as operators"
 COVERED = "gives later categories their whole time once kernels and others cover all steps, so the sum exceeds the step"
 DOUBLES = "keeps microseconds since 1970 in doubles, which have a resolution of 0.25 us"
@@ -115,8 +115,8 @@ def link_to_operators(events):
 
 
 def in_old_spelling(trace):
-    """Changes a trace to the spelling of PyTorch 1.8. The categories have their old names, and the device's timeline has no
-    annotations. Collectives have a name that the plug-in knows, and kernels of NCCL the external id of a collective."""
+    """Changes a trace to the spelling of PyTorch 1.8. The categories have their old names, and the device's timeline
+    has no annotations. Collectives have a name that the plug-in knows. Kernels of NCCL have the external id of one."""
     trace = since_its_begin(trace)
     known = {
         f"{library}:{name}"
@@ -323,7 +323,7 @@ def kernel(name, begin, end, **args):
 
 
 def proofs():
-    """(reason, events of a step from 0 to 100, figure, the known answer, the plug-in's answer, other members of the trace)."""
+    """(reason, events of a step from 0 to 100, figure, known answer, plug-in's answer, other members of the trace)."""
     call = [
         event("cpu_op", "aten::add", 0, 20, **{"External id": 1}),
         event("cuda_runtime", "cudaLaunchKernel", 10, 15, correlation=9, **{"External id": 1}),

@@ -133,6 +133,22 @@ TEST_CASE("device work whose external id is its correlation belongs to the opera
   check_times(find(operators, "unrelated"), 1, 10, 10, 0);
 }
 
+TEST_CASE("device work without a call belongs to no operator if its external id is its correlation") {
+  MadeTrace made;
+  made.op("unrelated", 200, 210, {.link = 600}).op("known", 300, 310, {.link = 601});
+  made.kernel("gemm", 0, 10, {.correlation = 600, .external_id = 600});
+  made.kernel("gemm", 10, 15, {.correlation = 9, .external_id = 601});
+  const std::vector<OperatorTimes> operators = operators_of(made);
+  check_times(find(operators, "unrelated"), 1, 10, 10, 0);
+  check_times(find(operators, "known"), 1, 10, 10, 5);
+}
+
+TEST_CASE("device work that a DataLoader launches belongs to the operator around it") {
+  MadeTrace made;
+  made.op("outer", 0, 100).loader(10, 50).launched(20, 60, 64, {.correlation = 5});
+  check_times(find(operators_of(made), "outer"), 1, 100, 60, 4);
+}
+
 TEST_CASE("operators are in falling order of their self time on host and device") {
   MadeTrace made;
   made.op("a", 0, 10, {.link = 1}).op("b", 10, 40, {.link = 2}).op("c", 40, 60, {.link = 3});

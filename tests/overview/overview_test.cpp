@@ -407,9 +407,8 @@ TEST_CASE("values from a broken program are shown without nan and inf") {
   made.head(R"("deviceProperties": [{"id": 0, "name": "", "numSms": -5, "totalGlobalMem": 1e300}])");
   made.step(1, 0, 100).op("aten::add", 0, 10);
   for (const std::string value : {"1e300", "-1e300", "1e38", "1e39", "-7", "0", "18446744073709551615"}) {
-    made.event(
-        R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10, "dur": 60, "args": {"blocks per SM": )" +
-        value + R"(, "est. achieved occupancy %": )" + value + "}}");
+    made.event(R"({"ph": "X", "cat": "kernel", "name": "k", "ts": 10, "dur": 60, "args": {"blocks per SM": )" + value +
+               R"(, "est. achieved occupancy %": )" + value + "}}");
   }
   made.event(R"({"ph": "X", "cat": "kernel", "name": "far", "pid": 0, "tid": 7, "ts": 4611686018427386, "dur": 0.9})");
   made.event(R"({"ph": "X", "cat": "kernel", "name": "far", "pid": 0, "tid": 7, "ts": -4611686018427386, "dur": 0.9})");

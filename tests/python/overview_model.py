@@ -1,5 +1,7 @@
-"""A model of the overview of profiler traces in plain Python, written from the comments in overview/*.hpp: a walk over the
-elementary intervals between the begins and ends of events. Times are whole nanoseconds."""
+"""A model of the overview of profiler traces in plain Python, written from the comments in overview/*.hpp.
+
+It walks over the elementary intervals between the begins and ends of events. Times are whole nanoseconds.
+"""
 
 import bisect
 import collections

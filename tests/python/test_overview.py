@@ -1,4 +1,4 @@
-"""The overview of profiler traces: beside a model in plain Python, and through the command, the package and the page."""
+"""The overview of profiler traces, beside a model in plain Python, and in the command, the package and the page."""
 
 import functools
 import gzip
