@@ -116,9 +116,9 @@ RankOverview summarize(const Trace& trace) {
         "The trace has no ProfilerStep events, so all of it counts as one step. Call profiler.step() after each "
         "batch.");
   if (steps.left_out != 0)
-    out.notes.push_back("The last " + std::to_string(steps.left_out) +
-                        (steps.left_out == 1 ? " step is" : " steps are") +
-                        " left out, because the trace ends before the device has finished.");
+    out.notes.push_back(
+        (steps.left_out == 1 ? "The last step is" : "The last " + std::to_string(steps.left_out) + " steps are") +
+        std::string(" left out, because the trace ends before the device has finished."));
   out.mean = steps.mean();
   out.communication = mean_inside(ranges_of(steps, Category::communication), steps);
   out.uses = use_of_devices(trace, steps);
