@@ -351,7 +351,7 @@ def test_a_file_of_a_rank_has_its_number():
 
 # ---- Trainings -------------------------------------------------------------------------------------------------------
 
-torch = pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch")
 
 # Torch takes seconds to import. Therefore one process imports it, and each scenario runs in a fork of it.
 FORKS = """
