@@ -75,7 +75,7 @@ bool uses_tensor_cores(std::string_view kernel) {
 std::vector<DeviceUse> use_of_devices(const Trace& trace, const StepTimes& steps) {
   const Range window = steps.range();
   std::map<std::int32_t, Kernels> by_device;
-  std::vector<signed char> tensor(trace.names.size(), -1);
+  ForNames on_tensor_cores(trace.names, uses_tensor_cores);
   for (const DeviceEvent& event : trace.device) {
     if (event.kind != DeviceKind::kernel) continue;
     Kernels& kernels = by_device[event.device];
@@ -91,9 +91,7 @@ std::vector<DeviceUse> use_of_devices(const Trace& trace, const StepTimes& steps
     }
     const auto length = static_cast<double>(event.end - event.begin);
     kernels.time += length;
-    signed char& answer = tensor[event.name];
-    if (answer < 0) answer = uses_tensor_cores(trace.names.text(event.name)) ? 1 : 0;
-    if (answer == 1) kernels.tensor_time += length;
+    if (on_tensor_cores(event.name)) kernels.tensor_time += length;
   }
   std::vector<DeviceUse> out;
   const auto time = static_cast<double>(std::max<std::int64_t>(window.length(), 1));

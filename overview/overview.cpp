@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <map>
-#include <set>
+#include <string_view>
 #include <utility>
 
 #include <overview/overview.hpp>
@@ -22,10 +22,11 @@ const Ranges& ranges_of(const StepTimes& steps, Category category) {
 
 LoaderWaits waits_of_loader(const Trace& trace, const StepTimes& steps) {
   LoaderWaits waits;
+  ForNames with_workers(trace.names, [](std::string_view name) { return name.find("MultiProcessing") != name.npos; });
   for (const HostEvent& event : trace.host) {
     if (event.kind != HostKind::loader) continue;
     ++waits.calls;
-    if (trace.names.text(event.name).find("MultiProcessing") != std::string::npos) waits.workers = true;
+    if (with_workers(event.name)) waits.workers = true;
   }
   waits.time = mean_inside(ranges_of(steps, Category::dataloader), steps);
   return waits;
@@ -35,10 +36,9 @@ Copies copies_of(const Trace& trace, const StepTimes& steps) {
   Copies copies;
   copies.time = mean_inside(ranges_of(steps, Category::memcpy), steps);
   std::vector<Range> pageable;
+  ForNames from_pageable(trace.names, [](std::string_view name) { return name.find("HtoD (Pageable") != name.npos; });
   for (const DeviceEvent& event : trace.device) {
-    if (event.kind != DeviceKind::memcpy) continue;
-    if (trace.names.text(event.name).find("HtoD (Pageable") == std::string::npos) continue;
-    pageable.push_back({event.begin, event.end});
+    if (event.kind == DeviceKind::memcpy && from_pageable(event.name)) pageable.push_back({event.begin, event.end});
   }
   copies.from_pageable = mean_inside(merged(std::move(pageable)), steps);
   return copies;
@@ -54,9 +54,10 @@ Synchronisations synchronisations_of(const Trace& trace, const StepTimes& steps)
   for (auto& [thread, ranges] : calls) ranges = merged(std::move(ranges));
   const Range window = steps.range();
   Synchronisations out;
+  ForNames reads_element(trace.names, [](std::string_view name) { return name == "aten::_local_scalar_dense"; });
   for (const HostEvent& event : trace.host) {
     if (event.kind != HostKind::op || event.begin < window.begin || event.end > window.end) continue;
-    if (trace.names.text(event.name) != "aten::_local_scalar_dense") continue;
+    if (!reads_element(event.name)) continue;
     const auto thread = calls.find(event.thread);
     if (thread == calls.end() || clipped(thread->second, {event.begin, event.end}).empty()) continue;
     out.calls += 1;
@@ -100,6 +101,10 @@ double RankOverview::busy() const {
   double sum = 0;
   for (const DeviceUse& use : uses) sum += use.busy;
   return uses.empty() ? 0 : sum / static_cast<double>(uses.size());
+}
+
+double RankOverview::own_time() const {
+  return std::max(0.0, step() - mean[Category::communication]);
 }
 
 RankOverview summarize(const Trace& trace) {
@@ -170,10 +175,9 @@ Overview overview_of(std::span<const std::filesystem::path> traces, const Overvi
   std::ranges::stable_sort(out.ranks, {}, [](const RankOverview& rank) { return rank.rank.value_or(-1); });
   // In a distributed training all ranks take equally long for a step. The slowest one is that which others wait for:
   // outside of communication it takes the longest time.
-  const auto own_time = [](const RankOverview& rank) { return rank.step() - rank.mean[Category::communication]; };
-  const auto [fastest, slowest] = std::ranges::minmax_element(out.ranks, {}, own_time);
+  const auto [fastest, slowest] = std::ranges::minmax_element(out.ranks, {}, &RankOverview::own_time);
   out.slowest = static_cast<std::size_t>(slowest - out.ranks.begin());
-  if (own_time(*fastest) > 0) out.spread = own_time(*slowest) / own_time(*fastest) - 1;
+  if (fastest->own_time() > 0) out.spread = slowest->own_time() / fastest->own_time() - 1;
   out.diagnosis = diagnose(*slowest);
   return out;
 }

@@ -66,7 +66,8 @@ struct RankOverview {
   double step() const { return steps.mean_step(); }
   double share(Category category) const { return step() > 0 ? mean[category] / step() : 0; }
   bool has_device() const { return !uses.empty(); }
-  double busy() const;  ///< mean over the devices
+  double busy() const;      ///< mean over the devices
+  double own_time() const;  ///< of a step, without waiting for other ranks: outside of communication
 };
 
 enum class Cause : std::uint8_t { loading, copies, communication, synchronisation, host, other, none };

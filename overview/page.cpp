@@ -15,7 +15,6 @@ namespace {
 
 using page::Column;
 using page::escaped;
-using page::mean_step;
 using page::milliseconds;
 using page::rank_name;
 using page::ratio;
@@ -25,17 +24,12 @@ using page::row;
 constexpr std::size_t kMostRanks = 256, kMostNotes = 50;
 constexpr std::size_t kMostPath = 120, kMostRankName = 40;  // bytes
 
-/// The time of a step in which the rank does not wait for others, as overview_of() compares ranks.
-double own_time(const RankOverview& rank) {
-  return std::max(0.0, mean_step(rank) - rank.mean[Category::communication]);
-}
-
 // ---- Diagnosis ------------------------------------------------------------------------------------------------------
 
 std::string step_sentence(const RankOverview& rank) {
   const std::size_t steps = rank.steps.steps.size();
   if (steps == 0) return "The trace has no complete step.";
-  const std::string time = "<b>" + milliseconds(mean_step(rank)) + "</b>";
+  const std::string time = "<b>" + milliseconds(rank.step()) + "</b>";
   const std::string shares = escaped(page::largest_shares(rank)) + ".";
   if (!rank.steps.marked) return "The trace takes " + time + shares;
   if (steps == 1) return "The only step takes " + time + shares;
@@ -57,7 +51,7 @@ std::string change_text(double nanoseconds, int digits) {
 
 std::string change_sentence(const Overview& overview) {
   const Comparison& found = *overview.comparison;
-  const double before = mean_step(overview.ranks.front());
+  const double before = overview.ranks.front().step();
   const int digits = page::digits_for(before / 1e6);
   std::string out = "<b>" + change_text(found.change, digits) + "</b> per step";
   if (before > 0) out += text_of(" (%+.1f %%)", 100 * ratio(found.change, before));
@@ -114,13 +108,13 @@ std::string notes_section(const Overview& overview) {
 
 std::string runs_table(const Overview& overview, int digits) {
   const std::vector<Column> columns{{"Run"}, {"Step"}, {"Categories", "wide"}};
-  const double longest = std::max(mean_step(overview.ranks.front()), mean_step(overview.ranks.back()));
+  const double longest = std::max(overview.ranks.front().step(), overview.ranks.back().step());
   std::string rows;
   for (std::size_t i = 0; i < overview.ranks.size(); ++i) {
     const RankOverview& rank = overview.ranks[i];
     const std::string place = i == 0 ? "before" : "after";
     rows += row(columns, {"<span title=\"" + escaped(run_name(overview, i)) + "\">" + place + "</span>",
-                          milliseconds(mean_step(rank), digits),
+                          milliseconds(rank.step(), digits),
                           page::stacked_bar(page::category_parts(rank.mean, longest),
                                             "Step " + place + page::largest_shares(rank))});
   }
@@ -150,7 +144,7 @@ std::string changes_table(const Column& what, const std::vector<Change>& changes
 std::string comparison_section(const Overview& overview) {
   if (!overview.comparison || overview.ranks.size() != 2) return {};
   const RankOverview &before = overview.ranks.front(), &after = overview.ranks.back();
-  const int digits = page::digits_for(std::max(mean_step(before), mean_step(after)) / 1e6);
+  const int digits = page::digits_for(std::max(before.step(), after.step()) / 1e6);
   std::vector<Change> categories, operators;
   CategoryTimes sums;
   for (std::size_t i = 0; i < kCategories; ++i) {
@@ -178,7 +172,7 @@ std::vector<std::size_t> shown_ranks(const Overview& overview) {
   for (std::size_t i = 0; i < shown.size(); ++i) shown[i] = i;
   if (shown.size() <= kMostRanks) return shown;
   std::ranges::stable_sort(shown, std::ranges::greater(),
-                           [&](std::size_t rank) { return own_time(overview.ranks[rank]); });
+                           [&](std::size_t rank) { return overview.ranks[rank].own_time(); });
   shown.resize(kMostRanks);
   std::ranges::sort(shown);
   return shown;
@@ -190,7 +184,7 @@ std::string ranks_section(const Overview& overview) {
   double longest = 0;
   CategoryTimes sums;
   for (const RankOverview& rank : overview.ranks) {
-    longest = std::max(longest, mean_step(rank));
+    longest = std::max(longest, rank.step());
     for (std::size_t i = 0; i < kCategories; ++i) sums.of[i] += rank.mean.of[i];
   }
   const int digits = page::digits_for(longest / 1e6);
@@ -203,7 +197,7 @@ std::string ranks_section(const Overview& overview) {
                 {"<span title=\"" + escaped(page::file_name(rank)) + "\">" +
                      escaped(page::shortened(rank_name(rank), kMostRankName)) + "</span>" +
                      (slowest ? "<span class=\"badge\">slowest</span>" : ""),
-                 milliseconds(mean_step(rank), digits), milliseconds(own_time(rank), digits),
+                 milliseconds(rank.step(), digits), milliseconds(rank.own_time(), digits),
                  page::stacked_bar(page::category_parts(rank.mean, longest),
                                    "Step of " + rank_name(rank) + page::largest_shares(rank))},
                 slowest ? "slowest" : "");

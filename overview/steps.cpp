@@ -14,23 +14,6 @@ namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-/// Answers a question about names once for each name.
-template <typename Question>
-class ForNames {
- public:
-  ForNames(const Names& names, Question question) : names_(names), question_(question), answers_(names.size(), -1) {}
-  bool operator()(std::uint32_t name) {
-    signed char& answer = answers_[name];
-    if (answer < 0) answer = question_(names_.text(name)) ? 1 : 0;
-    return answer == 1;
-  }
-
- private:
-  const Names& names_;
-  Question question_;
-  std::vector<signed char> answers_;
-};
-
 std::array<Ranges, kCategories> category_ranges(const Trace& trace) {
   std::array<std::vector<Range>, kCategories> found;
   const auto add = [&](Category category, const auto& event) {
@@ -206,6 +189,7 @@ CategoryTimes StepTimes::mean() const {
 }
 
 double StepTimes::mean_step() const {
+  if (steps.empty()) return 0;
   double sum = 0;
   for (const Step& step : steps) sum += static_cast<double>(step.range.length());
   return sum / static_cast<double>(steps.size());

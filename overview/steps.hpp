@@ -58,7 +58,7 @@ struct StepTimes {
 
   Range range() const { return {steps.front().range.begin, steps.back().range.end}; }
   CategoryTimes mean() const;         ///< of a step
-  double mean_step() const;           ///< nanoseconds
+  double mean_step() const;           ///< nanoseconds; 0 without steps
   double standard_deviation() const;  ///< of the steps' lengths, in nanoseconds; 0 for a single step
 };
 

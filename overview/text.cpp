@@ -87,16 +87,19 @@ std::string comparison_lines(const Overview& overview) {
   return text;
 }
 
+std::string label(const RankOverview& rank) {
+  return rank.rank ? "rank " + std::to_string(*rank.rank) : rank.path;
+}
+
 std::string rank_lines(const Overview& overview) {
   std::string text;
   for (std::size_t i = 0; i < overview.ranks.size(); ++i) {
     const RankOverview& rank = overview.ranks[i];
-    text += (rank.rank ? "rank " + std::to_string(*rank.rank) : rank.path) + ": " + step_line(rank);
+    text += label(rank) + ": " + step_line(rank);
   }
   const RankOverview& slowest = overview.ranks[overview.slowest];
-  text += "The slowest is " + (slowest.rank ? "rank " + std::to_string(*slowest.rank) : slowest.path) +
-          ": without communication, its step takes " + percent_text(overview.spread) +
-          " longer than that of the fastest.\n";
+  text += "The slowest is " + label(slowest) + ": without communication, its step takes " +
+          percent_text(overview.spread) + " longer than that of the fastest.\n";
   return text;
 }
 

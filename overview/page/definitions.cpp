@@ -15,11 +15,8 @@ constexpr std::array<Definition, 17> kDefinitions{{
     {"Step",
      "A step begins when its ProfilerStep begins on the host, but not before the device work of the step before ends. "
      "The step ends when both its ProfilerStep and the device work that it launched have ended. Steps at the end of "
-     "the "
-     "trace "
-     "are left out if the trace lacks their device work. A trace without ProfilerStep is one step, from the begin of "
-     "the "
-     "first operator to the end of the last one.",
+     "the trace are left out if the trace lacks their device work. A trace without ProfilerStep is one step, from the "
+     "begin of the first operator to the end of the last one.",
      "torch-tb-profiler 0.4.3, event_parser.py"},
     {"Categories of a step",
      "Each moment counts for one category. If several cover it, it counts for the first of them, in the order of the "
@@ -39,14 +36,12 @@ constexpr std::array<Definition, 17> kDefinitions{{
      "torch-tb-profiler 0.4.3, gpu_metrics_parser.py"},
     {"Tensor cores",
      "The share of the kernels\u2019 time in kernels whose names show that they use tensor cores. The names are those "
-     "of "
-     "NVIDIA\u2019s libraries, so other devices have no value.",
+     "of NVIDIA\u2019s libraries, so other devices have no value.",
      "torch-tb-profiler 0.4.3, tensor_core.py and tensor_cores_parser.py, with the list of PyProf (NVIDIA)"},
     {"Idle time of a stream",
      "The gaps between the events of a stream. A gap is Host if the later event was launched after the earlier one had "
      "ended. Otherwise it is Kernel if it is shorter than 30 us, and Other if it is longer. The device work of the "
-     "last "
-     "step is left out, because a trace often ends before it does.",
+     "last step is left out, because a trace often ends before it does.",
      "HTA 0.5, breakdown_analysis.py and trace.py; its documentation says 30 ns, its code uses 30 us"},
     {"Idle time in DataLoader", "The part of Host in which a thread waits in __next__() of a DataLoader.", "penstock"},
     {"Queue",
@@ -59,8 +54,7 @@ constexpr std::array<Definition, 17> kDefinitions{{
      "the categories above"},
     {"Calls of .item() and the like",
      "Calls of aten::_local_scalar_dense that call the runtime of a device. In each, the host waits until the device "
-     "has "
-     "finished.",
+     "has finished.",
      "penstock"},
     {"Self time of an operator",
      "On the host: its time without the operators and the functions of the device\u2019s runtime that it calls. On the "

@@ -39,7 +39,7 @@ std::string of_rows(std::size_t shown, std::size_t all, const std::string& singu
 // ---- Steps ----------------------------------------------------------------------------------------------------------
 
 std::string category_table(const RankOverview& rank) {
-  const double step = mean_step(rank);
+  const double step = rank.step();
   const int digits = digits_for(step / 1e6);
   const std::vector<Column> columns{{"Category"}, {"Meaning", "what"}, {"Per step"}, {"Share"}};
   std::string rows;
@@ -60,12 +60,11 @@ std::string category_table(const RankOverview& rank) {
 std::string step_section(const RankOverview& rank, const std::string& of_rank) {
   const std::vector<Step>& steps = rank.steps.steps;
   if (steps.empty()) return {};
-  const std::string bar = stacked_bar(category_parts(rank.mean, mean_step(rank)),
+  const std::string bar = stacked_bar(category_parts(rank.mean, rank.step()),
                                       "Shares of the categories in a step" + largest_shares(rank), BarSize::large);
   std::string content =
       bar + category_table(rank) + paragraph("A moment that several categories cover counts for the first of them.");
-  if (steps.size() > 1)
-    content += "<h3>Each step</h3>\n" + category_legend(rank.mean) + step_chart(steps, mean_step(rank));
+  if (steps.size() > 1) content += "<h3>Each step</h3>\n" + category_legend(rank.mean) + step_chart(steps, rank.step());
   return section("steps", "Step time" + of_rank, content);
 }
 
@@ -287,10 +286,6 @@ std::string memory_section(const RankOverview& rank, const std::string& of_rank)
 
 }  // namespace
 
-double mean_step(const RankOverview& rank) {
-  return rank.steps.steps.empty() ? 0 : rank.step();
-}
-
 std::string file_name(const RankOverview& rank) {
   return shortened(std::filesystem::path(rank.path).filename().string(), kMostPath);
 }
@@ -309,7 +304,7 @@ std::string largest_shares(const RankOverview& rank) {
   std::vector<std::pair<double, Category>> shares;
   for (std::size_t i = 0; i < kCategories; ++i) {
     const auto category = static_cast<Category>(i);
-    shares.emplace_back(ratio(rank.mean[category], mean_step(rank)), category);
+    shares.emplace_back(ratio(rank.mean[category], rank.step()), category);
   }
   std::ranges::stable_sort(shares, by_time);
   std::string out;

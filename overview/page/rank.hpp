@@ -11,7 +11,6 @@ namespace penstock::overview::page {
 /// Everything after the diagnosis. `of_rank` is HTML that ends the headings.
 std::string rank_sections(const RankOverview& rank, const std::string& of_rank);
 
-double mean_step(const RankOverview& rank);                            ///< nanoseconds; 0 without steps
 std::string file_name(const RankOverview& rank);                       ///< shortened if it is long
 std::string rank_name(const RankOverview& rank);                       ///< "rank 3", or the name of the file
 std::string largest_shares(const RankOverview& rank);                  ///< ": 60 % DataLoader, 27 % Kernel"

@@ -27,6 +27,23 @@ class Names {
   std::vector<std::unique_ptr<const std::string>> texts_;
 };
 
+/// Answers a question about names once for each name.
+template <typename Question>
+class ForNames {
+ public:
+  ForNames(const Names& names, Question question) : names_(names), question_(question), answers_(names.size(), -1) {}
+  bool operator()(std::uint32_t name) {
+    signed char& answer = answers_[name];
+    if (answer < 0) answer = question_(names_.text(name)) ? 1 : 0;
+    return answer == 1;
+  }
+
+ private:
+  const Names& names_;
+  Question question_;
+  std::vector<signed char> answers_;
+};
+
 /// The kind of an activity of a host thread. Times are in nanoseconds on the trace's clock.
 enum class HostKind : std::uint8_t {
   step,        ///< ProfilerStep#N
