@@ -39,7 +39,7 @@ Command doctor_command(CLI::App& app);
 int run_python(std::span<const char* const> arguments);
 
 /// For a command line that `app` refused: an error that names the replacement, if base/names/hints.hpp has the
-/// subcommand or one of the options; otherwise empty. `words` begins behind the program's name.
+/// subcommand or one of the options; otherwise empty. `words` begins after the program's name.
 std::string hint_of(const CLI::App& app, std::span<const char* const> words);
 
 }  // namespace penstock::cli

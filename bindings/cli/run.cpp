@@ -78,7 +78,7 @@ Command run_command(CLI::App& app) {
       "  --every SECONDS             Also print this line during the run, at most this often",
       "  --json FILE                 Write all figures as JSON to this file",
       "  --out FILE                  Write the few figures that later runs are compared with",
-      "  --trace N                   Record N steps with torch.profiler, after 10 steps",
+      "  --trace N                   Record N steps with torch.profiler, after 10 calls of optimizer.step()",
       "  --trace-file FILE           File of this trace (default: NAME.trace.json.gz)",
       "Starts `python3 -m penstock run`, or the Python in PENSTOCK_PYTHON. All words after SCRIPT belong to the "
       "script.",
