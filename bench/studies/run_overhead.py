@@ -89,8 +89,8 @@ def main() -> None:
     ratios = [after[0] / before[0] for before, after in rows]
     alone_s, watched_s = (statistics.median(times[0] for times in column) for column in zip(*rows))
     more_cpu = statistics.median(after[1] - before[1] for before, after in rows)
-    print(f"step alone    {alone_s * 1e3:.3f} ms, median of {pairs}, {steps} steps each")
-    print(f"step watched  {watched_s * 1e3:.3f} ms")
+    print(f"step without  {alone_s * 1e3:.3f} ms, median of {pairs}, {steps} steps each")
+    print(f"step with     {watched_s * 1e3:.3f} ms")
     print(f"ratio         {statistics.median(ratios):.4f} (median of pairs; {min(ratios):.4f} to {max(ratios):.4f})")
     print(f"CPU time      {more_cpu * 1e6:.1f} us more per step")
     print(f"next()        {next_cost() * 1e6:.2f} us more; load of the machine {os.getloadavg()[0]:.1f}")
