@@ -468,7 +468,7 @@ def test_ranks_report_each(tmp_path):
 
 def test_a_trace_has_the_steps(tmp_path):
     (tmp_path / "train.py").write_text(textwrap.dedent(TRAINING))
-    done = execute([*RUN, "--trace", 4, "--every", "0.05", "train.py", 0, -1], tmp_path)
+    done = execute([*RUN, "--trace", 4, "--every", "0.000001", "train.py", 0, -1], tmp_path)
     assert done.returncode == 0, done.stderr
     assert "penstock overview train.trace.json.gz" in done.stderr
     assert len(re.findall("^step ", done.stderr, re.MULTILINE)) > 1
