@@ -2,7 +2,8 @@
 
 A block of `python` runs in the page's own interpreter, one after the other, with the names of those before it; one with a
 title (```python title="train.py") is written to that file instead. A block of `sh` runs in the page's folder, with the
-command `penstock` and the tests' `python` on PATH. A block of `text` that follows one of them is what it prints on stdout: `...`
+command `penstock` and the tests' `python` on PATH. Measurements of `--seconds N` take SHORT seconds there.
+A block of `text` that follows one of them is what it prints on stdout: `...`
 stands for anything, and a comment `<!-- numbers differ -->` before it lets each number be another. A comment `<!-- not run: REASON -->` before a block leaves it out, and one like
 `<!-- run as: cuda:0 -> host -->` has other text in its place while it runs. `<!-- peer: ffcv -->` runs a block with an
 interpreter that has that package: the tests' own, or PENSTOCK_PEERS/ffcv/bin/python. Only tests/peers.sh sets PENSTOCK_PEERS and
@@ -29,6 +30,7 @@ OPTIONAL = (
 )
 OF_TRAINERS = ("orbax", "transformers")  # tests/trainers.sh installs them
 SECONDS = 240  # for one block
+SHORT = 0.1
 PEERS = os.environ.get("PENSTOCK_PEERS")
 SHIMS = ROOT / "tests/python/peers"
 
@@ -242,7 +244,8 @@ def run_page(page, folder, name):
                 if missing_package(block.text) is None:
                     printed = session.python(block.text, where)
             elif block.language == "sh":
-                printed = session.shell(block.text, where)
+                short = re.sub(r"(?<= --seconds )[\d.]+", str(SHORT), block.text)
+                printed = session.shell(short, where)
             elif block.language == "text" and before is not None:
                 compare(block.text, before, where, block.numbers_differ)
     if left_out:
