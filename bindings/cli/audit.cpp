@@ -17,7 +17,7 @@ struct AuditArguments {
 };
 
 int run(const AuditArguments& options) {
-  require_folder_of(options.json);
+  require_writable({options.json});
   std::optional<Dataset> dataset;
   if (!options.dataset.empty()) dataset = open_with_progress(options.dataset);
   const LedgerAudit audit = audit_ledger(options.ledger, dataset ? &*dataset : nullptr);

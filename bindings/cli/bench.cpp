@@ -76,7 +76,7 @@ std::vector<Advice> advice_of(const BenchArguments& options, const std::vector<S
 int run(const BenchArguments& options) {
   // What is wrong fails before anything is measured.
   if (!options.machine.empty()) OtherMachine::parse(options.machine);
-  for (const std::string& report : {options.json, options.html}) require_folder_of(report);
+  require_writable({options.json, options.html, options.trace});
   SweepOptions sweep_options;
   sweep_options.trial = options.trial();
   std::vector<Subject> subjects;
@@ -106,7 +106,7 @@ int run(const BenchArguments& options) {
     report.subjects.push_back({summarise(subject.dataset), subject.task.name, subject.task.reason});
   if (!options.plain && !options.digest && !options.mock_loader)
     report.advice = advice_of(options, subjects, report, sweep_options.trial);
-  if (options.json != "-") print(to_text(report));
+  if (options.json != "-" && options.html != "-") print(to_text(report));
   if (!options.json.empty()) write_report(options.json, to_json(report));
   if (!options.html.empty()) write_report(options.html, to_html(report));
   return 0;

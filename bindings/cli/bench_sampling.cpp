@@ -55,8 +55,9 @@ SamplingReport compare(const BenchSamplingArguments& options) {
 }
 
 int run(const BenchSamplingArguments& options) {
+  require_writable({options.json, options.html});
   const SamplingReport report = compare(options);
-  if (options.json != "-") print(to_text(report));
+  if (options.json != "-" && options.html != "-") print(to_text(report));
   if (!options.json.empty()) write_report(options.json, to_json(report));
   if (!options.html.empty()) write_report(options.html, to_html(report));
   return 0;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <unistd.h>
 
@@ -16,6 +17,21 @@ volatile std::sig_atomic_t stop_asked = 0;  // the one thing a signal handler ma
 
 void ask_to_stop(int) {
   stop_asked = 1;
+}
+
+void require_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code code;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, code)) throw Error::io(ENOENT, "cannot write " + path);
+  if (std::filesystem::is_directory(path, code)) throw Error::io(EISDIR, "cannot write " + path);
+}
+
+/// Equal for all names of a file; "-" is stdout.
+std::filesystem::path file_of(const std::string& path) {
+  if (path == "-") return path;
+  std::error_code code;
+  const std::filesystem::path found = std::filesystem::weakly_canonical(std::filesystem::absolute(path, code), code);
+  return code ? std::filesystem::path(path) : found;
 }
 
 }  // namespace
@@ -46,12 +62,17 @@ void write_report(const std::string& path, std::string_view text) {
   if (!file) throw Error::io(errno, "cannot write " + path);
 }
 
-void require_folder_of(const std::string& path) {
-  if (path.empty() || path == "-") return;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code code;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, code)) throw Error::io(ENOENT, "cannot write " + path);
-  if (std::filesystem::is_directory(path, code)) throw Error::io(EISDIR, "cannot write " + path);
+void require_writable(std::initializer_list<std::string> reports) {
+  std::set<std::filesystem::path> files;
+  for (const std::string& report : reports) {
+    if (report.empty()) continue;
+    if (report != "-") require_folder_of(report);
+    std::error_code code;
+    if (std::filesystem::is_character_file(report, code)) continue;  // such as /dev/null
+    if (files.insert(file_of(report)).second) continue;
+    const std::string place = report == "-" ? "stdout" : report;
+    throw Error::invalid_argument("two reports would be written to " + place + "; name another file for one of them");
+  }
 }
 
 void catch_signals() {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,8 +18,9 @@ void print(std::string_view text);
 void print(std::span<const std::byte> bytes);
 /// Prints the text where the path is "-", else makes a file of it. Throws Error: io, beside what print() throws.
 void write_report(const std::string& path, std::string_view text);
-/// Throws Error: io, where write_report() would not find the folder: before an hour of measuring, not behind it.
-void require_folder_of(const std::string& path);
+/// Checks the paths of a command's reports before it measures. Skips empty paths. Throws Error: io, where write_report()
+/// would find no folder, and invalid_argument, where two reports would be one file or are both for stdout.
+void require_writable(std::initializer_list<std::string> reports);
 
 /// From now on SIGINT and SIGTERM make interrupted() true; a second one ends the process at once. SIGPIPE is ignored.
 void catch_signals();

@@ -41,10 +41,8 @@ void require_no_trace(const std::string& report, const std::vector<std::string>&
 
 int run(const OverviewArguments& options) {
   const std::string page = options.no_html ? "" : options.html.empty() ? default_page(options.traces) : options.html;
-  for (const std::string& report : {page, options.json}) {
-    require_folder_of(report);
-    require_no_trace(report, options.traces);
-  }
+  require_writable({page, options.json});
+  for (const std::string& report : {page, options.json}) require_no_trace(report, options.traces);
   Progress progress("reading", Progress::kBytes);
   const overview::Overview found =
       overview::overview_of(std::vector<std::filesystem::path>(options.traces.begin(), options.traces.end()),

@@ -57,6 +57,7 @@ int run(const TuneArguments& options) {
   tune_options.batch_sizes = options.batch_sizes;
   tune_options.seconds = options.seconds;
   tune_options.tried = tell;
+  require_writable({options.json});
   const Subject subject = options.subject(options.dataset);
   fill_disk_caches(std::span(&subject, 1), tune_options.trial);
   const TuneResult result = tune(subject, tune_options);

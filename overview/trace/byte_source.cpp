@@ -19,6 +19,10 @@ struct Stopped {};
 
 ByteSource::ByteSource(std::filesystem::path path, std::function<void(std::uint64_t)> progress)
     : path_(std::move(path)), progress_(std::move(progress)) {
+  // A pipe such as <(zcat trace.gz) delivers its first bytes once, and compression_of() and read_all() both read them.
+  std::error_code missing;
+  if (std::filesystem::is_fifo(path_, missing))
+    throw Error::invalid_argument(path_.string() + " is a pipe; write the trace to a file, which may be a .gz file");
   Descriptor::open(path_, O_RDONLY);  // reports a missing file here
   for (std::size_t i = 0; i < kPieces; ++i) spare_.push(std::vector<char>());
   reader_ = Thread("penstock-trace", [this](const std::stop_token& stop) {

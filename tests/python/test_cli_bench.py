@@ -1,6 +1,7 @@
 """penstock bench and tune: digests, devices, caches and reports."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -183,6 +184,22 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_measured(ico
         begun = time.monotonic()
         assert "cannot write" in fails("bench", icons, "--seconds", "60", option, tmp_path / "nowhere" / "r", code=1)
         assert time.monotonic() - begun < 30
+
+
+@pytest.mark.parametrize("command", ["bench", "overview", "bench-sampling"])
+def test_two_reports_never_share_a_file(command, icons, tmp_path):
+    (tmp_path / "trace.json").write_text('{"traceEvents": []}')
+    (tmp_path / "report").write_text("old")
+    (tmp_path / "link").symlink_to("report")
+    given = {
+        "bench": ["bench", icons],
+        "overview": ["overview", "trace.json"],
+        "bench-sampling": ["bench-sampling", icons],
+    }
+    for html, other in [("report", "report"), ("report", "./link"), ("-", "-")]:
+        error = fails(*given[command], "--html", html, "--json", other, code=2, cwd=tmp_path)
+        assert re.search(r"two reports would be written to (report|\./link|stdout); name another file", error)
+    assert (tmp_path / "report").read_text() == "old"
 
 
 def test_another_machine_needs_what_gains_need(icons):

@@ -356,7 +356,9 @@ def test_wrong_arguments_have_the_exit_code_2(tmp_path):
     fails("overview", code=2)
     fails("overview", trace, "--html", tmp_path / "a.html", "--no-html", code=2)
     fails("overview", trace, "--page", code=2)
-    assert [path.name for path in tmp_path.iterdir()] == ["trace.json"]
+    os.mkfifo(tmp_path / "pipe")
+    assert "pipe is a pipe; write the trace to a file" in fails("overview", tmp_path / "pipe", code=2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pipe", "trace.json"]
 
 
 def test_files_that_cannot_be_read_have_the_exit_code_1(tmp_path):
