@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._penstock import Chain
@@ -51,10 +51,27 @@ def from_torchvision(transforms: Any) -> Chain:
 
     Raises Error: unsupported, with each transform that has no exact translation, its position and the reason.
     """
+    return translation_of(transforms).chain("from_torchvision")
+
+
+def translation_of(transforms: Any) -> Translation:
+    """The translation before it is a chain, with the transforms that it refused."""
     translation = Translation()
     parts, probability = _parts_of(transforms, 1.0)
     _add_all(translation, parts if parts is not None and probability == 1 else [transforms], "", 1.0)
-    return translation.chain("from_torchvision")
+    return translation
+
+
+def named(transforms: Any) -> Iterator[tuple[str, Any]]:
+    """Each transform with the name that TRANSLATED has for it, in their order. A RandomApply is one of them; other
+    containers are not."""
+    parts, _ = _parts_of(transforms, 1.0)
+    name = _name_of(type(transforms)) or ""
+    if parts is None or name == "RandomApply":
+        yield name, transforms
+        return
+    for part in parts:
+        yield from named(part)
 
 
 def _parts_of(container: Any, probability: float) -> tuple[list[Any] | None, float]:

@@ -10,7 +10,7 @@ import operator
 import os
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _penstock
 from .._error import Error, made
@@ -23,6 +23,14 @@ image = worded_steps(_penstock.image)
 
 class Untranslatable(Exception):
     """The reason why a transform has no translation."""
+
+
+class Refusal(NamedTuple):
+    """A transform without a translation."""
+
+    position: str
+    transform: object
+    reason: str
 
 
 class Options:
@@ -85,7 +93,7 @@ class Translation:
         self._std: list[float] = []
         self._dtype: str | None = None
         self._erasings: list[dict[str, Any]] = []
-        self._refused: list[str] = []
+        self.refused: list[Refusal] = []
 
     # ---- Transforms ----
 
@@ -101,7 +109,7 @@ class Translation:
             self.refuse(position, transform, str(error))
 
     def refuse(self, position: str, transform: object, reason: str) -> None:
-        self._refused.append(f"{position}. {_shown(transform)}: {reason}")
+        self.refused.append(Refusal(position, transform, reason))
         self.lost = True
 
     def pixels(self, step: Chain, *, tensors: bool) -> None:
@@ -231,14 +239,19 @@ class Translation:
 
     # ---- The result ----
 
+    def levels(self) -> list[float]:
+        """For each channel, the difference of the result's numbers for neighbouring pixels of 0 to 255."""
+        level = self.white / 255 if self.form == "float" else 1.0
+        return [level / deviation for deviation in self._std or [1.0] * self.channels]
+
     def chain(self, function: str) -> Chain:
         """The chain. Raises Error: unsupported, with every refused transform."""
-        if self._refused:
-            number = len(self._refused)
+        if self.refused:
+            number = len(self.refused)
+            told = "; ".join(f"{place}. {shown(transform)}: {reason}" for place, transform, reason in self.refused)
             raise made(
                 "unsupported",
-                f"{function}() cannot translate {number} transform{'s' if number > 1 else ''}: "
-                f"{'; '.join(self._refused)}. Change them, or translate the others and call these on the result, in a "
+                f"{function}() cannot translate {number} transform{'s' if number > 1 else ''}: {told}. Change them, or translate the others and call these on the result, in a "
                 "Dataset of your own or with ps.transform()",
             )
         steps = list(self._steps)
@@ -269,7 +282,7 @@ def _compact(erasing: dict[str, Any]) -> dict[str, Any]:
     return {**erasing, "value": value[0] if len(value) == 1 else tuple(value)}
 
 
-def _shown(transform: object) -> str:
+def shown(transform: object) -> str:
     if isinstance(transform, types.FunctionType):
         code = transform.__code__
         return f"{transform.__name__}() ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
