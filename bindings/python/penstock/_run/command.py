@@ -12,6 +12,7 @@ from . import program, report
 from .causes import diagnose
 from .options import Options, parsed
 from .recorder import Recorder
+from .replace.replacer import Replacer
 from .summary import Machine, figures_of, number_in
 from .watch import Watch
 
@@ -44,6 +45,8 @@ class _Run:
         if options.trace is not None:
             recorder = Recorder(options.trace, self._path(options.trace_file or self._trace_name()), self._trained)
         self.watch = Watch(recorder, self._tick if options.every else None, options.every)
+        if options.replace:
+            self.watch.replacer = Replacer(self._tell)
 
     def _trace_name(self) -> str:
         target = self._options.target
@@ -54,6 +57,11 @@ class _Run:
 
     def _trained(self) -> bool:
         return self.watch.totals.optimizer_steps > 0 or not self.watch.optimizer_hooks
+
+    def _tell(self, line: str) -> None:
+        if not self._options.quiet:
+            rank = f"rank {self._rank}: " if (self._world or 1) > 1 else ""
+            _print(f"penstock run: {rank}{line}\n")
 
     def _tick(self) -> None:
         try:
@@ -83,6 +91,8 @@ class _Run:
                 notes.append(f"trace written; penstock overview {os.path.relpath(recorder.path, self._folder)}")
             else:
                 notes.append("no trace: the run ended before 10 steps with an optimizer")
+        if self.watch.replacer is not None:
+            notes += self.watch.replacer.notes()
         if self.watch.failure is not None:
             notes.append(f"a loop could not be watched: {self.watch.failure}")
         run = figures_of(self.watch, options.target, self._machine)

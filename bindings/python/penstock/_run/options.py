@@ -37,6 +37,7 @@ class Options:
     out: str | None = None
     trace: int | None = None  # steps
     trace_file: str | None = None
+    replace: bool = False
 
 
 def parsed(words: Sequence[str]) -> Options:
@@ -56,6 +57,7 @@ def parsed(words: Sequence[str]) -> Options:
         out=found.out,
         trace=found.trace,
         trace_file=found.trace_file,
+        replace=found.replace,
     )
 
 
@@ -119,6 +121,11 @@ def _parser() -> argparse.ArgumentParser:
         help="Record N steps with torch.profiler, after 10 calls of optimizer.step(); they are left out of the report",
     )
     parser.add_argument("--trace-file", metavar="FILE", help="File of this trace (default: NAME.trace.json.gz)")
+    parser.add_argument(
+        "--replace",
+        action="store_true",
+        help="Replace the DataLoader of an ImageFolder with penstock, after a check on a sample",
+    )
     return parser
 
 

@@ -18,6 +18,7 @@ from . import frames
 from .imports import after_import
 from .loops import Clocks, Loop, Totals
 from .recorder import Recorder
+from .replace.replacer import Replacer
 from .steps import StepTimes
 from .workers import Forks, Meter, timed_collate
 
@@ -36,6 +37,7 @@ class Watch:
         self.recorder = recorder
         self.optimizer_hooks = False
         self.failure: str | None = None  # the last error of the watch itself
+        self.replacer: Replacer | None = None
         self._of_loader: weakref.WeakKeyDictionary[Any, StepTimes] = weakref.WeakKeyDictionary()
         self._last_loop: dict[int, Loop] = {}  # by id(StepTimes)
         self._loops: dict[int, Loop] = {}  # by id(iterator)
@@ -48,6 +50,8 @@ class Watch:
         self._tick_due = self.began + self._every if tick is not None else sys.maxsize
 
     def start(self) -> None:
+        if self.replacer is not None:
+            self.replacer.start()
         _watch_collections(self.totals)
         after_import(
             {
@@ -65,7 +69,7 @@ class Watch:
         except TypeError:  # a class without weak references or without a hash
             return self._anonymous(About.of(loader))
         if record is None:
-            about = About.of(loader)
+            about = self.replacer.about(loader) if self.replacer is not None else About.of(loader)
             dataset = type(getattr(loader, "dataset", loader)).__name__
             # Programs may make an equal loader for each epoch. A loader that still exists keeps its own record.
             record = next(
@@ -76,6 +80,8 @@ class Watch:
                 record = StepTimes(loader, about)
                 self.records.append(record)
             record.renew(loader)
+            if self.replacer is not None:
+                record.said = self.replacer.verdict(loader) or record.said
             self._of_loader[loader] = record
         return record
 
@@ -108,6 +114,10 @@ class Watch:
 
         @functools.wraps(iterate)
         def __iter__(loader: Any) -> Any:
+            if self.replacer is not None:
+                if self.replacer.checking:
+                    return iterate(loader)
+                self._decide(self.replacer, loader)
             began = _now()
             forks.starting = self._meter_of(loader)
             clock, outer = self._clocks.mine, self._clocks.mine.inside
@@ -140,11 +150,23 @@ class Watch:
         iterator_kind.__init__ = __init__
         iterator_kind.__next__ = self._timed_next(iterator_kind.__next__, About("DataLoader"))
 
+    def _decide(self, replacer: Replacer, loader: Any) -> None:
+        """The check counts for no loop, also not for an enclosing one."""
+        clock, outer, began = self._clocks.mine, self._clocks.mine.inside, _now()
+        clock.inside = True
+        try:
+            replacer.decide(loader)
+        finally:
+            clock.inside = outer
+            clock.counted += _now() - began
+
     def _meter_of(self, loader: Any) -> Meter | None:
         try:
             if not loader.num_workers:
                 return None
             record = self.record_of(loader)
+            if not record.about.num_workers:  # replaced
+                return None
             if record.meter is None or record.meter.workers != loader.num_workers:
                 record.meter = Meter(loader.num_workers)
             return record.meter

@@ -1,0 +1,24 @@
+"""`penstock run --replace`: replaces a DataLoader after a check.
+
+replacer.py       decides for each loader, and reports it
+
+Recognition:
+
+places.py         lines of the program
+recognize.py      reads the options of a loader
+transforms.py     translates its transforms
+
+The check:
+
+check.py          compares a sample of the data
+distributions.py  compares random transforms
+rates.py          measures both loaders
+randomness.py     restores random states
+
+The replacement:
+
+iterator.py       delivers batches in torch's order
+batches.py        decodes a batch
+draws.py          repeats the draws of torch's transforms
+threads.py        a small thread pool
+"""

@@ -1,0 +1,91 @@
+"""Makes the batches of a recipe with penstock's decoder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from ..._penstock import usable_cores
+from ...torch import decode_batch
+from .recognize import Recipe
+
+
+class Form(NamedTuple):
+    """Of the images of all batches."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    memory_format: torch.memory_format
+
+
+class Unmade(Exception):
+    """penstock cannot make this batch as torch would. str() is the reason."""
+
+
+class Batches:
+    """Has no reference to the loader or its iterator, because threads use it."""
+
+    def __init__(self, recipe: Recipe, form: Form, pin_memory: bool) -> None:
+        self.recipe, self._form, self._pin_memory = recipe, form, pin_memory
+        self._device = _accelerator().current_device_index() if pin_memory and _accelerator() is not None else None
+
+    def make(self, indices: Sequence[Any], seed: int, threads: int) -> list[torch.Tensor]:
+        """[images, labels], as default_collate makes them. Raises Unmade."""
+        try:
+            return self._make(indices, seed, threads)
+        except Unmade:
+            raise
+        except Exception as failure:
+            raise Unmade(f"{type(failure).__name__}: {failure}") from failure
+
+    def _make(self, indices: Sequence[Any], seed: int, threads: int) -> list[torch.Tensor]:
+        samples = [self.recipe.sample_at(index) for index in indices]
+        for path, label in samples:
+            if type(label) is not int:
+                raise Unmade(f"{path}: the label {label!r} is not an int")
+            if is_odd(path):
+                raise Unmade(f"{path}: an interlaced PNG, or one without 8 bits, becomes other pixels than with Pillow")
+        if self._device is not None:  # else pinning would use the first device from this thread
+            _accelerator().set_device_index(self._device)
+        form = self._form
+        images = torch.empty((len(samples), *form.shape), dtype=form.dtype, device="cpu", pin_memory=self._pin_memory)
+        decode_batch([path for path, _ in samples], self.recipe.chain, out=images, seed=seed, workers=threads)
+        if form.memory_format is not torch.contiguous_format:
+            images = images.contiguous(memory_format=form.memory_format)
+        labels = torch.tensor([label for _, label in samples], dtype=torch.int64, device="cpu")
+        return [images, labels.pin_memory() if self._pin_memory else labels]
+
+
+def is_odd(path: str) -> bool:
+    """Whether Pillow makes other pixels of a PNG: it clips gray ones of 16 bits, for example."""
+    if not path.lower().endswith(".png"):
+        return False
+    with open(path, "rb") as file:
+        header = file.read(29)
+    return header[1:4] == b"PNG" and len(header) == 29 and (header[24] != 8 or header[28] != 0)
+
+
+def threads_of_rank() -> int:
+    """The cores for this process: those of the machine, shared among its ranks."""
+    ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return max(1, usable_cores() // max(1, int(ranks) if ranks.isdecimal() else 1))
+
+
+def _accelerator() -> Any:
+    """torch.accelerator, from PyTorch 2.6 on; torch.cuda before."""
+    found: Any = getattr(torch, "accelerator", None)
+    return found if found is not None else _Cuda if "torch.cuda" in sys.modules else None
+
+
+class _Cuda:
+    @staticmethod
+    def current_device_index() -> int:
+        return torch.cuda.current_device()
+
+    @staticmethod
+    def set_device_index(index: int) -> None:
+        torch.cuda.set_device(index)
