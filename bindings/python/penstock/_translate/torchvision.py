@@ -161,10 +161,15 @@ def _reason(transform: Any) -> str:
 # ---- Options --------------------------------------------------------------------------------------------------------
 
 
+def interpolation_name(given: Any) -> Any:
+    """The name of an InterpolationMode, which may also be one of Pillow's integers."""
+    value = getattr(given, "value", given)
+    return _BY_INTEGER.get(value) if isinstance(value, int) else value
+
+
 def _interpolation(options: Options) -> str:
     given = options["interpolation"]
-    value = getattr(given, "value", given)
-    name = _BY_INTEGER.get(value) if isinstance(value, int) else value
+    name = interpolation_name(given)
     if not isinstance(name, str) or name not in _OURS:
         raise Untranslatable(f"interpolation {name or given} is not nearest, box, bilinear or bicubic")
     return _OURS[name]

@@ -70,9 +70,10 @@ def is_odd(path: str) -> bool:
 
 
 def threads_of_rank() -> int:
-    """The cores for this process: those of the machine, shared among its ranks."""
+    """The usable cores of this process, but at most its share of the machine's cores if several ranks run."""
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
-    return max(1, usable_cores() // max(1, int(ranks) if ranks.isdecimal() else 1))
+    share = (os.cpu_count() or 1) // max(1, int(ranks) if ranks.isdecimal() else 1)
+    return max(1, min(usable_cores(), share))
 
 
 def _accelerator() -> Any:

@@ -108,6 +108,8 @@ class Check:
             chain, translation = transforms.chain_of(fixed)
         except Error as failure:
             raise self._refused("the transforms without the random ones", failure.cause) from None
+        if not self._recipe.random:
+            chain = self._recipe.chain
         for index in self.indices:
             path, _ = self._recipe.sample_at(index)
             theirs: Any = self._recipe.folder.loader(path)
@@ -158,7 +160,7 @@ class Check:
             if not same:
                 raise self._refused(
                     "DataLoader(num_workers=0)",
-                    f"{', '.join(self._recipe.random)} draws from the program's own generator, and penstock cannot repeat "
+                    f"{self._recipe.random[0]} draws from the program's own generator, and penstock cannot repeat "
                     "the draws; pass num_workers=1 or more",
                 )
 

@@ -33,13 +33,16 @@ def picture(width: int, height: int) -> Image.Image:
 
 def features(rows: Any) -> Any:
     """(draws, features) of tensors (draws, C, H, W): some pixels of the result, their distance from corner to corner,
-    which is the size of a crop, the mean of each channel, and the spread."""
+    which is the size of a crop, its aspect ratio, the mean of each channel, and the spread."""
     rows = rows.double().numpy()
     count, _, height, width = rows.shape
     places = [(height * i // 6, width * j // 6) for i, j in ((0, 0), (1, 4), (3, 3), (4, 1), (5, 5))]
     pixels = np.stack([rows[:, :, y, x] for y, x in places], -1)
     across = pixels[..., -1] - pixels[..., 0]
-    return np.concatenate([pixels.reshape(count, -1), across, rows.mean((2, 3)), rows.std((1, 2, 3))[:, None]], 1)
+    sides = np.log(np.abs(across) + 1e-3)
+    aspect = sides[:, :1] - sides[:, 1:2]  # no columns for gray images
+    means, spread = rows.mean((2, 3)), rows.std((1, 2, 3))[:, None]
+    return np.concatenate([pixels.reshape(count, -1), across, aspect, means, spread], 1)
 
 
 def distance(one: Any, other: Any) -> float:

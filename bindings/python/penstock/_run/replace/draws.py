@@ -8,22 +8,28 @@ from typing import Any
 import torch
 
 from ..._translate.torchvision import named
+from .transforms import CROPS, draws
 
-_NO_DRAWS = (
-    *("ToTensor", "ToImage", "PILToTensor", "ToPILImage", "ToDtype", "ConvertImageDtype", "Normalize", "ToPureTensor"),
-    *("RGB", "ImageClassification", "timm.MaybeToTensor", "timm.MaybePILToTensor"),
-    *("open_clip.MaybeConvertMode", "open_clip.MaybeToTensor", "dinov2.MaybeToTensor"),
-)
-"""Conversions, which do not accept the stand-in."""
+_BY_SIZE = ("RandomCrop", "RandomErasing", "timm.RandomErasing", *CROPS)
+"""Random transforms whose number of draws depends on the size of the image."""
+
+_SIZED = ("Resize", "CenterCrop", "Pad", "Grayscale")
+"""Other transforms that change the size or the channels."""
 
 
 def repeat(transform: Any, path: str) -> None:
-    """Draws the numbers that the transform draws for a file. The draws depend on the size of the image only."""
+    """Draws the numbers that the transform draws for a file."""
     from PIL import Image
 
     with open(path, "rb") as file, Image.open(file) as image:
         width, height = image.size
-    stand_in = torch.empty((3, height, width), dtype=torch.uint8, device="meta")
+    shape = torch.empty((3, height, width), dtype=torch.uint8, device="meta")
     for name, part in named(transform):
-        if name not in _NO_DRAWS:
-            stand_in = part(stand_in)
+        if name in _SIZED or any(inner in _BY_SIZE for inner in _inner_names(name, part)):
+            shape = part(shape)
+        elif draws(name):
+            part(torch.zeros((3, 2, 2), dtype=torch.uint8))
+
+
+def _inner_names(name: str, part: Any) -> list[str]:
+    return [inner for inner, _ in named(list(part.transforms))] if name == "RandomApply" else [name]

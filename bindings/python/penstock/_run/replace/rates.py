@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -29,21 +30,21 @@ def measure(loader: Any, indices: list[int], replaced: Callable[[Any], Iterator[
     order = [indices[place % len(indices)] for place in range(count)]
     workers = bool(loader.num_workers)
     options = {"prefetch_factor": loader.prefetch_factor, "persistent_workers": True} if workers else {}
-    like: DataLoader[Any] = DataLoader(
-        loader.dataset,
-        size,
-        sampler=order,
-        num_workers=loader.num_workers,
-        pin_memory=loader.pin_memory,
-        timeout=loader.timeout,
-        multiprocessing_context=loader.multiprocessing_context,
-        generator=Generator().manual_seed(0),
-        **options,
-    )
-    with randomness.kept(0):
+    with warnings.catch_warnings(), randomness.kept(0):
+        warnings.simplefilter("ignore")
+        like: DataLoader[Any] = DataLoader(
+            loader.dataset,
+            size,
+            sampler=order,
+            num_workers=loader.num_workers,
+            pin_memory=loader.pin_memory,
+            timeout=loader.timeout,
+            multiprocessing_context=loader.multiprocessing_context,
+            generator=Generator().manual_seed(0),
+            **options,
+        )
         theirs = _rate(like, count)
-    like._iterator = None  # ends the workers
-    with randomness.kept(0):
+        like._iterator = None  # ends the workers
         ours = _rate_of(lambda: replaced(like), count)
     return Rates(theirs, ours)
 

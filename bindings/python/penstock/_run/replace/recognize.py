@@ -69,14 +69,15 @@ def _listed(indices: Any) -> list[Any]:
 def recognize(loader: Any, places: Places) -> Recipe:
     """Raises Refused for a loader whose batches penstock cannot make."""
     made = places.of(loader)
+    folder, subsets = _folder_of(loader.dataset, made)
     _check_loader(loader, made)
     _check_sampler(loader, made)
-    folder, subsets = _folder_of(loader.dataset, made)
     transform = folder.transform
     translation = _translation_of(transform, made)
     chain = translation.chain("from_torchvision")
     names = [name for name, _ in named(transform)]
-    key = (str(chain), *names, str(folder.root), len(folder.samples), loader.num_workers, torch.get_default_dtype())
+    lengths = len(folder.samples), *map(len, subsets)
+    key = (str(chain), *names, str(folder.root), *lengths, loader.num_workers, torch.get_default_dtype())
     random = tuple(name for name in names if transforms.draws(name))
     return Recipe(folder, subsets, transform, chain, translation, random, key)
 

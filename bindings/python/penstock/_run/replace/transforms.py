@@ -6,11 +6,11 @@ import sys
 from typing import Any, NamedTuple
 
 from ..._penstock import Chain
-from ..._translate.torchvision import named, translation_of
+from ..._translate.torchvision import interpolation_name, named, translation_of
 from ..._translate.translation import Translation
 
-_CROPS = ("RandomResizedCrop", "timm.RandomResizedCropAndInterpolation")
-_DRAWS = ("ColorJitter", "GaussianBlur", "RandAugment", "TrivialAugmentWide", "timm.RandomErasing", *_CROPS)
+CROPS = ("RandomResizedCrop", "timm.RandomResizedCropAndInterpolation")
+_DRAWS = ("ColorJitter", "GaussianBlur", "RandAugment", "TrivialAugmentWide", "timm.RandomErasing", *CROPS)
 _TO_TENSOR = ("ToImage", "PILToTensor", "timm.MaybePILToTensor")
 
 # The largest and mean difference of levels, 0 to 255, on tensors. docs/spec/translations.md has the same numbers. On PIL
@@ -39,7 +39,7 @@ def fixed(transforms: Any) -> list[Any]:
     """The transforms without random ones. A random crop that resizes becomes a resize of the whole image."""
     kept = []
     for name, transform in named(transforms):
-        if name in _CROPS:
+        if name in CROPS:
             kept.append(_resize_like(transform))
         elif not draws(name):
             kept.append(transform)
@@ -66,7 +66,7 @@ def tolerance(transforms: list[Any], translation: Translation, dtype: str) -> To
         on_tensors = name in _TO_TENSOR or (on_tensors and name != "ToPILImage")
         allowed: Any = ON_TENSORS.get(name, (0.0, 0.0)) if on_tensors else (0.0, 0.0)
         if isinstance(allowed, dict):
-            allowed = allowed.get(getattr(transform.interpolation, "value", None), (0.0, 0.0))
+            allowed = allowed.get(interpolation_name(transform.interpolation), (0.0, 0.0))
         largest, mean = largest + allowed[0], mean + allowed[1]
     levels = translation.levels()
     relative = {"float16": 2**-10, "bfloat16": 2**-7}.get(dtype, 0.0)

@@ -1,0 +1,495 @@
+"""`penstock run --replace`: a replaced loader delivers what PyTorch's delivers, and each other loader is left alone."""
+
+import contextlib
+import dataclasses
+import gc
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import penstock as ps
+import pytest
+from torchvision_package import HERE, require_torchvision
+
+require_torchvision()
+
+import replace_recipes as recipes  # after torchvision
+import torch
+import torchvision.transforms as T
+from penstock._run.replace import transforms
+from penstock._run.replace.check import Check
+from penstock._run.replace.iterator import ReplacedIterator
+from penstock._run.replace.places import Places, call_of
+from penstock._run.replace.recognize import Refused, recognize
+from penstock._run.replace.replacer import Replacer
+from PIL import Image
+from torch.utils.data import DataLoader
+from torch.utils.data import dataloader as module
+from torchvision.datasets import ImageFolder
+
+IMAGES = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "images"
+PHOTOS = sorted((IMAGES / "imagenet500").rglob("*.JPEG"))[::16]
+ICONS = sorted((IMAGES / "cifar10_png").rglob("*.png"))[::80]
+CLASSES = 4
+
+pytestmark = pytest.mark.skipif(not PHOTOS, reason="PENSTOCK_TEST_DATA has no images; set it to a folder with images/")
+torch.set_num_threads(1)
+
+
+def folder_of(files, root):
+    for number, file in enumerate(files):
+        (root / f"class{number % CLASSES}").mkdir(exist_ok=True)
+        os.symlink(file, root / f"class{number % CLASSES}" / file.name)
+    return root
+
+
+@pytest.fixture(name="photos", scope="module")
+def photos_fixture(tmp_path_factory):
+    return folder_of(PHOTOS, tmp_path_factory.mktemp("photos"))
+
+
+@pytest.fixture(name="icons", scope="module")
+def icons_fixture(tmp_path_factory):
+    return folder_of(ICONS, tmp_path_factory.mktemp("icons"))
+
+
+@contextlib.contextmanager
+def replacing():
+    """The patches of `penstock run --replace`, without its times. Yields the lines that it prints."""
+    lines = []
+    kept = {name: vars(DataLoader)[name] for name in ("__init__", "__iter__", "_get_iterator")}
+    replacer = Replacer(lines.append)
+    replacer._patch(module)
+
+    def __iter__(loader):
+        replacer.decide(loader)
+        return kept["__iter__"](loader)
+
+    DataLoader.__iter__ = __iter__
+    try:
+        yield lines
+    finally:
+        for name, method in kept.items():
+            setattr(DataLoader, name, method)
+
+
+def seed():
+    torch.manual_seed(7)
+    random.seed(7)
+    np.random.seed(7)
+
+
+def drawn():
+    """Numbers of the program's own generators."""
+    return torch.rand(1).item(), random.random(), np.random.rand()
+
+
+def epochs(make, root, count=2):
+    """All that a training sees: batches, lengths, and its own random numbers between the batches."""
+    seed()
+    loader = make(root)
+    seen = []
+    for epoch in range(count):
+        if hasattr(loader.sampler, "set_epoch"):
+            loader.sampler.set_epoch(epoch)
+        seen.append((len(loader), drawn()))
+        for batch in loader:
+            seen.append((batch, drawn()))
+    return loader, seen
+
+
+def same_but_images(one, other):
+    assert len(one) == len(other)
+    for (batch, numbers), (their_batch, their_numbers) in zip(one, other):
+        assert numbers == their_numbers
+        if not isinstance(batch, list):
+            assert batch == their_batch
+            continue
+        assert type(batch) is type(their_batch) and torch.equal(batch[1], their_batch[1])
+        for ours, theirs in zip(batch, their_batch):
+            assert (type(ours), ours.dtype, ours.shape, ours.stride()) == (
+                type(theirs), theirs.dtype, theirs.shape, theirs.stride()
+            )  # fmt: skip
+            assert ours.is_pinned() == theirs.is_pinned() and ours.device == theirs.device
+
+
+def largest_difference(one, other):
+    pairs = [(ours[0], theirs[0]) for (ours, _), (theirs, _) in zip(one, other) if isinstance(ours, list)]
+    return max(float((ours.double() - theirs.double()).abs().max()) for ours, theirs in pairs)
+
+
+# ---- Recipes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", recipes.REPLACED, ids=lambda make: make.__name__)
+def test_a_replaced_loader_delivers_torchs_batches(photos, icons, make):
+    root = icons if "icons" in make.__name__ else photos
+    _, theirs = epochs(make, root)
+    with replacing() as lines:
+        loader, ours = epochs(make, root)
+    assert re.match(
+        r"Replaced: DataLoader\(\w+\) at .*replace_recipes.py:\d+; checked \d+ samples; [\d,]+ -> ", lines[0]
+    )
+    assert len(lines) == 1
+    same_but_images(ours, theirs)
+    recipe = recognize(loader, Places())
+    if recipe.random:
+        assert largest_difference(ours, theirs) > 0.1  # other draws
+    elif make is recipes.tensors_of_v2:  # docs/spec/translations.md: 2 levels
+        assert 1e-5 < largest_difference(ours, theirs) <= max(recipe.translation.levels()) * 2 + 1e-5
+    else:
+        assert largest_difference(ours, theirs) <= 1e-5
+
+
+@pytest.mark.parametrize("make", recipes.NOT_REPLACED, ids=lambda make: make.__name__)
+def test_a_loader_that_may_differ_is_left_alone(photos, make):
+    with replacing() as lines:
+        seed()
+        loader = make(photos)
+        iterator = iter(loader)
+        next(iterator)
+    assert not isinstance(iterator, ReplacedIterator)
+    assert len(lines) == 1 and re.match(r"Not replaced: \S+replace_recipes.py:\d+: ", lines[0]), lines
+    assert recipes.NOT_REPLACED[make] in lines[0]
+
+
+# ---- The check finds differences -------------------------------------------------------------------------------------
+
+
+def refusal(loader, **changes):
+    """The reason why a recipe with these changes is refused; None if it is accepted."""
+    recipe = dataclasses.replace(recognize(loader, Places()), **changes)
+    try:
+        Check(loader, recipe, None).run()
+    except Refused as reason:
+        return str(reason)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("expected", "other"),
+    [
+        ("float32 (8, 3, 62, 62)", [T.Resize(72), T.CenterCrop(62), *recipes.NORMALIZED]),
+        ("other pixels", [T.Resize(73), T.CenterCrop(64), *recipes.NORMALIZED]),
+        ("other pixels", [T.Resize(72, recipes.BICUBIC), T.CenterCrop(64), *recipes.NORMALIZED]),
+        (
+            "other pixels",
+            [T.Resize(72), T.CenterCrop(64), T.ToTensor(), T.Normalize(recipes.MEAN, (0.23, 0.224, 0.225))],
+        ),
+    ],
+)
+def test_other_pixels_are_refused(photos, expected, other):
+    assert expected in refusal(recipes.shuffled(photos, recipes.EVAL), chain=ps.from_torchvision(other))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [T.RandomResizedCrop(64, scale=(0.5, 1.0)), T.RandomHorizontalFlip()],
+        [T.RandomResizedCrop(64, ratio=(0.3, 3.0)), T.RandomHorizontalFlip()],
+        [T.RandomResizedCrop(64), T.RandomHorizontalFlip(0.9)],
+        [T.RandomResizedCrop(64), T.RandomHorizontalFlip(), T.ColorJitter(brightness=0.3)],
+        [T.Resize((64, 64)), T.RandomHorizontalFlip()],
+    ],
+)
+def test_other_distributions_are_refused(photos, other):
+    chain = ps.from_torchvision([*other, *recipes.NORMALIZED])
+    assert "another distribution" in refusal(recipes.shuffled(photos, recipes.TRAIN), chain=chain)
+
+
+def test_another_translation_of_the_fixed_transforms_is_refused(photos, monkeypatch):
+    translate = transforms.chain_of
+
+    def wrong(listed):
+        chain, translation = translate([T.Resize((63, 63)), T.Pad((0, 0, 1, 1)), *recipes.NORMALIZED])
+        return chain, translation
+
+    monkeypatch.setattr(transforms, "chain_of", wrong)
+    assert "other pixels" in refusal(recipes.shuffled(photos, recipes.TRAIN))
+    monkeypatch.setattr(transforms, "chain_of", translate)
+    assert refusal(recipes.shuffled(photos, recipes.TRAIN)) is None
+
+
+def test_other_labels_are_refused(photos):
+    loader = recipes.shuffled(photos, recipes.EVAL)
+    samples = loader.dataset.samples
+
+    class Folder:
+        def __init__(self):
+            self.samples, self.loader = [(path, CLASSES - label) for path, label in samples], loader.dataset.loader
+
+    assert "has the label" in refusal(loader, folder=Folder())
+
+
+PATCHES = {
+    "a function of torchvision": (T.functional, "resize", "penstock computes other pixels"),
+    "the default loader": (sys.modules["torchvision.datasets.folder"], "pil_loader", "penstock computes other pixels"),
+    "a method of a transform": (T.CenterCrop, "forward", "has a changed method"),
+    "a method of the dataset": (
+        sys.modules["torchvision.datasets.folder"].DatasetFolder,
+        "__getitem__",
+        "changed method",
+    ),
+    "a method of a sampler": (torch.utils.data.RandomSampler, "__iter__", "has a changed method"),
+    "the collate function": (torch.utils.data._utils.collate, "default_collate", "may change the batches"),
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_a_program_that_patches_a_library_keeps_its_loader(photos, monkeypatch, name):
+    owner, attribute, reason = PATCHES[name]
+    original = getattr(owner, attribute)
+
+    def patched(*arguments, **keywords):
+        result = original(*arguments, **keywords)
+        return result.point(lambda level: 255 - level) if isinstance(result, Image.Image) else result
+
+    monkeypatch.setattr(owner, attribute, patched)
+    with replacing() as lines:
+        next(iter(recipes.shuffled(photos, recipes.EVAL, num_workers=0)))
+    assert "Not replaced: " in lines[0] and reason in lines[0]
+
+
+def test_odd_files_keep_torchs_pixels(tmp_path):
+    (tmp_path / "a").mkdir()
+    for number in range(100):
+        deep = np.full((80, 80), 300 * number, np.uint16) if number == 37 else np.full((80, 80), number, np.uint8)
+        Image.fromarray(deep).save(tmp_path / f"a/{number:03}.png")
+
+    def make(root):
+        return DataLoader(ImageFolder(root, recipes.EVAL), batch_size=20)
+
+    _, theirs = epochs(make, tmp_path, 1)
+    with replacing() as lines:
+        _, ours = epochs(make, tmp_path, 1)
+    same_but_images(ours, theirs)
+    assert largest_difference(ours, theirs) <= 1e-5
+    assert len(lines) == 2 and "PyTorch made a batch" in lines[1] and "037.png" in lines[1]
+    os.rename(tmp_path / "a/037.png", tmp_path / "a/000.png")  # now in the sample
+    with replacing() as lines:
+        next(iter(make(tmp_path)))
+    assert "Not replaced: " in lines[0] and "one without 8 bits" in lines[0]
+
+
+def test_tolerances_are_those_of_the_page():
+    page = HERE.parents[1] / "docs/spec/translations.md"
+    rows = dict(re.findall(r"^\| `([^|]+) \|.*\| ([^|]+) \|$", page.read_text(), re.MULTILINE))
+    stated = {name.replace("`", ""): cell for name, cell in rows.items()}
+    for name, allowed in transforms.ON_TENSORS.items():
+        for kind, numbers in allowed.items() if isinstance(allowed, dict) else [(None, allowed)]:
+            row = stated.get(f"{name}, {kind}") or stated[name]
+            if (name, kind) != ("RandomResizedCrop", "bicubic"):  # differs like Resize
+                assert tuple(map(float, row.split(" / "))) == numbers
+
+
+# ---- The life of a replaced loader -----------------------------------------------------------------------------------
+
+
+def left_early(loader):
+    seen = []
+    for _ in range(3):
+        for batch in loader:
+            seen.append((batch, drawn()))
+            if len(seen) % 2 == 0:
+                break
+    return seen
+
+
+@pytest.mark.parametrize(
+    "options", [{"num_workers": 2}, {"num_workers": 1, "persistent_workers": True}, {"num_workers": 0}]
+)
+def test_an_epoch_can_be_left_early(photos, options):
+    seed()
+    theirs = left_early(recipes.shuffled(photos, recipes.EVAL, batch_size=4, **options))
+    threads = threading.active_count()
+    with replacing() as lines:
+        seed()
+        ours = left_early(recipes.shuffled(photos, recipes.EVAL, batch_size=4, **options))
+    assert lines[0].startswith("Replaced")
+    same_but_images(ours, theirs)
+    assert largest_difference(ours, theirs) <= 1e-5
+    gc.collect()
+    for thread in threading.enumerate()[threads:]:  # they end after their last batch
+        thread.join(timeout=60)
+    assert threading.active_count() <= threads
+
+
+def until_error(loader):
+    seen, iterator = [], iter(loader)
+    while len(seen) < 100:
+        try:
+            seen.append((next(iterator)[1].tolist(), drawn()))
+        except StopIteration:
+            return seen
+        except Exception as failure:
+            seen.append((type(failure).__name__, str(failure).splitlines()[0], str(failure).splitlines()[-1], drawn()))
+    raise AssertionError("the iterator does not end")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_corrupt_file_raises_torchs_exception(photos, tmp_path, workers):
+    root = folder_of(PHOTOS, tmp_path)
+    loader = recipes.shuffled(root, recipes.TRAIN)
+    for path, _ in loader.dataset.samples[5:7]:
+        os.unlink(path)
+        pathlib.Path(path).write_bytes(b"\xff\xd8\xff no JPEG")
+    for make in (recipes.TRAIN, recipes.EVAL):
+        seed()
+        theirs = until_error(recipes.shuffled(root, make, shuffle=False, batch_size=4, num_workers=workers))
+        with replacing() as lines:
+            seed()
+            ours = until_error(recipes.shuffled(root, make, shuffle=False, batch_size=4, num_workers=workers))
+        assert ours == theirs and any("UnidentifiedImageError" in entry for entry in theirs)
+        assert lines[0].startswith("Replaced") and len(lines) == 2
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_changes_of_the_dataset_are_seen_when_torch_sees_them(photos, workers):
+    def run():
+        seed()
+        loader = recipes.shuffled(photos, recipes.EVAL, num_workers=workers, batch_size=4)
+        seen = []
+        for epoch in range(3):
+            for number, batch in enumerate(loader):
+                seen.append((batch, drawn()))
+                if (epoch, number) == (1, 3):
+                    loader.dataset.transform = T.Compose([T.Resize((60, 60)), T.ToTensor()])
+        return seen
+
+    theirs = run()
+    with replacing() as lines:
+        ours = run()
+    assert len(lines) == 2 and all(line.startswith("Replaced") for line in lines)
+    same_but_images(ours, theirs)
+    assert largest_difference(ours, theirs) <= 1e-5
+
+
+def test_batches_depend_on_the_seed_only(photos):
+    with replacing():
+        one, again = (epochs(recipes.imagenet_example, photos)[1] for _ in range(2))
+        other = epochs(recipes.imagenet_example, photos)[1]
+    assert largest_difference(one, again) == largest_difference(one, other) == 0
+    first, second = ([batch[0] for batch, _ in one if isinstance(batch, list)][place] for place in (0, 1))
+    assert not torch.equal(first, second)
+
+
+def test_a_line_of_the_program_is_found():
+    line = call_of("AutoAugment", None)
+    text = pathlib.Path(line.file).read_text().splitlines()[line.line - 1]
+    assert "AutoAugment(" in text
+
+
+# ---- Whole programs --------------------------------------------------------------------------------------------------
+
+TRAINING = """
+    import hashlib, random, sys
+    import torch
+    import torchvision.transforms as T
+    from torch.utils.data import DataLoader
+    from torchvision.datasets import ImageFolder
+
+    SIZED = [T.Resize(72), T.CenterCrop(64), T.ToTensor()]
+
+    if __name__ == "__main__":
+        torch.manual_seed(5)
+        torch.set_num_threads(1)
+        data = ImageFolder(sys.argv[1], T.Compose(SIZED))
+        doubled = ImageFolder(sys.argv[1], T.Compose([
+            *SIZED,
+            T.Lambda(lambda image: image * 2)]))
+        train = DataLoader(data, batch_size=6, shuffle=True, num_workers=2, drop_last=True)
+        test = DataLoader(doubled, batch_size=8, num_workers=1)
+        model = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten(), torch.nn.Linear(48, 4))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for epoch in range(2):
+            pixels = hashlib.sha256()
+            for images, labels in train:
+                pixels.update((images * 255).round().byte().numpy().tobytes())
+                loss = torch.nn.functional.cross_entropy(model(images), labels)
+                optimizer.zero_grad(); loss.backward(); optimizer.step()
+            for images, labels in test:
+                pixels.update(images.numpy().tobytes() + labels.numpy().tobytes())
+            print(epoch, f"{loss.item():.5f}", pixels.hexdigest(), torch.rand(1).item(), random.random() < 2)
+        iterator = iter(train)  # still open at the end
+        next(iterator)
+        sys.exit(3)
+"""
+
+
+def execute(words, folder):
+    added = str(HERE.parents[1] / ".venv/torchvision"), str(HERE / "peers"), str(HERE)
+    return subprocess.run(
+        [str(word) for word in words],
+        check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), *added])},
+    )
+
+
+def test_a_script_has_the_same_result(photos, tmp_path):
+    (tmp_path / "train.py").write_text(textwrap.dedent(TRAINING))
+    alone = execute([sys.executable, "train.py", photos], tmp_path)
+    run = [sys.executable, "-m", "penstock", "run", "--replace", "--json", "run.json"]
+    replaced = execute([*run, "train.py", photos], tmp_path)
+    assert (replaced.returncode, replaced.stdout) == (alone.returncode, alone.stdout) == (3, alone.stdout)
+    assert alone.stdout.count("\n") == 2
+    lines = TRAINING.splitlines()
+    made, refused = (
+        next(n for n, line in enumerate(lines, 1) if word in line) for word in ("train = Data", "T.Lambda(")
+    )
+    told = replaced.stderr
+    assert f"penstock run: Replaced: DataLoader(ImageFolder) at train.py:{made}; checked 32 samples; " in told
+    assert f"penstock run: Not replaced: train.py:{refused}: Lambda(): calls a function of your own\n" in told
+    figures = json.loads((tmp_path / "run.json").read_text())
+    assert [note.partition(":")[0] for note in figures["notes"]] == ["Replaced", "Not replaced"]
+    (loader,) = (loader for loader in figures["loaders"] if loader["penstock"] is not None)
+    assert loader["penstock"]["binds"] == "cores" and (loader["fetch_s"], loader["num_workers"]) == (None, None)
+    assert loader["epochs"] == 3 and loader["first_batch_s"] < figures["wall_s"]
+
+
+RANKS = """
+    import sys
+    import torch
+    import torch.distributed
+    from replace_recipes import TRAIN
+    from torch.utils.data import DataLoader, DistributedSampler
+    from torchvision.datasets import ImageFolder
+    torch.distributed.init_process_group("gloo")
+    data = ImageFolder(sys.argv[1], TRAIN)
+    sampler = DistributedSampler(data)
+    loader = DataLoader(data, 4, sampler=sampler, num_workers=1)
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        seen = [None, None]
+        torch.distributed.all_gather_object(seen, [label for _, labels in loader for label in labels.tolist()])
+        if torch.distributed.get_rank() == 0:
+            print(seen)
+    torch.distributed.destroy_process_group()
+"""
+
+
+def order_of(folder, rank, epoch):
+    sampler = torch.utils.data.DistributedSampler(folder, num_replicas=2, rank=rank)
+    sampler.set_epoch(epoch)
+    return [folder.targets[index] for index in sampler]
+
+
+def test_each_rank_decides(photos, tmp_path):
+    (tmp_path / "train.py").write_text(textwrap.dedent(RANKS))
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", 2]
+    done = execute([*launch, "-m", "penstock", "run", "--replace", "train.py", photos], tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = ImageFolder(photos)
+    assert done.stdout == "".join(f"{[order_of(folder, rank, epoch) for rank in (0, 1)]}\n" for epoch in (0, 1))
+    for rank in 0, 1:
+        assert f"penstock run: rank {rank}: Replaced: DataLoader(ImageFolder) at train.py:11; " in done.stderr
