@@ -185,7 +185,7 @@ def generic_folder(root):
 
 
 def chosen_files(root):
-    folder = ImageFolder(root, EVAL, is_valid_file=lambda path: "1" in path)
+    folder = ImageFolder(root, EVAL, is_valid_file=lambda path: not path.endswith("k.JPEG"))
     folder.samples = folder.samples[::2]
     return DataLoader(Subset(folder, range(3, 11)), batch_size=3)
 

@@ -179,7 +179,7 @@ def test_both_helps_list_the_same_options(tmp_path):
     compiled = execute([os.environ["PENSTOCK_COMMAND"], "run", "--help"], tmp_path)
     assert (own.returncode, compiled.returncode) == (0, 0)
     options = [set(re.findall(r"^  (--[a-z-]+)", told.stdout, re.MULTILINE)) for told in (own, compiled)]
-    assert options[0] == options[1] and len(options[0]) == 6
+    assert options[0] == options[1] and len(options[0]) == 7
 
 
 def test_options_end_at_the_script():

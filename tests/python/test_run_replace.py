@@ -160,6 +160,19 @@ def test_a_loader_that_may_differ_is_left_alone(photos, make):
     assert recipes.NOT_REPLACED[make] in lines[0]
 
 
+def test_a_dataset_of_hugging_face_is_left_alone(photos):
+    datasets = pytest.importorskip("datasets")
+
+    def opened(rows):
+        return {"image": [recipes.EVAL(Image.open(path).convert("RGB")) for path in rows["path"]]}
+
+    rows = datasets.Dataset.from_dict({"path": [path for path, _ in ImageFolder(photos).samples]})
+    with replacing() as lines:
+        batch = next(iter(DataLoader(rows.with_transform(opened), batch_size=4)))
+    assert batch["image"].shape == (4, 3, 64, 64)
+    assert re.match(r"Not replaced: \S+test_run_replace.py:\d+: set_transform\(opened\): ", lines[0])
+
+
 # ---- The check finds differences -------------------------------------------------------------------------------------
 
 
@@ -226,6 +239,19 @@ def test_other_labels_are_refused(photos):
             self.samples, self.loader = [(path, CLASSES - label) for path, label in samples], loader.dataset.loader
 
     assert "has the label" in refusal(loader, folder=Folder())
+
+
+def test_relative_paths_are_those_of_the_epochs_start(photos, tmp_path, monkeypatch):
+    def labels(leave):
+        monkeypatch.chdir(photos.parent)
+        loader = recipes.shuffled(photos.name, recipes.EVAL, shuffle=False, batch_size=1)
+        iterator = iter(loader)
+        monkeypatch.chdir(tmp_path if leave else photos.parent)
+        return [label.item() for _, label in iterator]
+
+    with replacing() as lines:
+        assert labels(leave=True) == labels(leave=False)
+    assert len(lines) == 1 and lines[0].startswith("Replaced")
 
 
 PATCHES = {

@@ -46,7 +46,7 @@ class _Run:
             recorder = Recorder(options.trace, self._path(options.trace_file or self._trace_name()), self._trained)
         self.watch = Watch(recorder, self._tick if options.every else None, options.every)
         if options.replace:
-            self.watch.replacer = Replacer(self._tell)
+            self.watch.replacer = Replacer(self._show)
 
     def _trace_name(self) -> str:
         target = self._options.target
@@ -58,7 +58,7 @@ class _Run:
     def _trained(self) -> bool:
         return self.watch.totals.optimizer_steps > 0 or not self.watch.optimizer_hooks
 
-    def _tell(self, line: str) -> None:
+    def _show(self, line: str) -> None:
         if not self._options.quiet:
             rank = f"rank {self._rank}: " if (self._world or 1) > 1 else ""
             _print(f"penstock run: {rank}{line}\n")

@@ -248,10 +248,10 @@ class Translation:
         """The chain. Raises Error: unsupported, with every refused transform."""
         if self.refused:
             number = len(self.refused)
-            told = "; ".join(f"{place}. {shown(transform)}: {reason}" for place, transform, reason in self.refused)
+            listed = "; ".join(f"{place}. {shown(transform)}: {reason}" for place, transform, reason in self.refused)
             raise made(
                 "unsupported",
-                f"{function}() cannot translate {number} transform{'s' if number > 1 else ''}: {told}. Change them, or translate the others and call these on the result, in a "
+                f"{function}() cannot translate {number} transform{'s' if number > 1 else ''}: {listed}. Change them, or translate the others and call these on the result, in a "
                 "Dataset of your own or with ps.transform()",
             )
         steps = list(self._steps)

@@ -15,7 +15,7 @@ from .recognize import Recipe
 
 
 class Form(NamedTuple):
-    """Of the images of all batches."""
+    """The form of the images, the same in all batches."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
@@ -29,8 +29,9 @@ class Unmade(Exception):
 class Batches:
     """Has no reference to the loader or its iterator, because threads use it."""
 
-    def __init__(self, recipe: Recipe, form: Form, pin_memory: bool) -> None:
-        self.recipe, self._form, self._pin_memory = recipe, form, pin_memory
+    def __init__(self, recipe: Recipe, form: Form, pin_memory: bool, folder: str = "") -> None:
+        """folder: of relative paths."""
+        self.recipe, self._form, self._pin_memory, self._folder = recipe, form, pin_memory, folder
         self._device = _accelerator().current_device_index() if pin_memory and _accelerator() is not None else None
 
     def make(self, indices: Sequence[Any], seed: int, threads: int) -> list[torch.Tensor]:
@@ -43,21 +44,25 @@ class Batches:
             raise Unmade(f"{type(failure).__name__}: {failure}") from failure
 
     def _make(self, indices: Sequence[Any], seed: int, threads: int) -> list[torch.Tensor]:
-        samples = [self.recipe.sample_at(index) for index in indices]
-        for path, label in samples:
+        labels, paths = [], []
+        for index in indices:
+            path, label = self.recipe.sample_at(index)
+            path = os.path.join(self._folder, path)
+            labels.append(label)
+            paths.append(path)
             if type(label) is not int:
                 raise Unmade(f"{path}: the label {label!r} is not an int")
             if is_odd(path):
                 raise Unmade(f"{path}: an interlaced PNG, or one without 8 bits, becomes other pixels than with Pillow")
         if self._device is not None:  # else pinning would use the first device from this thread
             _accelerator().set_device_index(self._device)
-        form = self._form
-        images = torch.empty((len(samples), *form.shape), dtype=form.dtype, device="cpu", pin_memory=self._pin_memory)
-        decode_batch([path for path, _ in samples], self.recipe.chain, out=images, seed=seed, workers=threads)
+        form, pinned = self._form, self._pin_memory
+        images = torch.empty((len(paths), *form.shape), dtype=form.dtype, device="cpu", pin_memory=pinned)
+        decode_batch(paths, self.recipe.chain, out=images, seed=seed, workers=threads)
         if form.memory_format is not torch.contiguous_format:
             images = images.contiguous(memory_format=form.memory_format)
-        labels = torch.tensor([label for _, label in samples], dtype=torch.int64, device="cpu")
-        return [images, labels.pin_memory() if self._pin_memory else labels]
+        made = [images, torch.tensor(labels, dtype=torch.int64, device="cpu")]
+        return [one.pin_memory() for one in made] if pinned else made  # does nothing to pinned tensors
 
 
 def is_odd(path: str) -> bool:

@@ -177,7 +177,7 @@ def _spread(count: int, recipe: Recipe) -> list[int]:
 
 
 def _difference(theirs: torch.Tensor, ours: torch.Tensor, allowed: transforms.Tolerance) -> str | None:
-    """None if the pixels agree."""
+    """Describes pixels that differ by more than allowed; None if there are none."""
     if theirs.shape != ours.shape or theirs.dtype != ours.dtype:
         return f"{_shown(theirs)} and {_shown(ours)}"
     exact, other = theirs.double(), ours.double()

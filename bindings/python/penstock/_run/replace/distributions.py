@@ -1,7 +1,7 @@
 """Compares the distributions of random transforms with Kolmogorov-Smirnov tests of single pixels and of means.
 
-The red of the pictures rises from left to right and the green from top to bottom, so pixels of a result show where they
-come from: the box of a crop, an angle, a flip. The blue is a texture, which shows changes of colors.
+The red of the pictures rises from left to right, and the green from top to bottom. Therefore pixels of a result show the
+box of a crop, an angle or a flip. The blue is a texture, which shows changes of colors.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def picture(width: int, height: int) -> Image.Image:
 
 
 def features(rows: Any) -> Any:
-    """(draws, features) of tensors (draws, C, H, W): some pixels of the result, their distance from corner to corner,
-    which is the size of a crop, its aspect ratio, the mean of each channel, and the spread."""
+    """(draws, features) of tensors (draws, C, H, W): some pixels, the mean of each channel, and the spread. The distance
+    of two corner pixels shows the size of a crop, and its ratio for two channels the aspect ratio."""
     rows = rows.double().numpy()
     count, _, height, width = rows.shape
     places = [(height * i // 6, width * j // 6) for i, j in ((0, 0), (1, 4), (3, 3), (4, 1), (5, 5))]

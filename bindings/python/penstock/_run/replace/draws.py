@@ -1,5 +1,5 @@
 """Repeats the draws of torch's transforms from its generators, without pixels. A loader without workers draws from the
-program's own generator, whose later numbers must stay the same."""
+program's own generator, and its later numbers must stay the same."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import hashlib
+import os
 import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -38,9 +39,10 @@ class ReplacedIterator(_BaseDataLoaderIter):
         self._still, self._unmade = still, unmade
         self._of_torch = _utils.fetch._MapDatasetFetcher(loader.dataset, True, loader.collate_fn, loader.drop_last)
         self._ahead = loader.prefetch_factor * self._num_workers if self._num_workers else 0
-        if self._ahead:  # worker processes would have their own copy of the list
-            recipe = recipe.copied()
-        self._batches = Batches(recipe, form, bool(self._pin_memory))
+        folder = ""
+        if self._ahead:  # worker processes would have their own list and working directory
+            recipe, folder = recipe.copied(), os.getcwd()
+        self._batches = Batches(recipe, form, bool(self._pin_memory), folder)
         self._epoch = 0
         self._started = 0
         self._waiting: collections.deque[_Task] = collections.deque()

@@ -1,4 +1,4 @@
-"""Measures the rates of both loaders on the sample, whose files are in the page cache after the check."""
+"""Measures the rates of both loaders on the sample. The check has read its files into the page cache."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ _SAMPLERS: tuple[Any, ...] = (
     data.distributed.DistributedSampler,
 )
 _LIBRARIES = ("torch", "torchvision", "timm", "open_clip", "dinov2")
+_READS = ("__getitem__", "__getitems__", "__len__", "__getattr__", "__getattribute__")
 _INERT = ("__init__", "__repr__", "extra_repr")
 
 
@@ -149,8 +150,11 @@ def _folder_of(dataset: Any, made: Place | None) -> tuple[Any, tuple[Any, ...]]:
 
     module: Any = sys.modules.get("torchvision.datasets.folder")
     if module is None or not isinstance(dataset, module.DatasetFolder):
+        if kind.__module__.startswith("datasets."):
+            raise _of_hugging_face(dataset, made)
         raise refused(kind.__name__, "is not an ImageFolder of torchvision")
-    if not _is_original(kind):
+    same = all(getattr(kind, name, None) is getattr(module.DatasetFolder, name, None) for name in _READS)
+    if not same or not _is_original(kind):
         own = kind.__module__.partition(".")[0] != "torchvision"
         reason = "is a subclass of ImageFolder, which may change the samples" if own else "has a changed method"
         raise refused(kind.__name__, reason)
@@ -164,6 +168,13 @@ def _folder_of(dataset: Any, made: Place | None) -> tuple[Any, tuple[Any, ...]]:
     if dataset.target_transform is not None:
         raise refused(f"{kind.__name__}(target_transform={_name(dataset.target_transform)})", "changes labels")
     return dataset, tuple(subsets)
+
+
+def _of_hugging_face(dataset: Any, made: Place | None) -> Refused:
+    function = getattr(dataset, "format", {}).get("format_kwargs", {}).get("transform")
+    what = f"set_transform({_name(function)})" if function is not None else type(dataset).__name__
+    reason = "penstock replaces only ImageFolder, no dataset of Hugging Face"
+    return Refused(of_object(function or dataset, made), what, reason)
 
 
 def check_samples(recipe: Recipe, made: Place | None) -> None:

@@ -18,11 +18,11 @@ from .places import Place, Places
 class Replacer:
     """Errors of a check never end the program: it continues with its own loader."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        """tell: prints a line."""
+    def __init__(self, show: Callable[[str], None]) -> None:
+        """show: prints a line."""
         self.lines: list[str] = []
         self.checking = False
-        self._tell = tell
+        self._show = show
         self._places = Places()
         self._process = os.getpid()
         self._checked: dict[Any, Any] = {}  # Form, or Refused, by the key of a recipe
@@ -111,11 +111,11 @@ class Replacer:
         except Refused as reason:
             self._checked[recipe.key] = reason
             raise
-        self._say(self._told(loader, recipe, form, check.indices, made))
+        self._say(self._described(loader, recipe, form, check.indices, made))
         self._checked[recipe.key] = form
         return form
 
-    def _told(self, loader: Any, recipe: Any, form: Any, indices: list[int], made: Place | None) -> str:
+    def _described(self, loader: Any, recipe: Any, form: Any, indices: list[int], made: Place | None) -> str:
         from . import rates
         from .batches import threads_of_rank
 
@@ -170,7 +170,7 @@ class Replacer:
     def _say(self, line: str) -> None:
         if line not in self.lines:
             self.lines.append(line)
-            self._tell(line)
+            self._show(line)
 
     def notes(self) -> list[str]:
         """For the end of the run."""
