@@ -180,6 +180,10 @@ def own_generator(root):
     return shuffled(root, EVAL, generator=generator, num_workers=2)
 
 
+def own_generator_without_workers(root):
+    return shuffled(root, TRAIN, generator=torch.Generator().manual_seed(9), num_workers=0)
+
+
 def generic_folder(root):
     return DataLoader(DatasetFolder(root, default_loader, IMG_EXTENSIONS, EVAL), batch_size=7)
 
@@ -216,6 +220,7 @@ REPLACED = [
     noise_and_affine,
     rand_augment,
     own_generator,
+    own_generator_without_workers,
     generic_folder,
     chosen_files,
 ]

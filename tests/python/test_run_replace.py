@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import penstock as ps
@@ -23,7 +24,8 @@ require_torchvision()
 import replace_recipes as recipes  # after torchvision
 import torch
 import torchvision.transforms as T
-from penstock._run.replace import transforms
+from penstock._run import watch
+from penstock._run.replace import threads, transforms
 from penstock._run.replace.check import Check
 from penstock._run.replace.iterator import ReplacedIterator
 from penstock._run.replace.places import Places, call_of
@@ -86,9 +88,10 @@ def seed():
     np.random.seed(7)
 
 
-def drawn():
+def drawn(loader):
     """Numbers of the program's own generators."""
-    return torch.rand(1).item(), random.random(), np.random.rand()
+    generators = {"generator": loader.generator} if loader.generator is not None else {}
+    return torch.rand(1, **generators).item(), torch.rand(1).item(), random.random(), np.random.rand()
 
 
 def epochs(make, root, count=2):
@@ -99,9 +102,11 @@ def epochs(make, root, count=2):
     for epoch in range(count):
         if hasattr(loader.sampler, "set_epoch"):
             loader.sampler.set_epoch(epoch)
-        seen.append((len(loader), drawn()))
-        for batch in loader:
-            seen.append((batch, drawn()))
+        seen.append((len(loader), drawn(loader)))
+        iterator = iter(loader)
+        seen.append((len(iterator), drawn(loader)))
+        for batch in iterator:
+            seen.append((batch, drawn(loader)))
     return loader, seen
 
 
@@ -322,7 +327,7 @@ def left_early(loader):
     seen = []
     for _ in range(3):
         for batch in loader:
-            seen.append((batch, drawn()))
+            seen.append((batch, drawn(loader)))
             if len(seen) % 2 == 0:
                 break
     return seen
@@ -334,7 +339,7 @@ def left_early(loader):
 def test_an_epoch_can_be_left_early(photos, options):
     seed()
     theirs = left_early(recipes.shuffled(photos, recipes.EVAL, batch_size=4, **options))
-    threads = threading.active_count()
+    running = threading.active_count()
     with replacing() as lines:
         seed()
         ours = left_early(recipes.shuffled(photos, recipes.EVAL, batch_size=4, **options))
@@ -342,20 +347,22 @@ def test_an_epoch_can_be_left_early(photos, options):
     same_but_images(ours, theirs)
     assert largest_difference(ours, theirs) <= 1e-5
     gc.collect()
-    for thread in threading.enumerate()[threads:]:  # they end after their last batch
-        thread.join(timeout=60)
-    assert threading.active_count() <= threads
+    for thread in threading.enumerate()[running:]:  # they end after their last batch
+        thread.join(timeout=10)
+    assert threading.active_count() <= running
 
 
 def until_error(loader):
     seen, iterator = [], iter(loader)
     while len(seen) < 100:
         try:
-            seen.append((next(iterator)[1].tolist(), drawn()))
+            seen.append((next(iterator)[1].tolist(), drawn(loader)))
         except StopIteration:
             return seen
         except Exception as failure:
-            seen.append((type(failure).__name__, str(failure).splitlines()[0], str(failure).splitlines()[-1], drawn()))
+            seen.append(
+                (type(failure).__name__, str(failure).splitlines()[0], str(failure).splitlines()[-1], drawn(loader))
+            )
     raise AssertionError("the iterator does not end")
 
 
@@ -382,10 +389,12 @@ def test_changes_of_the_dataset_are_seen_when_torch_sees_them(photos, workers):
         seed()
         loader = recipes.shuffled(photos, recipes.EVAL, num_workers=workers, batch_size=4)
         seen = []
-        for epoch in range(3):
+        for epoch in range(4):
             for number, batch in enumerate(loader):
-                seen.append((batch, drawn()))
-                if (epoch, number) == (1, 3):
+                seen.append((batch, drawn(loader)))
+                if (epoch, number) == (0, 3):
+                    loader.dataset.samples.reverse()
+                if (epoch, number) == (2, 3):
                     loader.dataset.transform = T.Compose([T.Resize((60, 60)), T.ToTensor()])
         return seen
 
@@ -404,6 +413,41 @@ def test_batches_depend_on_the_seed_only(photos):
     assert largest_difference(one, again) == largest_difference(one, other) == 0
     first, second = ([batch[0] for batch, _ in one if isinstance(batch, list)][place] for place in (0, 1))
     assert not torch.equal(first, second)
+
+
+def test_epochs_of_persistent_workers_differ(photos):
+    with replacing():
+        loader = recipes.shuffled(photos, recipes.TRAIN, shuffle=False, persistent_workers=True)
+        one, other = (torch.cat([images for images, _ in loader]) for _ in range(2))
+    assert not any(torch.equal(image, again) for image, again in zip(one, other))
+
+
+def test_the_exit_does_not_wait_for_queued_batches():
+    pool, gate, ran = threads.Threads(1), threading.Event(), []
+    pool.call(gate.wait)
+    for number in range(3):
+        pool.call(ran.append, number)
+    closing = threading.Thread(target=threads._close_all)
+    closing.start()
+    while pool._threads:  # until the queued calls are dropped
+        time.sleep(0.001)
+    gate.set()
+    closing.join()
+    assert ran == []
+
+
+def test_the_check_counts_for_no_loop(monkeypatch):
+    watched = watch.Watch(None, None, None)
+    clock = watched._clocks.mine
+
+    class Deciding:
+        def decide(self, loader):
+            assert clock.inside
+
+    times = iter([100, 350])
+    monkeypatch.setattr(watch, "_now", lambda: next(times))
+    watched._decide(Deciding(), object())
+    assert (clock.counted, clock.inside) == (250, False)
 
 
 def test_a_line_of_the_program_is_found():

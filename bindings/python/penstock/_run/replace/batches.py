@@ -15,11 +15,10 @@ from .recognize import Recipe
 
 
 class Form(NamedTuple):
-    """The form of the images, the same in all batches."""
+    """The form of an image, the same in all batches."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
-    memory_format: torch.memory_format
 
 
 class Unmade(Exception):
@@ -59,10 +58,8 @@ class Batches:
         form, pinned = self._form, self._pin_memory
         images = torch.empty((len(paths), *form.shape), dtype=form.dtype, device="cpu", pin_memory=pinned)
         decode_batch(paths, self.recipe.chain, out=images, seed=seed, workers=threads)
-        if form.memory_format is not torch.contiguous_format:
-            images = images.contiguous(memory_format=form.memory_format)
-        made = [images, torch.tensor(labels, dtype=torch.int64, device="cpu")]
-        return [one.pin_memory() for one in made] if pinned else made  # does nothing to pinned tensors
+        made = torch.tensor(labels, dtype=torch.int64, device="cpu")
+        return [images, made.pin_memory() if pinned else made]
 
 
 def is_odd(path: str) -> bool:
@@ -74,11 +71,12 @@ def is_odd(path: str) -> bool:
     return header[1:4] == b"PNG" and len(header) == 29 and (header[24] != 8 or header[28] != 0)
 
 
-def threads_of_rank() -> int:
-    """The usable cores of this process, but at most its share of the machine's cores if several ranks run."""
+def threads_for(workers: int) -> int:
+    """One thread for each usable core of this rank, and at least one for each worker that the program wants: they may
+    wait for storage."""
     ranks = os.environ.get("LOCAL_WORLD_SIZE", "")
     share = (os.cpu_count() or 1) // max(1, int(ranks) if ranks.isdecimal() else 1)
-    return max(1, min(usable_cores(), share))
+    return max(1, workers, min(usable_cores(), share))
 
 
 def _accelerator() -> Any:

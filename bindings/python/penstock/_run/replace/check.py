@@ -14,7 +14,7 @@ from ..._error import Error
 from ..._penstock import Chain
 from ...torch import decode
 from . import distributions, draws, randomness, transforms
-from .batches import Batches, Form, Unmade, is_odd
+from .batches import Batches, Form, Unmade
 from .places import Place
 from .recognize import Recipe, Refused
 
@@ -64,8 +64,6 @@ class Check:
             path, expected = self._recipe.sample_at(index)
             if type(label) is not int or label != expected:
                 raise self._refused("ImageFolder", f"{path} has the label {label!r} instead of {expected}")
-            if is_odd(path):
-                raise self._refused("ImageFolder", f"{path} is an interlaced PNG, or one without 8 bits")
         return items
 
     def _form(self, items: list[Any]) -> Form:
@@ -77,14 +75,11 @@ class Check:
         images = theirs[0]
         if type(images) is not torch.Tensor or images.dim() != 4:
             raise self._refused("default_collate", "makes no tensor of images")
-        strided = torch.contiguous_format
-        if self._loader.num_workers == 0 and not images.is_contiguous():  # workers copy into a contiguous tensor
-            strided = torch.channels_last
-        form = Form(tuple(images.shape[1:]), images.dtype, strided)
+        form = Form(tuple(images.shape[1:]), images.dtype)
         ours = self._batch(form, self.indices[:_BATCH])
         if type(theirs) is not type(ours) or len(theirs) != len(ours):
             raise self._refused("default_collate", f"makes a {type(theirs).__name__}")
-        if self._loader.num_workers:
+        if self._loader.num_workers:  # workers copy into a contiguous tensor
             theirs[0] = images.contiguous()
         for their, our in zip(theirs, ours):
             if (their.dtype, their.shape, their.stride()) != (our.dtype, our.shape, our.stride()):

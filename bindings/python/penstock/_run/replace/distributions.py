@@ -17,7 +17,7 @@ from PIL import Image
 from ..._decode import run_batch
 from ..._penstock import Chain
 from ...torch import _of_array
-from .batches import threads_of_rank
+from .batches import threads_for
 
 DRAWS = 400
 _FALSE_ALARM = 1e-8  # of a single comparison; a check has a few dozen
@@ -78,9 +78,6 @@ def transforms_differ(transform: Callable[[Any], Any], chain: Chain, size: tuple
     drawn.save(file, "PNG", compress_level=0)
     values = [file.getvalue()] * _CHUNK
     ours = np.concatenate(
-        [
-            features(run_batch(values, chain, None, seed, threads_of_rank(), _of_array))
-            for seed in range(DRAWS // _CHUNK)
-        ]
+        [features(run_batch(values, chain, None, seed, threads_for(0), _of_array)) for seed in range(DRAWS // _CHUNK)]
     )
     return differ(theirs, ours)

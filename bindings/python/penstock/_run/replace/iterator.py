@@ -14,7 +14,7 @@ from torch.utils.data import _utils
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import draws, randomness
-from .batches import Batches, Form, Unmade, threads_of_rank
+from .batches import Batches, Form, Unmade, threads_for
 from .recognize import Recipe
 from .threads import Call, Threads
 
@@ -46,7 +46,7 @@ class ReplacedIterator(_BaseDataLoaderIter):
         self._epoch = 0
         self._started = 0
         self._waiting: collections.deque[_Task] = collections.deque()
-        threads = threads_of_rank()
+        threads = threads_for(self._num_workers)
         self._at_once = min(2, threads) if self._ahead else 1
         self._threads = -(-threads // self._at_once)
         if self._ahead:

@@ -117,10 +117,10 @@ class Replacer:
 
     def _described(self, loader: Any, recipe: Any, form: Any, indices: list[int], made: Place | None) -> str:
         from . import rates
-        from .batches import threads_of_rank
+        from .batches import threads_for
 
         measured = rates.measure(loader, indices, lambda like: self._iterator(like, recipe, form))
-        workers, threads = loader.num_workers, threads_of_rank()
+        workers, threads = loader.num_workers, threads_for(loader.num_workers)
         return (
             f"Replaced: DataLoader({type(recipe.folder).__name__}){f' at {made}' if made is not None else ''}; "
             f"checked {len(indices)} samples; {measured.torch:,.0f} -> {measured.penstock:,.0f} samples/s "
@@ -161,9 +161,9 @@ class Replacer:
         """The diagnosis of a replaced loader for which the program waits."""
         if self._found(loader) is None:
             return None
-        from .batches import threads_of_rank
+        from .batches import threads_for
 
-        threads = threads_of_rank()
+        threads = threads_for(loader.num_workers)
         text = f"penstock decodes the batches of this DataLoader, on {threads} thread{'' if threads == 1 else 's'}"
         return {"binds": "cores", "text": text}
 
