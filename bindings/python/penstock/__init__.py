@@ -24,6 +24,8 @@ from ._decode import decode, decode_batch, decoder
 from ._encode import encode
 from ._error import Error
 from ._habits import here as _here
+from ._layers.layers import layers
+from ._layers.result import Layer, Layers
 from ._loader import Loader
 from ._overview import Overview, overview
 from ._own.functions import SampleFunction, Transform, sample_transform, transform
@@ -98,6 +100,8 @@ __all__ = [
     "DiskCacheOptions",
     "Error",
     "FieldSchema",
+    "Layer",
+    "Layers",
     "Loader",
     "LoaderIterator",
     "MemoryOptions",
@@ -137,6 +141,7 @@ __all__ = [
     "image",
     "keypoints",
     "label",
+    "layers",
     "lengths",
     "merge_traces",
     "mixture",
