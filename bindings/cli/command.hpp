@@ -30,13 +30,14 @@ Command stage_command(CLI::App& app);
 Command bench_command(CLI::App& app);
 Command bench_sampling_command(CLI::App& app);
 Command tune_command(CLI::App& app);
+Command tune_dataloader_command(CLI::App& app);
 Command top_command(CLI::App& app);
 Command run_command(CLI::App& app);
 Command doctor_command(CLI::App& app);
 
-/// Replaces this process by `python3 -m penstock run ARGUMENTS`. main() calls it instead of the parser, which would
+/// Replaces this process by `python3 -m penstock COMMAND ARGUMENTS`. main() calls it instead of the parser, which would
 /// reject the options of the script. Throws Error: io, if Python or its package penstock is missing.
-int run_python(std::span<const char* const> arguments);
+int run_python(const std::string& command, std::span<const char* const> arguments);
 
 /// For a command line that `app` refused: an error that names the replacement, if base/names/hints.hpp has the
 /// subcommand or one of the options; otherwise empty. `words` begins after the program's name.

@@ -30,11 +30,21 @@ int complain(std::string message, Exit code) {
 
 std::vector<Command> add_commands(CLI::App& app) {
   using namespace penstock::cli;
-  return {synth_command(app),  pack_command(app),  pack_join_command(app), info_command(app),
-          ls_command(app),     cat_command(app),   inspect_command(app),   verify_command(app),
-          audit_command(app),  stage_command(app), bench_command(app),     bench_sampling_command(app),
-          tune_command(app),   top_command(app),   run_command(app),       overview_command(app),
-          doctor_command(app), cache_command(app)};
+  return {synth_command(app),     pack_command(app),
+          pack_join_command(app), info_command(app),
+          ls_command(app),        cat_command(app),
+          inspect_command(app),   verify_command(app),
+          audit_command(app),     stage_command(app),
+          bench_command(app),     bench_sampling_command(app),
+          tune_command(app),      tune_dataloader_command(app),
+          top_command(app),       run_command(app),
+          overview_command(app),  doctor_command(app),
+          cache_command(app)};
+}
+
+// The commands whose options are parsed in Python.
+bool is_python(const std::string& command) {
+  return command == "run" || command == "tune-dataloader";
 }
 
 // A command may say how to resume. Other errors that the interruption caused are not shown.
@@ -83,8 +93,8 @@ int main(int argc, char** argv) {
   try {
     const std::vector<Command> commands = add_commands(app);
     const std::vector<std::string> words(argv + 1, argv + argc);
-    if (words.size() > 1 && words[0] == "run" && words[1] != "--help" && words[1] != "-h")
-      return penstock::cli::run_python({argv + 2, argv + argc});
+    if (words.size() > 1 && is_python(words[0]) && words[1] != "--help" && words[1] != "-h")
+      return penstock::cli::run_python(words[0], {argv + 2, argv + argc});
     app.parse(argc, argv);
     return run(commands);
   } catch (const penstock::cli::BrokenPipe&) {

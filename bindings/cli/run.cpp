@@ -57,11 +57,11 @@ void require_package(const std::string& python) {
 
 }  // namespace
 
-int run_python(std::span<const char* const> arguments) {
+int run_python(const std::string& command, std::span<const char* const> arguments) {
   const char* set = std::getenv("PENSTOCK_PYTHON");
   const std::string python = set != nullptr && *set != '\0' ? set : "python3";
   require_package(python);
-  std::vector<std::string> words{python, "-m", "penstock", "run"};
+  std::vector<std::string> words{python, "-m", "penstock", command};
   words.insert(words.end(), arguments.begin(), arguments.end());
   ::execvp(python.c_str(), pointers(words).data());
   cannot_start(python, errno);
@@ -88,7 +88,7 @@ Command run_command(CLI::App& app) {
       "  penstock run --json run.json -- train.py --json metrics.json",
       "  torchrun --nproc-per-node 2 -m penstock run train.py",
   }));
-  return {command, [] { return run_python({}); }};
+  return {command, [] { return run_python("run", {}); }};
 }
 
 }  // namespace penstock::cli

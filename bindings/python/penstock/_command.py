@@ -1,4 +1,4 @@
-"""Finds the penstock command that the package installs, and runs `penstock run` in this process."""
+"""Finds the penstock command that the package installs, and runs the commands that are Python programs."""
 
 import os
 import pathlib
@@ -20,6 +20,11 @@ def main() -> None:
         from ._run.command import main as run
 
         run(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["tune-dataloader"]:
+        from ._tune_dataloader.command import main as tune_dataloader
+
+        tune_dataloader(sys.argv[2:])
         return
     command = path()
     if command is None or os.path.realpath(command) == os.path.realpath(sys.argv[0]):  # the script found itself
