@@ -23,6 +23,7 @@
 #include <transforms/simd_targets.hpp>
 
 #include "command.hpp"
+#include "doctor_bandwidth.hpp"
 #include "output.hpp"
 
 namespace penstock::cli {
@@ -158,13 +159,16 @@ int run(const std::string& path) {
 
 Command doctor_command(CLI::App& app) {
   const auto path = std::make_shared<std::string>(".");
+  const auto bandwidth = std::make_shared<BandwidthArguments>();
   CLI::App* command = app.add_subcommand("doctor", "Show the hardware, libraries and limits of this machine");
   command->add_option("PATH", *path, "Path on the storage to check, or an address in a store")->capture_default_str();
+  bandwidth->declare(*command);
   command->footer(
       "Examples:\n"
       "  penstock doctor /data\n"
-      "  penstock doctor s3://bucket/train     also shows the credentials in use and the response time");
-  return {command, [path] { return run(*path); }};
+      "  penstock doctor s3://bucket/train     also shows the credentials in use and the response time\n"
+      "  penstock doctor --bandwidth train.tar.d --step 25 --batch-size 256");
+  return {command, [path, bandwidth] { return bandwidth->measure ? bandwidth->run(*path) : run(*path); }};
 }
 
 }  // namespace penstock::cli

@@ -1,10 +1,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <spawn.h>
@@ -14,6 +12,7 @@
 #include <penstock/error.hpp>
 
 #include "command.hpp"
+#include "output.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -23,12 +22,6 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
-}
-
-std::string lines(std::initializer_list<std::string_view> lines) {
-  std::string text;
-  for (const std::string_view line : lines) text.append(text.empty() ? "" : "\n").append(line);
-  return text;
 }
 
 [[noreturn]] void cannot_start(const std::string& python, int code) {

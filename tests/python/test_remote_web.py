@@ -5,6 +5,7 @@ import http.server
 import io
 import json
 import pathlib
+import re
 import tarfile
 import threading
 
@@ -150,6 +151,13 @@ def test_doctor_asks_a_server(packed, server):
     with Server(packed, seed=1) as refusing:
         told = fails("doctor", f"{refusing.root}/~status=403:any/tar")
     assert "403" in told
+
+
+def test_doctor_measures_a_server(server):
+    address = f"{server.root.replace('//', '//user:a-password@')}/tar"
+    told = run("doctor", "--bandwidth", address).stdout.decode()
+    assert "a-password" not in told and not re.search(r"^(disk|page cache) ", told, re.MULTILINE)
+    assert float(re.search(r"^store +([\d.]+) ", told, re.MULTILINE)[1]) > 0
 
 
 def test_a_folder_of_others_on_a_web_server_is_refused_in_words(tmp_path):
