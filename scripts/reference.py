@@ -123,6 +123,9 @@ GROUPS: list[tuple[str, list[str]]] = [
             "merge_traces",
             "overview",
             "Overview",
+            "layers",
+            "Layers",
+            "Layer",
         ],
     ),
 ]
@@ -130,6 +133,8 @@ INNER = ("ItemError", "Source", "choose")  # exported by penstock.sources, but n
 MADE_BY_PENSTOCK = (
     "Audit",
     "Dataset",
+    "Layer",
+    "Layers",
     "Mixture",
     "Profile",
     "RankTable",

@@ -270,16 +270,26 @@ def vision_fixture():
     return torchvision
 
 
-def test_an_image_folder_has_the_same_items(vision, images):
+def loader_for(dataset, **options):
+    return torch.utils.data.DataLoader(dataset, **{"batch_size": 7, **options})
+
+
+def test_an_image_folder_has_the_same_images_and_labels(vision, images):
+    before = sorted(images.rglob("*"))
     steps = vision.transforms.Compose([vision.transforms.CenterCrop(8), vision.transforms.ToTensor()])
-    theirs = vision.datasets.ImageFolder(images, steps, lambda number: number + 10)
-    ours = replaced(theirs)
-    assert type(ours).__module__ == "penstock.torch" and len(ours) == len(theirs)
-    for index in (0, 31, 59):
-        assert ours[index][1] == theirs[index][1]
-        assert torch.allclose(ours[index][0], theirs[index][0], atol=2 / 255)
-    part = replaced(torch.utils.data.Subset(theirs, [5, 7]))
-    assert torch.equal(part[1][0], ours[7][0])
+    folder = vision.datasets.ImageFolder(images, steps)
+    for dataset in (folder, torch.utils.data.Subset(folder, [5, 59, 7, *range(20, 30)])):
+        theirs = loader_for(dataset, drop_last=True)
+        ours = list(replaced(theirs, None))
+        assert len(ours) == len(theirs)
+        for (pixels, labels), (expected, numbers) in zip(ours, theirs):
+            assert torch.equal(labels, numbers) and labels.dtype == numbers.dtype
+            assert torch.allclose(pixels, expected, atol=2 / 255)
+    assert [len(labels) for _, labels in replaced(loader_for(folder), 4)] == [7] * 4
+    assert len(list(replaced(loader_for(folder), 100))) == 9
+    shuffled = torch.cat([labels for _, labels in replaced(loader_for(folder, shuffle=True), None)])
+    assert shuffled.tolist() != sorted(shuffled.tolist()) == folder.targets
+    assert sorted(images.rglob("*")) == before, "no index is left"
 
 
 def test_the_reason_is_named_if_it_is_not_replaced(vision, images):
@@ -290,14 +300,27 @@ def test_the_reason_is_named_if_it_is_not_replaced(vision, images):
 
     for dataset, reason in (
         (Squares(), "the dataset is a .*Squares, and not torchvision's ImageFolder"),
+        (Stream(), "the dataset is a .*Stream, and not torchvision's ImageFolder"),
         (Other(images, tensor), "Other, and not"),
         (folder(images, tensor, loader=lambda path: None), "has a loader function of the program"),
+        (folder(images, tensor, lambda number: number + 1), "has a target_transform of the program"),
         (folder(images, lambda image: 1), "cannot translate 1 transform"),
         (folder(images, tensor, is_valid_file=lambda path: path.endswith("0.jpg"), allow_empty=True), "other files"),
-        (folder(images), "the items differ: Tensor .* instead of Image"),
+        (folder(images), "the images differ: Tensor .* instead of Image"),
     ):
         with pytest.raises(CannotReplace, match=reason):
-            replaced(dataset)
+            replaced(loader_for(dataset), None)
+    good = folder(images, tensor)
+    for options, reason in (
+        ({"collate_fn": pairs}, "the DataLoader has a collate_fn of the program"),
+        (
+            {"sampler": torch.utils.data.WeightedRandomSampler([1.0] * 60, 60)},
+            "the sampler is a .*WeightedRandomSampler",
+        ),
+        ({"batch_size": None}, "the sampler is a .*NoneType"),
+    ):
+        with pytest.raises(CannotReplace, match=reason):
+            replaced(loader_for(good, **options), None)
 
 
 def test_the_last_row_shows_the_same_data_through_penstock(vision, images, tmp_path):

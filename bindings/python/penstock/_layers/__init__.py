@@ -1,11 +1,19 @@
 """`ps.layers`: parameters, FLOPs and latency of each module of a torch model.
 
-layers.py   the function, and the rows of its result
+The function:
+
+layers.py   its arguments, and the rows of its result
 measure.py  the runs
-result.py   rows and table
-calls.py    the calls of a run, and the autograd nodes that belong to them
+result.py   the table
+
+A run:
+
+calls.py    calls of modules and their autograd nodes
+step.py     an optimizer step
 clocks.py   times on the CPU and on a GPU
+
+Around it:
+
 kept.py     restores the state of the model
 values.py   tensors in nested inputs and outputs
-step.py     latency of an optimizer step
 """

@@ -1,7 +1,7 @@
 """The calls of the modules in one run, and the autograd nodes that belong to them.
 
-Autograd numbers its nodes in the order of their creation. The numbers at the begin and the end of each call tell which
-call created a node. Times of single nodes need no backward hooks of modules, which reject in-place operations.
+Autograd numbers its nodes in the order of their creation. A node belongs to the innermost call that was running when it
+was created. Timing single nodes needs no backward hooks of modules, which reject in-place operations.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Recording:
 
 def _nodes_behind(outputs: list[torch.Tensor]) -> list[Any]:
     left = [output.grad_fn for output in outputs]
-    found: dict[int, Any] = {}  # holds the nodes: a node that nobody holds gets another id at each access
+    found: dict[int, Any] = {}  # holds the nodes, whose ids change otherwise
     while left:
         node = left.pop()
         if node is None or id(node) in found:

@@ -34,8 +34,8 @@ def layers(
       `(value,)` for a model whose only argument is a tuple or a dict.
     loss: a function of the output that returns a scalar. Default: every output gets gradients of one.
     optimizer: an optimizer, whose class and options are used, or a function of a list of parameters. Default:
-      torch.optim.AdamW. It updates copies of the own parameters of one module at a time; a parent's time is the sum.
-    repeats: number of timed runs; the latency is their median. 0 counts only parameters and FLOPs.
+      torch.optim.AdamW. The times are those of copies, module by module.
+    repeats: number of timed runs. The latency is their median. 0 counts only parameters and FLOPs.
 
     FLOPs are those of torch.utils.flop_counter: matrix products, convolutions and attention, with two for each
     multiply-add. Other operators count 0. Latency includes small costs of the hooks, which the parents add up; `totals`

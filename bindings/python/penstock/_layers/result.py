@@ -12,38 +12,46 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """A module. All figures but own_parameters and depth include the modules inside of it. None: not measured, or not
-    applicable."""
+    """Figures of a module. They include the modules inside of it, except own_parameters. A time is None if it was not
+    measured, or if the module was not called."""
 
     name: str
-    """As in model.named_modules(); "" is the model."""
+    """The name in model.named_modules(); "" is the model."""
     type: str
+    """Name of its class."""
     depth: int
+    """Number of modules around it; 0 is the model."""
     calls: int
-    """In one forward pass."""
+    """Number of calls in one forward pass; 0: it was not called."""
     parameters: int
+    """Number of values in its parameters. A tied parameter counts once in each module."""
     own_parameters: int
+    """Number without the modules inside of it."""
     trained_parameters: int
-    """Parameters with requires_grad."""
+    """Number with requires_grad."""
     forward_flops: int
     backward_flops: int
     forward_ms: float | None
+    """Milliseconds of all calls in one forward pass."""
     backward_ms: float | None
     step_ms: float | None
+    """Milliseconds of an optimizer step."""
     also: tuple[str, ...] = ()
     """The other names of a shared module."""
 
 
 class Layers:
-    """Result of `ps.layers()`. str() of it is a table."""
+    """Result of `ps.layers()`. str() of it is a table, and layers["name"] is a Layer.
+
+    rows: a Layer for each module, in the order of model.named_modules().
+    totals: {"forward_ms", "backward_ms", "spread", "repeats", "optimizer", "device", "torch"}. These times are of runs
+      without the timing of single layers. `spread` is half of the range from the first to the third quartile, as a
+      share of the median.
+    """
 
     def __init__(self, rows: Sequence[Layer], totals: dict[str, Any]) -> None:
         self.rows = list(rows)
-        """A Layer for each module, in the order of model.named_modules()."""
         self.totals = totals
-        """{"forward_ms", "backward_ms", "spread", "repeats", "optimizer", "device", "torch"}. These times are of runs
-        without the timing of single layers. `spread` is half of the range from the first to the third quartile, as a
-        share of the median."""
 
     def __getitem__(self, name: str) -> Layer:
         """The layer of this name, which may be one of a shared module's other names."""

@@ -16,9 +16,9 @@ FUNCTION takes no arguments and returns the DataLoader. FILE.py is imported, and
 `if __name__ == "__main__"` does not run. FUNCTION may also be the name of a DataLoader in FILE.py."""
 
 _EPILOG = """\
-Each run is a process that calls FUNCTION, copies the loader with other settings, and loads N batches twice: workers
-start in the first pass, and the second one is as later epochs. `epoch s` is the time of a later epoch. If N batches are
-less than an epoch, the rest is computed from their rate. No training step runs between the batches.
+Each run is a process that calls FUNCTION, copies the loader with other settings, and loads N batches twice. Workers
+start in the first pass. The second pass is like a later epoch, whose time is `epoch s`. If an epoch has more than N
+batches, the rest is computed from their rate. No training step runs between the batches.
 Ctrl-C ends the search and prints the table of the runs so far.
 
 Examples:

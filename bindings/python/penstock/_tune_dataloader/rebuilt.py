@@ -39,9 +39,8 @@ def is_iterable(loader: Any) -> bool:
     return isinstance(loader.dataset, IterableDataset)
 
 
-def rebuilt(loader: Any, setting: Setting, batches: int, dataset: Any = None) -> Any:
-    """Does not change `loader`. dataset: replaces its dataset. The order of an IterableDataset is its own, so its passes
-    must be ended by the caller."""
+def rebuilt(loader: Any, setting: Setting, batches: int) -> Any:
+    """Does not change `loader`. The caller must end the passes of an IterableDataset, whose order is its own."""
     known = inspect.signature(DataLoader.__init__).parameters
     options = {name: getattr(loader, name) for name in _KEPT if name in known and hasattr(loader, name)}
     if setting.num_workers == 0:
@@ -57,7 +56,7 @@ def rebuilt(loader: Any, setting: Setting, batches: int, dataset: Any = None) ->
     else:
         options.update(batch_size=None, sampler=First(loader.sampler, batches))
     return DataLoader(
-        loader.dataset if dataset is None else dataset,
+        loader.dataset,
         num_workers=setting.num_workers,
         pin_memory=setting.pin_memory,
         **options,

@@ -20,7 +20,7 @@ class Result:
     own: Setting
     rows: list[Row]
     penstock: Row | None = None
-    prevented: str = ""  # reason why there is no row of penstock
+    prevented: str = ""  # the reason why the row of penstock is missing
     gpu: str | None = None
     cores: int = 0
     batches: int = 0
@@ -47,7 +47,7 @@ def text_of(result: Result) -> str:
     chosen, equal, noise = result.recommended()
     lines = [_HEADS, *(_cells(row, _note(row, result, chosen, equal)) for row in result.sorted_rows())]
     if result.penstock is not None:
-        lines.append(("penstock", "-", "-", *_cells(result.penstock, "the same data through penstock")[3:]))
+        lines.append(("penstock", "-", "-", "-", *_cells(result.penstock, "the same data through penstock")[4:]))
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADS))]
     text = ""
     for line in lines:
@@ -100,8 +100,9 @@ def _note(row: Row, result: Result, chosen: Row | None, equal: list[Row]) -> str
 def _notes(result: Result, noise: float | None) -> list[str]:
     part = result.epoch_batches is not None and result.batches < result.epoch_batches
     epoch = f"of {result.epoch_batches} in an epoch" if part else "in a pass"
+    ours = f" and {len(result.penstock.runs)} of penstock" if result.penstock is not None else ""
     lines = [
-        f"{result.runs} runs instead of {result.full_sweep}, {result.batches} batches {epoch}; "
+        f"{result.runs} runs{ours} instead of {result.full_sweep}, {result.batches} batches {epoch}; "
         + (f"noise of a run {100 * noise:.1f} %" if noise is not None else "noise unknown: no setting ran twice")
         + f"; {result.cores} cores"
     ]

@@ -19,7 +19,7 @@ class Setting:
     pin_memory: bool = False
 
     def arguments(self) -> str:
-        """As written in a program."""
+        """The keywords for DataLoader()."""
         parts = [f"num_workers={self.num_workers}"]
         if self.num_workers > 0:
             parts.append(f"persistent_workers={self.persistent_workers}")

@@ -14,7 +14,7 @@ from typing import Any
 from .processes import ENDS
 from .rebuilt import is_iterable, own_setting, rebuilt
 from .replaced import CannotReplace, replaced
-from .setting import made, setting_of
+from .setting import setting_of
 from .source import WrongSource, loader_of
 
 
@@ -40,10 +40,10 @@ def _result(request: dict[str, Any]) -> dict[str, Any]:
     loader = loader_of(request["file"], request["name"])
     if request["setting"] is None:
         return _description(loader)
-    setting, dataset = setting_of(request["setting"]), None
     if request["penstock"]:
-        dataset, setting = replaced(loader.dataset), made(0, False, None, setting.pin_memory)
-    return timed(rebuilt(loader, setting, request["batches"], dataset), setting.num_workers, request)
+        return timed(replaced(loader, request["batches"]), 0, request)
+    setting = setting_of(request["setting"])
+    return timed(rebuilt(loader, setting, request["batches"]), setting.num_workers, request)
 
 
 def _description(loader: Any) -> dict[str, Any]:
@@ -53,9 +53,7 @@ def _description(loader: Any) -> dict[str, Any]:
         batches = None
     prevented = ""
     try:
-        if is_iterable(loader):
-            raise CannotReplace("the dataset is an IterableDataset, and not torchvision's ImageFolder")
-        replaced(loader.dataset)
+        replaced(loader, None)
     except CannotReplace as failure:
         prevented = str(failure)
     kind = type(loader.dataset)
@@ -76,14 +74,16 @@ def _gpu() -> str | None:
 
 
 def timed(loader: Any, workers: int, request: dict[str, Any]) -> dict[str, Any]:
-    """Seconds of the first pass: until the workers run, and until the first batch. Seconds of an epoch: of the last
-    pass, whose later batches stand for those that the pass leaves out."""
+    """Seconds of the first pass: until the workers run, and until the first batch. Seconds of an epoch: those of the
+    last pass, and for batches that it leaves out the mean of its later ones."""
+    from torch.utils.data import DataLoader
+
     take = _copier()
     startup = first = 0.0
     times: list[float] = []
     # The second pass begins as the later epochs of a training. One of an IterableDataset would begin with batches that
     # its workers prepared in vain, because its first pass does not reach the end.
-    endless = is_iterable(loader)
+    endless = isinstance(loader, DataLoader) and is_iterable(loader)
     for number in range(1 if endless else 2):
         times = []
         began = time.perf_counter()
