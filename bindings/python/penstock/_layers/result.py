@@ -30,10 +30,13 @@ class Layer:
     trained_parameters: int
     """Number with requires_grad."""
     forward_flops: int
+    """FLOPs of all calls in one forward pass."""
     backward_flops: int
+    """FLOPs of the backward pass."""
     forward_ms: float | None
     """Milliseconds of all calls in one forward pass."""
     backward_ms: float | None
+    """Milliseconds of the backward pass."""
     step_ms: float | None
     """Milliseconds of an optimizer step."""
     also: tuple[str, ...] = ()

@@ -41,7 +41,7 @@ def main(words: Sequence[str]) -> None:
 
 
 def _fail(sentence: str, code: int) -> None:
-    print(f"penstock tune-dataloader: error: {sentence}", file=sys.stderr)
+    print(f"penstock: error: {sentence}", file=sys.stderr)
     raise SystemExit(code)
 
 

@@ -6,8 +6,12 @@ import argparse
 import dataclasses
 import os
 from collections.abc import Sequence
+from typing import NoReturn
 
+from .._penstock import hints
 from .._run.options import count, seconds
+
+_OPTIONS = ("--batches", "--workers", "--seconds", "--json")
 
 _DESCRIPTION = """\
 Find the fastest settings of a torch DataLoader, in a quarter of the runs of a full sweep.
@@ -39,6 +43,11 @@ class Options:
 def parsed(words: Sequence[str]) -> Options:
     """Raises SystemExit for --help and for wrong usage."""
     parser = _parser()
+    for word in words:
+        name = word.partition("=")[0]
+        ours, _ = hints("option").get(name, ("", ""))
+        if ours in _OPTIONS:
+            parser.error(f"penstock tune-dataloader has no option {name}: use {ours}")
     found = parser.parse_args(words)
     file, colon, name = found.target.rpartition(":")
     if not colon or not file or not name.isidentifier():
@@ -51,8 +60,14 @@ def parsed(words: Sequence[str]) -> Options:
     return Options(file, name, found.batches, found.workers, found.seconds, found.json)
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """In one line, as the compiled commands do."""
+        self.exit(2, f"penstock: error: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="penstock tune-dataloader",
         usage="penstock tune-dataloader [OPTIONS] FILE.py:FUNCTION",
         description=_DESCRIPTION,

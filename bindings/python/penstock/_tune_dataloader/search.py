@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from .setting import DEFAULT_PREFETCH, Grid, Setting, made
@@ -84,10 +85,13 @@ def _neighbours(grid: Grid, best: Setting) -> list[Setting]:
 
 def _combined(grid: Grid, seconds: Seconds, base: Setting) -> Setting:
     """The best value of each setting, as the neighbours of `base` show it, in one."""
-    changes = {}
-    for name, values in (("persistent", grid.persistent), ("pin", grid.pin), ("prefetch", grid.prefetch)):
-        measured = {value: seconds.get(_with(base, **{name: value})) for value in values}
-        known = {value: time for value, time in measured.items() if time is not None}
-        if known:
-            changes[name] = min(known, key=lambda value: known[value])
-    return _with(base, **changes)
+
+    def best(settings: list[Setting]) -> Setting:
+        return min(settings, key=lambda setting: seconds.get(setting, math.inf))
+
+    return made(
+        base.num_workers,
+        best([_with(base, persistent=value) for value in grid.persistent]).persistent_workers,
+        best([_with(base, prefetch=value) for value in grid.prefetch]).prefetch_factor,
+        best([_with(base, pin=value) for value in grid.pin]).pin_memory,
+    )
