@@ -162,6 +162,7 @@ def test_a_module_inside_of_itself_counts_once():
     found = ps.layers(Countdown(), torch.randn(BATCH, 4), repeats=2)
     assert (found[""].calls, found["linear"].calls) == (3, 2)
     assert found[""].forward_flops == found["linear"].forward_flops == 2 * (2 * BATCH * 4 * 4)
+    assert found[""].backward_flops == found["linear"].backward_flops > 0
     assert found[""].backward_ms >= found["linear"].backward_ms
 
 
@@ -363,11 +364,11 @@ def test_a_model_without_gradients_has_no_backward():
 
 
 def test_gradients_are_measured_within_no_grad():
-    with torch.inference_mode():
-        pass
-    with torch.no_grad():
-        assert ps.layers(conv_net(), photographs(), repeats=1)[""].backward_ms > 0
-        assert not torch.is_grad_enabled()
+    model = conv_net()
+    for context in (torch.no_grad, torch.inference_mode):
+        with context():
+            assert ps.layers(model, photographs(), repeats=1)[""].backward_ms > 0
+            assert not torch.is_grad_enabled()
 
 
 def test_a_model_on_the_meta_device_has_figures_without_memory():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -29,7 +28,7 @@ def measured(model: Any, given: Any, loss: Callable[[Any], Any] | None, optimize
     gpus = list(range(torch.cuda.device_count())) if device.type == "cuda" else []
     name, make = optimizer_of(torch.optim.AdamW if optimizer is None else optimizer)
     run = _Run(model, given, loss, clock_of(device.type))
-    with _gradients_on(), unchanged(model, gpus):
+    with torch.inference_mode(False), unchanged(model, gpus):  # also enables gradients within no_grad()
         flops, calls = run.flops()
         for _ in range(_WARMUP if repeats else 0):
             run.plain()
@@ -103,12 +102,6 @@ class _Run:
             torch.autograd.backward(outputs, gradients)  # type: ignore[arg-type]
         for parameter in self._model.parameters():
             parameter.grad = None
-
-
-@contextlib.contextmanager
-def _gradients_on() -> Iterator[None]:
-    with torch.inference_mode(False), torch.enable_grad():
-        yield
 
 
 def _device_of(model: Any, given: Any) -> torch.device:

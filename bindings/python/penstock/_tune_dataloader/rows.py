@@ -58,5 +58,9 @@ def equal_to(best: Row, rows: Sequence[Row], noise: float | None) -> list[Row]:
 
 
 def cheapest(rows: Sequence[Row]) -> Row:
-    """The row with the fewest workers, then with the least memory."""
-    return min(rows, key=lambda row: (row.setting.num_workers, row.peak_bytes))
+    """The row with the fewest workers, then with the least memory. Less than a tenth of the memory is no reason to
+    prefer a slower row."""
+    fewest = min(row.setting.num_workers for row in rows)
+    candidates = [row for row in rows if row.setting.num_workers == fewest]
+    least = min(row.peak_bytes for row in candidates)
+    return min((row for row in candidates if row.peak_bytes <= 1.1 * least), key=lambda row: row.seconds)
