@@ -450,6 +450,14 @@ def test_the_check_counts_for_no_loop(monkeypatch):
     assert (clock.counted, clock.inside) == (250, False)
 
 
+def test_a_check_keeps_the_number_of_threads(photos):
+    torch.set_num_threads(2)
+    try:
+        assert refusal(recipes.shuffled(photos, recipes.EVAL)) is None and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
+
+
 def test_a_line_of_the_program_is_found():
     line = call_of("AutoAugment", None)
     text = pathlib.Path(line.file).read_text().splitlines()[line.line - 1]

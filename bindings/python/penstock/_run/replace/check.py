@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,7 @@ class Check:
         """The compared indices of the dataset, after run()."""
 
     def run(self) -> Form:
-        with warnings.catch_warnings(), randomness.kept(_SEED):
+        with warnings.catch_warnings(), _one_thread(), randomness.kept(_SEED):
             warnings.simplefilter("ignore")
             theirs = self._items()
             form = self._form(theirs)
@@ -158,6 +160,17 @@ class Check:
                     f"{self._recipe.random[0]} draws from the program's own generator, and penstock cannot repeat "
                     "the draws; pass num_workers=1 or more",
                 )
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Workers also use one thread. On a busy machine, several threads wait for each other in each operator."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _spread(count: int, recipe: Recipe) -> list[int]:
