@@ -35,6 +35,11 @@ Figures done_between(const Figures& before, const Figures& after) {
     done.stages[i].busy = since(before.stages[i].busy, after.stages[i].busy);
     done.stages[i].data_wait = since(before.stages[i].data_wait, after.stages[i].data_wait);
   }
+  done.step = {.load = since(before.step.load, after.step.load),
+               .copy = since(before.step.copy, after.step.copy),
+               .compute = since(before.step.compute, after.step.compute),
+               .optimizer = since(before.step.optimizer, after.step.optimizer),
+               .other = since(before.step.other, after.step.other)};
   return done;
 }
 
@@ -69,6 +74,7 @@ LoaderUse use_of(const WatchedLoader& loader, const WatchedLoader* earlier, cons
     use.stored_per_s = static_cast<double>(done.stored_bytes) / seconds;
   }
   use.data_wait = done.data_wait_share();
+  use.step = step_shares(done.step);
   for (const StageFigures& stage : std::span(done.stages).first(done.stage_count))
     use.stages.push_back(
         {.kind = stage.kind,
@@ -117,7 +123,7 @@ std::string loaders_text(const std::vector<LoaderUse>& uses, bool users) {
   return table.text();
 }
 
-// Two lines for each loader: how busy each stage is, and the consumer's waits by stage.
+// A line for each loader: how busy each stage is, and the consumer's waits by stage; or the categories of a step.
 std::string stages_text(const std::vector<LoaderUse>& uses) {
   std::string text;
   for (const LoaderUse& use : uses) {
@@ -130,6 +136,8 @@ std::string stages_text(const std::vector<LoaderUse>& uses) {
       if (stage.data_wait >= 0.005)
         waited += (waited.empty() ? "" : ", ") + std::string(name(stage.kind)) + " " + percent(stage.data_wait);
     if (!waited.empty()) text += "  data wait: " + waited;
+    for (const auto& [part, taken] : use.step)
+      text += "  " + std::string(part) + " " + bar(taken) + " " + percent(taken);
     text += "\n";
   }
   return text;

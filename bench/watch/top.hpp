@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <bench/watch/loaders.hpp>
@@ -37,6 +38,7 @@ struct LoaderUse {
     double data_wait = 0;  ///< share of the training loop's time in which it waited for this stage
   };
   std::vector<Stage> stages;
+  std::vector<std::pair<std::string_view, double>> step;  ///< step_shares(), over the same time as the rates
 };
 std::vector<LoaderUse> uses_between(const Look& before, const Look& after);
 

@@ -46,6 +46,10 @@ Json json_of(const LoaderUse& use) {
     waits[stage_name] = seconds(stage.data_wait);
     busy[stage_name] = use.stages[i].busy;
   }
+  if (!use.step.empty()) {
+    json["step"] = Json::array();
+    for (const auto& [part, taken] : use.step) json["step"].push_back({{"name", part}, {"share", taken}});
+  }
   json["stages"] = stages;
   json["data_wait_by_stage_s"] = waits;
   json["busy"] = busy;

@@ -33,6 +33,20 @@ double Figures::data_wait_share() const {
   return wall.count() == 0 ? 0 : static_cast<double>(data_wait.count()) / static_cast<double>(wall.count());
 }
 
+std::vector<std::pair<std::string_view, double>> step_shares(const StepFigures& step) {
+  const std::array<std::pair<std::string_view, std::uint64_t>, 5> parts{{{"load", step.load},
+                                                                         {"copy", step.copy},
+                                                                         {"compute", step.compute},
+                                                                         {"optimizer", step.optimizer},
+                                                                         {"other", step.other}}};
+  double all = 0;
+  for (const auto& [name, time] : parts) all += static_cast<double>(time);
+  std::vector<std::pair<std::string_view, double>> shares;
+  for (const auto& [name, time] : parts)
+    if (time > 0) shares.emplace_back(name, static_cast<double>(time) / all);
+  return shares;
+}
+
 Figures figures_of(const Stats& stats) {
   Figures figures;
   static_cast<Counts&>(figures) = stats;

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <penstock/stats.hpp>
 
@@ -23,6 +26,12 @@ struct StageFigures {
   friend bool operator==(const StageFigures&, const StageFigures&) = default;
 };
 
+/// The time of the training loop by category. Only `penstock run` measures it; otherwise all are 0.
+struct StepFigures {
+  std::uint64_t load = 0, copy = 0, compute = 0, optimizer = 0, other = 0;
+  friend bool operator==(const StepFigures&, const StepFigures&) = default;
+};
+
 /// Stats without names, keys and texts. All members have 64 bits, because they are the words of a live page. A change
 /// of them requires a higher kLiveLayout (live_page.hpp).
 struct Figures : Counts {
@@ -34,10 +43,14 @@ struct Figures : Counts {
   std::uint64_t ready = 0, free_slabs = 0, tasks = 0, reading = 0;  ///< the last of Stats::levels
   std::uint64_t binds = 0;                                          ///< a Binds: Verdict::binds
   std::uint64_t binds_stage = kNoStage;  ///< a StageKind: Verdict::stage; kNoStage if that is empty
-  std::uint64_t memory() const;          ///< bytes reserved on the host, including the cache
-  double data_wait_share() const;        ///< share, 0 to 1, of the training loop's time that it waited
+  StepFigures step{};
+  std::uint64_t memory() const;    ///< bytes reserved on the host, including the cache
+  double data_wait_share() const;  ///< share, 0 to 1, of the training loop's time that it waited
   friend bool operator==(const Figures&, const Figures&) = default;
 };
+
+/// Names and shares, 0 to 1, of the categories of a step that are not 0. Empty if nothing measures them.
+std::vector<std::pair<std::string_view, double>> step_shares(const StepFigures& step);
 
 Figures figures_of(const Stats& stats);
 /// Validates numbers that another process wrote: the number of stages is within its limit, and all kinds exist.

@@ -26,7 +26,7 @@
 
 namespace penstock {
 
-inline constexpr std::uint64_t kLiveLayout = 2;
+inline constexpr std::uint64_t kLiveLayout = 3;
 /// Returns an FNV-1a hash of kLiveLayout and of the names of all counters. A reader rejects pages of a build with
 /// other counters.
 std::uint64_t live_layout();
