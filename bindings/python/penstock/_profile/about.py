@@ -54,30 +54,31 @@ def _batch_size(layer: Any) -> int | None:
     return None
 
 
-def _own(wrapped: Any) -> Iterator[Any]:
+def own_loaders(wrapped: Any) -> Iterator[Any]:
     """The penstock loaders inside, also inside a DataLoader without worker processes."""
     torch: Any = sys.modules.get(f"{__package__.split('.')[0]}.torch")
     kinds = (Loader, *([torch.Loader] if torch is not None else []))
     for layer in layers(wrapped):
-        for thing in (layer, None if getattr(layer, "num_workers", 0) else getattr(layer, "dataset", None)):
-            if isinstance(thing, kinds):
-                yield thing
+        if isinstance(layer, kinds):
+            yield layer  # Its dataset is not asked for: the loader may be closed.
+        elif not getattr(layer, "num_workers", 0) and isinstance(dataset := getattr(layer, "dataset", None), kinds):
+            yield dataset
 
 
 def is_own(wrapped: Any) -> bool:
-    return next(_own(wrapped), None) is not None
+    return next(own_loaders(wrapped), None) is not None
 
 
 def reset_own(wrapped: Any) -> None:
     """Resets the statistics of penstock loaders inside."""
-    for loader in _own(wrapped):
+    for loader in own_loaders(wrapped):
         with contextlib.suppress(_error.Error):  # closed in the meantime
             loader.reset_stats()
 
 
 def own_verdict(wrapped: Any) -> dict[str, Any] | None:
     """The diagnosis of a penstock loader inside, if its stats have one."""
-    for loader in _own(wrapped):
+    for loader in own_loaders(wrapped):
         try:
             said = loader.stats().get("verdict")
         except _error.Error:  # closed in the meantime
