@@ -8,13 +8,13 @@ import math
 from .._profile.text import counted, duration, percent
 from .summary import LoaderFigures, RunFigures
 
-_FED = 0.1  # below this share of the step, a part is not worth a change
+FED = 0.1  # below this share of the step, a part is not worth a change
 _COMPUTES = 0.7  # as in _profile/verdict.py
 _RESTS = 0.4
 _CROWDED = 0.2
 _COLLATES = 0.5  # share of the loading from which the collate function is the cause
 _TINY_S = 1.5e-3  # a shorter step consists mostly of fixed costs per batch
-_FEW = 8  # steps
+FEW = 8  # steps
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Remedy:
 class Diagnosis:
     cause: str
     """"decoding", "workers", "storage", "receiving", "collate", "batches", "garbage collection", "epochs", "penstock",
-    "compute" or "unknown"."""
+    "ranks", "compute" or "unknown"."""
     share: float
     """Part of the step."""
     why: str
@@ -43,14 +43,14 @@ def diagnose(run: RunFigures) -> Diagnosis:
     main = run.main
     if main is None:
         return Diagnosis("unknown", 0.0, "no loader delivered two batches in this process")
-    if main.steps < _FEW:
+    if main.steps < FEW:
         return Diagnosis("unknown", 0.0, f"{counted(main.steps, 'step', 'steps')} are too few for a diagnosis")
     step = main.step_s
     load = max(main.load_s - main.collections_load_s, 0.0)
     sizes = {"load": load, "garbage collection": main.collections_s, "epochs": main.epoch_starts_s}
     top = max(sizes, key=lambda name: sizes[name])
     share = sizes[top] / step if step > 0 else 0.0
-    if share < _FED:
+    if share < FED:
         found = _computes(main)
     elif top == "load":
         found = _loads(run, main, share)
