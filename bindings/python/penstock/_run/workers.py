@@ -1,7 +1,6 @@
-"""Times the work inside forked worker processes of a DataLoader.
+"""Times the work inside worker processes of a DataLoader.
 
-A page of shared memory is made before the fork, and each worker adds to its own row. Workers that are started by spawn or
-forkserver do not inherit the page, so nothing is measured there and nothing changes for them.
+Each worker adds to its own row of a page of shared memory. Forked workers inherit it. See spawned.py for the others.
 """
 
 from __future__ import annotations
@@ -25,9 +24,28 @@ _ROW = 8  # numbers; one cache line for each worker
 class Meter:
     """Sums over all workers of a loader. Times are in nanoseconds."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, inherited: bool = True) -> None:
+        """inherited: the workers inherit the memory of this process. Others open it by `path`."""
         self.workers = workers
-        self._page = memoryview(mmap.mmap(-1, 8 * _ROW * workers)).cast("q")
+        file = -1 if inherited else os.memfd_create("penstock-meter")
+        if not inherited:
+            os.truncate(file, 8 * _ROW * workers)
+        self.path = "" if inherited else f"/proc/{os.getpid()}/fd/{file}"
+        self._map(file)
+
+    @classmethod
+    def opened(cls, path: str, workers: int) -> Meter:
+        meter = cls.__new__(cls)
+        meter.workers, meter.path = workers, path
+        file = os.open(path, os.O_RDWR)
+        try:
+            meter._map(file)
+        finally:
+            os.close(file)
+        return meter
+
+    def _map(self, file: int) -> None:
+        self._page = memoryview(mmap.mmap(file, 8 * _ROW * self.workers)).cast("q")
 
     def row(self, worker: int) -> memoryview:
         at = worker % self.workers * _ROW
@@ -51,13 +69,17 @@ class Forks:
 
     def _in_child(self) -> None:
         meter, self.starting = self.starting, None
-        if meter is None:
-            return
-        fetch: Any = sys.modules.get("torch.utils.data._utils.fetch")
-        for name in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
-            kind = getattr(fetch, name, None)
-            if kind is not None:
-                _time_fetch(kind, meter)
+        if meter is not None:
+            time_fetches(meter)
+
+
+def time_fetches(meter: Meter) -> None:
+    """Times all fetches of this worker process."""
+    fetch: Any = sys.modules.get("torch.utils.data._utils.fetch")
+    for name in ("_MapDatasetFetcher", "_IterableDatasetFetcher"):
+        kind = getattr(fetch, name, None)
+        if kind is not None:
+            _time_fetch(kind, meter)
 
 
 def _time_fetch(kind: Any, meter: Meter) -> None:
