@@ -50,6 +50,7 @@ def step_of(words: list[str]) -> tuple[float, float]:
 def next_cost(calls: int = 50_000) -> float:
     """Seconds that a watched next() takes beyond the loader's own."""
     from penstock._profile.about import About
+    from penstock._run.publisher import Publisher
     from penstock._run.watch import Watch
 
     class Empty:
@@ -59,7 +60,7 @@ def next_cost(calls: int = 50_000) -> float:
         def __next__(self) -> int:
             return 0
 
-    watch, loader = Watch(None, None, None), Empty()
+    watch, loader = Watch(None, Publisher(None, None, lambda record: "unknown"), None, None), Empty()
     watch._begin(watch.record_of(loader), loader, time.perf_counter_ns())
     watched = watch._timed_next(Empty.__next__, About("Empty"))
     costs = []

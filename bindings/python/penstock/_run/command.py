@@ -6,14 +6,20 @@ import atexit
 import os
 import pathlib
 import sys
+import threading
 from collections.abc import Sequence
 
 from . import program, report
-from .causes import diagnose
+from .causes import Diagnosis, diagnose
 from .options import Options, parsed
+from .publisher import Publisher
+from .rank_folder import PATIENCE, RankFolder
+from .ranks import RankFigures, compared, gathered
 from .recorder import Recorder
 from .replace.replacer import Replacer
-from .summary import Machine, figures_of, number_in
+from .signals import Signals
+from .steps import StepTimes
+from .summary import Machine, RunFigures, figures_of, number_in
 from .watch import Watch
 
 
@@ -41,12 +47,32 @@ class _Run:
         self._folder = os.getcwd()  # the program may change it
         self._rank, self._world = number_in("RANK"), number_in("WORLD_SIZE")
         self._machine = Machine()
+        self._notes: list[str] = []
+        self._reporting = threading.Lock()
+        self._reported = False
         recorder = None
         if options.trace is not None:
-            recorder = Recorder(options.trace, self._path(options.trace_file or self._trace_name()), self._trained)
-        self.watch = Watch(recorder, self._tick if options.every else None, options.every)
+            path = self._path(options.trace_file or self._trace_name())
+            recorder = Recorder(options.trace, path, self._trains, lambda: self.watch.loaders())
+        publisher = Publisher(self._rank, self._world, lambda record: diagnose(self._figures([record])).cause)
+        self.watch = Watch(recorder, publisher, self._tick if options.every else None, options.every)
         if options.replace:
             self.watch.replacer = Replacer(self._show)
+        self._ranks = self._rank_folder()
+        self._signals: Signals | None = None
+        try:
+            self._signals = Signals(self._signalled)
+        except Exception as failure:
+            self._notes.append(f"a signal would end the run without a report: {failure}")
+
+    def _rank_folder(self) -> RankFolder | None:
+        if self._rank is None or (self._world or 1) < 2:
+            return None
+        try:
+            return RankFolder(self._rank)
+        except OSError as failure:
+            self._notes.append(f"the ranks cannot be compared: {failure}")
+            return None
 
     def _trace_name(self) -> str:
         target = self._options.target
@@ -55,8 +81,11 @@ class _Run:
     def _path(self, name: str) -> str:
         return report.of_rank(os.path.join(self._folder, name), self._rank, self._world)
 
-    def _trained(self) -> bool:
-        return self.watch.totals.optimizer_steps > 0 or not self.watch.optimizer_hooks
+    def _trains(self, steps: StepTimes) -> bool:
+        return steps.trains or not self.watch.optimizer_hooks
+
+    def _figures(self, records: list[StepTimes] | None = None) -> RunFigures:
+        return figures_of(self.watch, self._options.target, self._machine, records)
 
     def _show(self, line: str) -> None:
         if not self._options.quiet:
@@ -65,7 +94,7 @@ class _Run:
 
     def _tick(self) -> None:
         try:
-            figures = figures_of(self.watch, self._options.target, self._machine)
+            figures = self._figures()
             if figures.main is not None:
                 _print(report.line(figures) + "\n")
         except Exception:  # a report must never end a training
@@ -75,30 +104,40 @@ class _Run:
         """Prints the report. Never raises, because the exit code belongs to the program."""
         if os.getpid() != self.watch.process:  # a forked child
             return
-        try:
-            self._report()
-        except Exception as failure:
-            _print(f"penstock run: no report: {type(failure).__name__}: {failure}\n")
+        if self._signals is not None:
+            self._signals.die_if_arrived()
+        self._report_once(signalled=False)
+        if self._signals is not None:
+            self._signals.end()
 
-    def _report(self) -> None:
-        options, recorder = self._options, self.watch.recorder
-        notes = []
-        if recorder is not None:
-            recorder.finish()
-            if recorder.failure is not None:
-                notes.append(f"torch.profiler failed: {recorder.failure}")
-            elif recorder.written:
-                notes.append(f"trace written; penstock overview {os.path.relpath(recorder.path, self._folder)}")
-            else:
-                notes.append("no trace: the run ended before 10 steps with an optimizer")
+    def _signalled(self) -> None:
+        self._report_once(signalled=True)
+
+    def _report_once(self, signalled: bool) -> None:
+        with self._reporting:  # A signal may arrive during the report.
+            if self._reported:
+                return
+            self._reported = True
+            try:
+                self._report(signalled)
+            except Exception as failure:
+                _print(f"penstock run: no report: {type(failure).__name__}: {failure}\n")
+            self.watch.publisher.end()
+
+    def _report(self, signalled: bool) -> None:
+        options, notes = self._options, self._notes
+        notes += self._trace_notes(signalled)
         if self.watch.replacer is not None:
             notes += self.watch.replacer.notes()
         if self.watch.failure is not None:
             notes.append(f"a loop could not be watched: {self.watch.failure}")
-        run = figures_of(self.watch, options.target, self._machine)
+        run = self._figures()
         found = diagnose(run)
+        # A rank that a signal ends waits for no other.
+        ranks = self._gathered(run, found, 0.0 if signalled else PATIENCE)
+        found = compared(ranks or (), found)
         for path, figures in (
-            (options.json, lambda: report.all_figures(run, found, notes)),
+            (options.json, lambda: report.all_figures(run, found, notes, ranks or ())),
             (options.out, lambda: report.few_figures(run, found)),
         ):
             if path is not None:
@@ -106,7 +145,30 @@ class _Run:
                     report.write(self._path(path), figures())
                 except OSError as failure:
                     notes.append(f"{path}: cannot be written: {failure.strerror}")
-        _print(report.line(run) + "\n" if options.quiet else report.screen(run, found, notes))
+        short = options.quiet or ranks is None
+        _print(report.line(run) + "\n" if short else report.screen(run, found, notes, ranks or ()))
+
+    def _gathered(self, run: RunFigures, found: Diagnosis, patience: float) -> tuple[RankFigures, ...] | None:
+        """The ranks of this machine, or None if another rank reports them."""
+        if self._ranks is None:
+            return ()
+        try:
+            return gathered(self._ranks, run, found, patience)
+        except OSError as failure:
+            self._notes.append(f"the ranks cannot be compared: {failure}")
+            return ()
+
+    def _trace_notes(self, signalled: bool) -> list[str]:
+        recorder = self.watch.recorder
+        if recorder is None:
+            return []
+        if not signalled:  # The profiler belongs to the training's thread.
+            recorder.finish()
+        if recorder.failure is not None:
+            return [f"torch.profiler failed: {recorder.failure}"]
+        if recorder.written:
+            return [f"trace written; penstock overview {os.path.relpath(recorder.path, self._folder)}"]
+        return ["no trace: the run ended before 10 steps with an optimizer"]
 
 
 def _print(text: str) -> None:

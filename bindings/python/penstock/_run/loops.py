@@ -10,6 +10,7 @@ from .steps import StepTimes
 
 _now = time.perf_counter_ns
 _process_time = time.process_time_ns
+_thread_time = time.thread_time_ns
 _LOOK_EVERY = 50_000_000  # ns between two looks at the CPU time of this process
 
 
@@ -58,6 +59,7 @@ class Loop:
         "_look_due",
         "_optimizer",
         "_skipped",
+        "_thread",
         "_totals",
         "clock",
         "reference",
@@ -76,7 +78,8 @@ class Loop:
         self._skipped = False  # The current step is recorded by a profiler, which slows it.
         self._began = self._iter = 0  # End and length of iter().
         self._asked = self._load = 0
-        self._cpu = 0  # CPU time of this process when next() returned, if this step is looked at.
+        # CPU time of this process and of this thread when next() returned, if this step is looked at.
+        self._cpu = self._thread = 0
         # Sums of Totals when next() returned. For collections, when it was called.
         self._optimizer = self._collections = 0
 
@@ -120,6 +123,7 @@ class Loop:
             self.clock.counted += own
             if self._cpu:
                 self.steps.busy += _process_time() - self._cpu
+                self.steps.thread_busy += _thread_time() - self._thread
                 self.steps.busy_of += rest
             self._got = 0
             self._first = False
@@ -158,6 +162,7 @@ class Loop:
         if now >= self._look_due:
             self._look_due = now + _LOOK_EVERY
             self._cpu = _process_time()
+            self._thread = _thread_time()
         else:
             self._cpu = 0
 

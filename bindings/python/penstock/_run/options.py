@@ -13,8 +13,8 @@ The script runs in this process, as `python SCRIPT ARGS` would run it: with the 
 tracebacks. Steps are timed from one batch of a DataLoader to the next. The report goes to stderr when the script ends.
 Put the options of `penstock run` before the script. All later words belong to the script.
 
-With torchrun, put `-m penstock run` before the script. Each rank prints its report. Names of files get the rank:
-run.json becomes run.rank1.json.
+With torchrun, put `-m penstock run` before the script. Each rank prints its step; the first rank of a machine prints the
+report. Names of files get the rank: run.json becomes run.rank1.json.
 
 """
 _EXAMPLES = (

@@ -7,23 +7,29 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .loader_traces import LoaderTraces
 from .loops import Loop
+from .steps import StepTimes
 
 _BEFORE = 10  # steps
 
 
 class Recorder:
-    """Records the loop that first reaches its tenth step after an optimizer step. These steps are left out of the
+    """Records the first loop that trains and reaches its tenth step. These steps are left out of the
     figures, because the profiler slows them. Errors of the profiler are kept as text: they must not end a training."""
 
-    def __init__(self, steps: int, path: str, trained: Callable[[], bool]) -> None:
+    def __init__(
+        self, steps: int, path: str, trains: Callable[[StepTimes], bool], loaders: Callable[[], list[Any]]
+    ) -> None:
         self.path = path
         self.running = False
         self.recorded = 0
         self.failure: str | None = None
         self.written = False
         self._wanted = steps
-        self._trained = trained  # whether an optimizer has made a step
+        self._trains = trains  # whether optimizers make steps in this loop
+        self._loaders = loaders  # all loaders of the program
+        self._loader_traces: LoaderTraces | None = None
         self._loop: Loop | None = None
         self._profiler: Any = None
         self._done = False
@@ -34,7 +40,7 @@ class Recorder:
         if self._done or os.getpid() != self._process:
             return
         if self._loop is None:
-            if loop.steps.steps >= _BEFORE and self._trained():
+            if loop.steps.steps >= _BEFORE and self._trains(loop.steps):
                 self._loop = loop
                 self._start()
             return
@@ -56,6 +62,7 @@ class Recorder:
                 record_shapes=False,
             )
             self._profiler.start()
+            self._loader_traces = LoaderTraces(self._loaders(), self.path)
 
         self._try(start)
 
@@ -70,6 +77,8 @@ class Recorder:
             self._profiler.stop()
             self._profiler.export_chrome_trace(self.path)
             self.written = True
+            if self._loader_traces is not None:
+                self._loader_traces.merge_into(self.path)
 
         self._try(stop)
         self._profiler = None

@@ -8,10 +8,12 @@ import math
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from .._profile.text import counted, duration, percent
 from .causes import Diagnosis, Remedy
+from .ranks import RankFigures, table
 from .summary import LoaderFigures, RunFigures
 
 FORMAT = 1  # of the files
@@ -42,7 +44,7 @@ def _unit(seconds: float) -> tuple[float, str]:
     return (1.0, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-3 else (1e6, "us")
 
 
-def screen(run: RunFigures, found: Diagnosis, notes: list[str]) -> str:
+def screen(run: RunFigures, found: Diagnosis, notes: list[str], ranks: Sequence[RankFigures] = ()) -> str:
     lines = [line(run)]
     main = run.main
     if main is None:
@@ -51,10 +53,15 @@ def screen(run: RunFigures, found: Diagnosis, notes: list[str]) -> str:
     if found.not_the_cause:
         lines.append(f"Not the cause: {', '.join(found.not_the_cause)}")
     lines += [f"{'Do:  ' if place == 0 else '     '}{_told(remedy)}" for place, remedy in enumerate(found.remedies)]
+    if len(ranks) > 1:
+        lines += table(ranks)
     lines.append(f"Measured: {_described(main)}")
     for other in run.loaders[1:4]:
         lines.append(f"Also: {_described(other)}")
-    if run.cuda:
+    if main.device_idle_s is not None:
+        copy, work, idle = (duration(part) for part in (main.device_copy_s, main.device_work_s, main.device_idle_s))
+        lines.append(f"GPU: copies {copy}, other work {work} of each step; {idle} idle between two steps")
+    elif run.cuda:
         lines.append("Note: GPU work counts where the host waits for it, for example in loss.item()")
     if not run.optimizer_hooks and "torch" in sys.modules:
         lines.append("Note: this version of torch has no hooks for all optimizers; their time is in compute")
@@ -83,12 +90,15 @@ def _described(main: LoaderFigures) -> str:
 # ---- Files -----------------------------------------------------------------------------------------------------------
 
 
-def all_figures(run: RunFigures, found: Diagnosis, notes: list[str]) -> dict[str, Any]:
+def all_figures(
+    run: RunFigures, found: Diagnosis, notes: list[str], ranks: Sequence[RankFigures] = ()
+) -> dict[str, Any]:
     torch: Any = sys.modules.get("torch")
     return {
         "penstock_run": FORMAT,
         **dataclasses.asdict(run),
         "diagnosis": dataclasses.asdict(found),
+        "ranks": [dataclasses.asdict(one) for one in ranks],
         "notes": notes,
         "python": platform.python_version(),
         "torch": getattr(torch, "__version__", None) and str(torch.__version__),

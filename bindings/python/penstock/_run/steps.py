@@ -6,10 +6,11 @@ import array
 import weakref
 from typing import Any, NamedTuple
 
-from .._penstock import DurationCounter, Durations
+from .._penstock import DurationCounter, Durations, LivePage
 from .._profile.about import About, own_verdict
 from .._profile.batch import Delivered, delivered
 from .._profile.scheduling import Scheduling
+from .device import DeviceTimes
 from .workers import Meter
 
 KEPT = 65_536  # the last steps; a power of two
@@ -36,9 +37,11 @@ class StepTimes:
         self.dataset = type(getattr(loader, "dataset", loader)).__name__
         self.renew(loader)
         self.scheduling = Scheduling()
-        self.meter: Meter | None = None  # Filled by forked workers.
+        self.meter: Meter | None = None  # Filled by worker processes.
+        self.page: LivePage | None = None  # Shown by `penstock top`.
         self.delivered = Delivered()
         self.said: dict[str, Any] | None = None  # The diagnosis of a penstock loader.
+        self.device: DeviceTimes | None = None  # None without CUDA.
         self._looks = 0
         self.epochs = 0
         self.batches = 0  # All except the first one, whose step is kept apart.
@@ -48,14 +51,16 @@ class StepTimes:
         self.starts = self.ends = self.between = 0  # Starts and ends of epochs, and the time between them.
         self.first_batch = 0  # The first epoch's iter() and first next().
         self.first_step = 0  # With this batch.
-        self.busy = 0.0  # CPU time of all threads of this process outside next(), in some steps.
+        self.busy = 0  # CPU time of all threads of this process outside next(), in some steps.
+        self.thread_busy = 0  # The part of the loop's own thread.
         self.busy_of = 0  # Time in these steps outside next().
         self._first_compute = self._first_optimizer = 0  # Sums over the steps with the first batches of epochs.
         # The last steps, at number % KEPT. A step adds no sums, because additions would double its cost.
         self._loads, self._computes, self._optimizers, self._collections = self._columns = [
             array.array("q", bytes(8 * KEPT)) for _ in range(4)
         ]
-        self._before = [0, 0, 0, 0]  # Sums of the columns over the steps before the last multiple of KEPT.
+        self._summed = 0  # The number of steps that _sums contains.
+        self._sums = [0, 0, 0, 0]
 
     def renew(self, loader: Any) -> None:
         """A loader that the program makes again for each epoch continues the records of the old one."""
@@ -105,16 +110,25 @@ class StepTimes:
         self._collections[place] = collections
         self.steps += 1
         self.batches += 1
-        if place == _MASK:
-            self._before = [before + sum(column) for before, column in zip(self._before, self._columns)]
+        if place == _MASK:  # before the columns are written again
+            self._sum_up()
+
+    def _sum_up(self) -> None:
+        first = self._summed & _MASK
+        last = first + self.steps - self._summed
+        self._sums = [before + sum(column[first:last]) for before, column in zip(self._sums, self._columns)]
+        self._summed = self.steps
 
     def sums(self) -> Sums:
         """Over all steps."""
-        now = self.steps & _MASK
-        load, compute, optimizer, collections = (
-            before + sum(column[:now]) for before, column in zip(self._before, self._columns)
-        )
+        self._sum_up()
+        load, compute, optimizer, collections = self._sums
         return Sums(load, compute + self._first_compute, optimizer + self._first_optimizer, collections)
+
+    @property
+    def trains(self) -> bool:
+        """Whether optimizers make steps with the batches of this loader, unlike in a validation."""
+        return self.sums().optimizer > 0
 
     @property
     def wall(self) -> int:

@@ -49,6 +49,10 @@ class LoaderFigures:
     workers_on_core: float | None  # Shares of all time, for the worker processes.
     workers_runnable: float
     compute_cores: float | None  # Cores that this process uses between the batches.
+    compute_thread: float | None  # Share of the time between the batches in which the training's thread was on a core.
+    device_idle_s: float | None  # A GPU between two steps, by CUDA events. None without CUDA.
+    device_copy_s: float  # Copies of tensors to the GPU.
+    device_work_s: float  # The other work of the GPU.
     fetch_s: float | None  # The time of a worker for a batch; None if it was not measured.
     fetch_collate_s: float
     fetch_cpu: float  # Share of fetch_s on a core.
@@ -59,7 +63,7 @@ class LoaderFigures:
 @dataclasses.dataclass(frozen=True)
 class RunFigures:
     program: str
-    loaders: tuple[LoaderFigures, ...]  # the one with the most time first
+    loaders: tuple[LoaderFigures, ...]  # the one with optimizer steps and the most time first
     wall_s: float
     cores: int
     idle_cores: float | None  # of the machine, mean over the run
@@ -98,13 +102,16 @@ def _idle_and_all() -> tuple[int, int] | None:
         return None
 
 
-def figures_of(watch: Watch, program: str, machine: Machine) -> RunFigures:
+def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTimes] | None = None) -> RunFigures:
+    """only: these loaders instead of all."""
     torch: Any = sys.modules.get("torch")
     try:
         cuda = bool(torch.cuda.is_initialized())
     except Exception:  # torch is missing, or only partly imported
         cuda = False
-    records = sorted((record for record in watch.records if record.steps > 0), key=lambda record: -record.wall)
+    used = [record for record in (watch.records if only is None else only) if record.steps > 0]
+    # A validation may take longer than the training, but has no optimizer steps.
+    records = sorted(used, key=lambda record: (record.trains, record.wall), reverse=True)
     return RunFigures(
         program=program,
         loaders=tuple(_of(record) for record in records),
@@ -133,6 +140,7 @@ def _of(record: StepTimes) -> LoaderFigures:
     compute, optimizer = sums.compute * second / batches, sums.optimizer * second / batches
     other = (record.starts + record.ends + record.between) * second / batches
     here, workers = record.scheduling.here(waits), record.scheduling.workers
+    device = record.device if record.device is not None and record.device.steps else None
     told = record.meter.sums() if record.meter is not None else None
     fetched = told["batches"] if told is not None else 0
     fetch = told["fetch"] if told is not None else 0
@@ -163,6 +171,10 @@ def _of(record: StepTimes) -> LoaderFigures:
         workers_on_core=_share(workers),
         workers_runnable=workers.runnable,
         compute_cores=record.busy / record.busy_of if record.busy_of else None,
+        compute_thread=min(record.thread_busy / record.busy_of, 1.0) if record.busy_of else None,
+        device_idle_s=device.idle * 1e-3 / device.steps if device is not None else None,
+        device_copy_s=device.copy * 1e-3 / device.steps if device is not None else 0.0,
+        device_work_s=device.work * 1e-3 / device.steps if device is not None else 0.0,
         fetch_s=fetch * second / fetched if told is not None and fetched else None,
         fetch_collate_s=told["collate"] * second / fetched if told is not None and fetched else 0.0,
         fetch_cpu=min(told["cpu"] / fetch, 1.0) if told is not None and fetch else 0.0,

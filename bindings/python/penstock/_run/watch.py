@@ -15,26 +15,33 @@ from typing import Any
 
 from .._profile.about import About
 from . import frames
+from .device import Devices
 from .imports import after_import
 from .loops import Clocks, Loop, Totals
+from .publisher import Publisher
 from .recorder import Recorder
 from .replace.replacer import Replacer
+from .spawned import inherit_memory, timed_workers
 from .steps import StepTimes
 from .workers import Forks, Meter, timed_collate
 
 _now = time.perf_counter_ns
+_CHORES_EVERY = 1_000_000_000  # ns
 
 
 class Watch:
     """All records of this process."""
 
-    def __init__(self, recorder: Recorder | None, tick: Callable[[], None] | None, every: float | None) -> None:
+    def __init__(
+        self, recorder: Recorder | None, publisher: Publisher, tick: Callable[[], None] | None, every: float | None
+    ) -> None:
         """tick: called by the training thread about every `every` seconds."""
         self.process = os.getpid()
         self.began = _now()
         self.records: list[StepTimes] = []
         self.totals = Totals()
         self.recorder = recorder
+        self.publisher = publisher
         self.optimizer_hooks = False
         self.failure: str | None = None  # the last error of the watch itself
         self.replacer: Replacer | None = None
@@ -48,6 +55,8 @@ class Watch:
         self._tick = tick
         self._every = round((every or 0) * 1e9)
         self._tick_due = self.began + self._every if tick is not None else sys.maxsize
+        self._devices = Devices()
+        self._chores_due = 0
 
     def start(self) -> None:
         if self.replacer is not None:
@@ -60,6 +69,9 @@ class Watch:
             }
         )
         self._patch_penstock()
+
+    def loaders(self) -> list[Any]:
+        return [loader for record in self.records if (loader := record.alive()) is not None]
 
     # ---- Loaders -----------------------------------------------------------------------------------------------------
 
@@ -123,7 +135,8 @@ class Watch:
             clock, outer = self._clocks.mine, self._clocks.mine.inside
             clock.inside = True  # iterators of other loaders that the dataset makes now are not loops of the program
             try:
-                iterator = iterate(loader)
+                with timed_workers(forks.starting):
+                    iterator = iterate(loader)
             except BaseException as raised:
                 frames.drop_frame(raised)
                 raise
@@ -168,7 +181,7 @@ class Watch:
             if not record.about.num_workers:  # replaced
                 return None
             if record.meter is None or record.meter.workers != loader.num_workers:
-                record.meter = Meter(loader.num_workers)
+                record.meter = Meter(loader.num_workers, inherited=inherit_memory(loader))
             return record.meter
         except Exception:  # no memory, or an unusual loader
             return None
@@ -197,7 +210,7 @@ class Watch:
         return timed
 
     def _timed_next(self, original: Any, about: About) -> Any:
-        loops, clocks, recorder = self._loops, self._clocks, self.recorder
+        loops, clocks, recorder, devices = self._loops, self._clocks, self.recorder, self._devices
 
         @functools.wraps(original)
         def __next__(iterator: Any) -> Any:
@@ -217,15 +230,22 @@ class Watch:
             if recorder is not None:
                 recorder.step(loop)
                 begin = loop.restart()
-            if begin >= self._tick_due:
-                self._tick_now()
+            if begin >= self._chores_due:
+                self._do_chores(loop.steps, begin)
                 begin = loop.restart()
+            page, device = loop.steps.page, loop.steps.device
+            if page is not None:
+                page.waits_since(begin)
+            if device is not None:
+                device.asked()
             clock = loop.clock
             clock.inside = True
             try:
                 batch = original(iterator)
             except BaseException as raised:
                 clock.inside = False
+                if page is not None:
+                    page.got()
                 loop.ended(_now())
                 if isinstance(raised, StopIteration):
                     loop.steps.ask()
@@ -234,6 +254,11 @@ class Watch:
             clock.inside = False
             first = loop.is_first
             end = _now()
+            if page is not None:
+                page.got()
+            if device is not None:
+                device.got()
+                devices.running = device
             if looked is not None:
                 scheduling.after(looked, end - begin)
                 loop.steps.thin(end)
@@ -257,10 +282,19 @@ class Watch:
         self.records.append(record)
         return record
 
-    def _tick_now(self) -> None:
-        if self._tick is not None and os.getpid() == self.process:
-            self._tick_due = _now() + self._every
+    def _do_chores(self, record: StepTimes, now: int) -> None:
+        """Work that is not due at each step."""
+        if os.getpid() != self.process:
+            self._chores_due = sys.maxsize
+            return
+        if self._tick is not None and now >= self._tick_due:
+            self._tick_due = now + self._every
             self._tick()
+        if now >= self.publisher.due:
+            self.publisher.publish(record, now)
+        if record.device is None:
+            record.device = self._devices.times()
+        self._chores_due = min(self._tick_due, self.publisher.due, now + _CHORES_EVERY)
 
     # ---- Optimizers --------------------------------------------------------------------------------------------------
 
