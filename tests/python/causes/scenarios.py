@@ -1,4 +1,4 @@
-"""Usage: run_scenarios.py NAME. Trainings with one planted cause each, for test_run.py."""
+"""Usage: scenarios.py NAME. Trainings with one planted cause each. They know nothing of the tools that watch them."""
 
 import gc
 import os
@@ -33,16 +33,20 @@ class Rows(Dataset):
         return torch.zeros(8), number % 2
 
 
-def train(loader, epochs=1, step=None):
-    model = torch.nn.Linear(8, 2)
+def learn(model, optimizer, values, labels, further):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(values), labels).backward()
+    optimizer.step()
+    if further is not None:
+        further()
+
+
+def train(loader, epochs=1, step=None, parallel=lambda model: model):
+    model = parallel(torch.nn.Linear(8, 2))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(epochs):
         for values, labels in loader:
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(values), labels).backward()
-            optimizer.step()
-            if step is not None:
-                step()
+            learn(model, optimizer, values, labels, step)
 
 
 def slow_collate(samples):
@@ -56,6 +60,22 @@ def collecting():
     del kept
 
 
+def uneven_ranks():
+    """Run it by torchrun: the samples of the last rank are four times as expensive."""
+    torch.distributed.init_process_group("gloo")
+    rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    rows = Rows(80, work=0.008 if rank == world - 1 else 0.002)
+    train(DataLoader(rows, batch_size=4), parallel=torch.nn.parallel.DistributedDataParallel)
+    torch.distributed.destroy_process_group()
+
+
+def with_validation():
+    """The validation takes longer than the training, which computes."""
+    train(DataLoader(Rows(80), batch_size=4), step=lambda: compute(0.02))
+    for _ in DataLoader(Rows(400, work=0.005), batch_size=8):
+        pass
+
+
 SCENARIOS = {
     "decoding_0": lambda: train(DataLoader(Rows(80, work=0.005), batch_size=4)),
     "decoding_2": lambda: train(DataLoader(Rows(120, work=0.005), batch_size=4, num_workers=max(CORES, 2))),
@@ -67,6 +87,8 @@ SCENARIOS = {
     "collate_0": lambda: train(DataLoader(Rows(80), batch_size=4, collate_fn=slow_collate)),
     "collate_2": lambda: train(DataLoader(Rows(80), batch_size=4, num_workers=1, collate_fn=slow_collate)),
     "compute": lambda: train(DataLoader(Rows(80), batch_size=4), step=lambda: compute(0.03)),
+    "ranks": uneven_ranks,
+    "validation": with_validation,
     "epochs": lambda: train(DataLoader(Rows(20), batch_size=4, num_workers=2), epochs=5),
 }
 
