@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <poll.h>
@@ -14,10 +15,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <bench/watch/metrics_server.hpp>
+#include <bench/watch/loopback_server.hpp>
 #include <bench/watch/top.hpp>
 #include <formats/io/atomic_file.hpp>
 #include <penstock/error.hpp>
+#include <record/watch/openmetrics.hpp>
 
 #include "command.hpp"
 #include "output.hpp"
@@ -135,6 +137,11 @@ int live(const TopArguments& options) {
   return 0;
 }
 
+HttpAnswer metrics_answer(std::string_view path, const TopArguments& options) {
+  if (path != "/metrics") return http_refusal("404 Not Found");
+  return {.type = std::string(kOpenMetricsType), .body = metrics_of(watched_loaders(options.watch())), .headers = {}};
+}
+
 void write_metrics(const TopArguments& options) {
   const std::string text = metrics_of(watched_loaders(options.watch()));
   write_atomically(options.metrics_file, {std::as_bytes(std::span(text))}, 0644);
@@ -144,9 +151,9 @@ void write_metrics(const TopArguments& options) {
 int serve(const TopArguments& options) {
   if (!options.metrics_file.empty()) write_metrics(options);
   if (options.once) return 0;
-  std::optional<MetricsServer> server;
+  std::optional<LoopbackServer> server;
   if (options.metrics) {
-    server.emplace(*options.metrics, [&] { return metrics_of(watched_loaders(options.watch())); });
+    server.emplace(*options.metrics, [&](std::string_view path) { return metrics_answer(path, options); });
     std::fprintf(stderr, "penstock: metrics at http://127.0.0.1:%u/metrics\n", server->port());
   }
   while (!interrupted()) {

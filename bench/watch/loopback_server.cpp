@@ -9,22 +9,22 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <bench/watch/metrics_server.hpp>
+#include <bench/watch/loopback_server.hpp>
 #include <penstock/error.hpp>
-#include <record/watch/openmetrics.hpp>
 
 namespace penstock {
 namespace {
 
-std::string response(const char* status, const std::string& type, std::string_view body, bool with_body = true) {
-  std::string text = std::string("HTTP/1.1 ") + status + "\r\nContent-Type: " + type +
-                     "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n";
-  if (with_body) text += body;
+std::string text_of_answer(const HttpAnswer& answer, bool with_body = true) {
+  std::string text = "HTTP/1.1 " + answer.status + "\r\nContent-Type: " + answer.type +
+                     "\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n" + answer.headers +
+                     "Connection: close\r\n\r\n";
+  if (with_body) text += answer.body;
   return text;
 }
 
 std::string refusal(const char* status) {
-  return response(status, "text/plain; charset=utf-8", std::string(status) + "\n");
+  return text_of_answer(http_refusal(status));
 }
 
 bool would_block() {
@@ -33,10 +33,14 @@ bool would_block() {
 
 }  // namespace
 
-MetricsServer::MetricsServer(std::uint16_t port, std::function<std::string()> text)
-    : text_(std::move(text)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+HttpAnswer http_refusal(const std::string& status) {
+  return {.status = status, .body = status + "\n", .headers = {}};
+}
+
+LoopbackServer::LoopbackServer(std::uint16_t port, Handler handler)
+    : handler_(std::move(handler)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
   const auto fail = [port] {
-    throw Error::io(errno, "cannot serve metrics on port " + std::to_string(port) + " of 127.0.0.1");
+    throw Error::io(errno, "cannot serve on port " + std::to_string(port) + " of 127.0.0.1");
   };
   if (listening_.get() < 0) fail();
   const int on = 1;
@@ -52,7 +56,7 @@ MetricsServer::MetricsServer(std::uint16_t port, std::function<std::string()> te
   port_ = ntohs(address.sin_port);
 }
 
-void MetricsServer::serve_for(std::chrono::milliseconds time) {
+void LoopbackServer::serve_for(std::chrono::milliseconds time) {
   const auto until = Clock::now() + time;
   for (;;) {
     std::vector<pollfd> waited;
@@ -79,8 +83,9 @@ void MetricsServer::serve_for(std::chrono::milliseconds time) {
   }
 }
 
-void MetricsServer::take_clients() {
+void LoopbackServer::take_clients() {
   while (clients_.size() < kMostClients) {
+    const auto patience = clients_.size() < kMostClients / 2 ? kPatience : kShortPatience;
     Descriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.get() < 0) return;
     clients_.push_back({.socket = std::move(socket),
@@ -88,11 +93,11 @@ void MetricsServer::take_clients() {
                         .answer = {},
                         .sent = 0,
                         .done = false,
-                        .until = Clock::now() + kPatience});
+                        .until = Clock::now() + patience});
   }
 }
 
-void MetricsServer::read_from(Client& client) {
+void LoopbackServer::read_from(Client& client) {
   std::array<char, 1024> part{};
   const ssize_t got = ::recv(client.socket.get(), part.data(), part.size(), 0);
   if (got <= 0) {
@@ -106,7 +111,7 @@ void MetricsServer::read_from(Client& client) {
     client.answer = refusal("431 Request Header Fields Too Large");
 }
 
-void MetricsServer::write_to(Client& client) {
+void LoopbackServer::write_to(Client& client) {
   while (client.sent < client.answer.size()) {
     const ssize_t sent = ::send(client.socket.get(), client.answer.data() + client.sent,
                                 client.answer.size() - client.sent, MSG_NOSIGNAL);
@@ -120,8 +125,8 @@ void MetricsServer::write_to(Client& client) {
   ::shutdown(client.socket.get(), SHUT_WR);
 }
 
-// Parses the first line, METHOD TARGET HTTP/1.x. A query after the path has no effect.
-std::string MetricsServer::answer_to(const std::string& request) const {
+// Parses the first line, METHOD TARGET HTTP/1.x. The query after the path has no effect.
+std::string LoopbackServer::answer_to(const std::string& request) const {
   std::string_view line(request);
   line = line.substr(0, line.find_first_of("\r\n"));
   const std::size_t first = line.find(' '), second = line.find(' ', first + 1);
@@ -130,9 +135,8 @@ std::string MetricsServer::answer_to(const std::string& request) const {
     return refusal("400 Bad Request");
   const std::string_view method = line.substr(0, first), target = line.substr(first + 1, second - first - 1);
   if (method != "GET" && method != "HEAD") return refusal("405 Method Not Allowed");
-  if (target.substr(0, target.find('?')) != "/metrics") return refusal("404 Not Found");
   try {
-    return response("200 OK", kOpenMetricsType, text_(), method == "GET");
+    return text_of_answer(handler_(target.substr(0, target.find('?'))), method == "GET");
   } catch (...) {
     return refusal("500 Internal Server Error");
   }
