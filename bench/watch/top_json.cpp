@@ -1,16 +1,36 @@
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include <base/printable.hpp>
 #include <bench/report/counters_json.hpp>
-#include <bench/watch/top.hpp>
+#include <bench/watch/diagnosis.hpp>
+#include <bench/watch/ranks.hpp>
+#include <bench/watch/top_json.hpp>
 
 namespace penstock {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kNegligible = 0.005;  // share of a step
+
 double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e9;
+}
+
+// The parts of the training loop's time, as shares. The waits for stages come first. `penstock run` publishes categories.
+Json step_json(const LoaderUse& use) {
+  Json parts = Json::array();
+  for (const auto& [part, taken] : use.step) parts.push_back({{"name", part}, {"share", taken}});
+  if (!parts.empty()) return parts;
+  double rest = use.data_wait;
+  for (const LoaderUse::Stage& stage : use.stages) {
+    const double wait = std::min(stage.data_wait, rest);
+    if (wait >= kNegligible) parts.push_back({{"name", "wait: " + std::string(name(stage.kind))}, {"share", wait}});
+    rest -= wait;
+  }
+  if (rest >= kNegligible) parts.push_back({{"name", "other wait"}, {"share", rest}});
+  parts.push_back({{"name", "your program"}, {"share", std::max(0.0, 1 - use.data_wait)}});
+  return parts;
 }
 
 // The metrics, under their names in loader.stats().
@@ -28,6 +48,7 @@ Json json_of(const LoaderUse& use) {
             {"samples_per_s", use.samples_per_s},
             {"mb_per_s", use.stored_per_s / 1e6},
             {"data_wait", use.data_wait},
+            {"step", step_json(use)},
             {"level",
              {{"ready", figures.ready},
               {"free_slabs", figures.free_slabs},
@@ -46,16 +67,26 @@ Json json_of(const LoaderUse& use) {
     waits[stage_name] = seconds(stage.data_wait);
     busy[stage_name] = use.stages[i].busy;
   }
-  if (!use.step.empty()) {
-    json["step"] = Json::array();
-    for (const auto& [part, taken] : use.step) json["step"].push_back({{"name", part}, {"share", taken}});
-  }
   json["stages"] = stages;
   json["data_wait_by_stage_s"] = waits;
   json["busy"] = busy;
   const bool staged = figures.binds_stage != Figures::kNoStage;
   json["verdict"] = {{"binds", name(static_cast<Binds>(figures.binds))},
                      {"stage", staged ? name(static_cast<StageKind>(figures.binds_stage)) : ""}};
+  json["diagnosis"] = diagnosis_text(use);
+  json["memory"] = {{"slabs", figures.slab_bytes},
+                    {"read_window", figures.window_bytes},
+                    {"blocks", figures.block_cache_bytes},
+                    {"cache", figures.cache.used},
+                    {"device", figures.device_bytes}};
+  return json;
+}
+
+Json json_of(const Training& training, const std::vector<LoaderUse>& uses) {
+  Json ranks = Json::array();  // positions in "loaders"
+  for (const LoaderUse* use : training.ranks) ranks.push_back(use - uses.data());
+  Json json{{"world", training.world}, {"loaders", ranks}, {"slow", nullptr}, {"text", training.text()}};
+  if (training.slow.which) json["slow"] = ranks[*training.slow.which];
   return json;
 }
 
@@ -80,7 +111,7 @@ Json json_of(const NodeUse& use) {
 
 }  // namespace
 
-std::string top_json(const Look& before, const Look& after) {
+Json top_object(const Look& before, const Look& after) {
   Json json;
   json["node"] = json_of(use_between(before.node, after.node));
   json["gpus"] = Json::array();
@@ -90,10 +121,17 @@ std::string top_json(const Look& before, const Look& after) {
                             {"memory_busy", gpu.memory_busy},
                             {"memory_used", gpu.memory_used},
                             {"memory_total", gpu.memory_total}});
+  const std::vector<LoaderUse> uses = uses_between(before, after);
   json["loaders"] = Json::array();
-  for (const LoaderUse& use : uses_between(before, after)) json["loaders"].push_back(json_of(use));
+  for (const LoaderUse& use : uses) json["loaders"].push_back(json_of(use));
+  json["trainings"] = Json::array();
+  for (const Training& training : trainings_of(uses)) json["trainings"].push_back(json_of(training, uses));
   json["left_out"] = after.watched.refused;
-  return json.dump(2) + "\n";
+  return json;
+}
+
+std::string top_json(const Look& before, const Look& after) {
+  return top_object(before, after).dump(2) + "\n";
 }
 
 }  // namespace penstock
