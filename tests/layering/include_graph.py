@@ -51,7 +51,7 @@ ORDER = {
     "staging": ["."],
     "pack": ["."],
     "overview": ["trace", ".", "page", "./page"],
-    "bench": ["measure", "tryout", "report", "synth", "watch"],
+    "bench": ["measure", "tryout", "report", "synth", "watch", "web"],
 }  # fmt: skip
 # Layers that stand beside others of the list and do not include them.
 NOT_INCLUDED = {
