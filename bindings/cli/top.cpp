@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 
 #include <bench/watch/loopback_server.hpp>
 #include <bench/watch/top.hpp>
+#include <bench/web/site.hpp>
 #include <formats/io/atomic_file.hpp>
 #include <penstock/error.hpp>
 #include <record/watch/openmetrics.hpp>
@@ -33,7 +35,7 @@ struct TopArguments {
   std::optional<std::uint64_t> process;
   bool once = false, json = false;
   std::optional<double> every;
-  std::optional<std::uint16_t> metrics;
+  std::optional<std::uint16_t> metrics, web;
   std::string metrics_file;
 
   WatchOptions watch() const { return {.process = process, .shared = "/dev/shm", .user = ::geteuid()}; }
@@ -137,6 +139,28 @@ int live(const TopArguments& options) {
   return 0;
 }
 
+void say_address(const char* what, std::uint16_t port, const std::string& path) {
+  std::fprintf(stderr, "penstock: %s at http://127.0.0.1:%u/%s\n", what, port, path.c_str());
+}
+
+// Until it is interrupted, which is how it ends well.
+int serve_page(const TopArguments& options) {
+  const std::chrono::milliseconds pause = options.pause(1);
+  LiveSite site(pause);
+  LoopbackServer server(*options.web, [&](std::string_view path) { return site.answer(path); });
+  say_address("live page", server.port(), site.token() + "/");
+  // jupyter-server-proxy serves the ports of the machine under this prefix.
+  if (const char* const hub = std::getenv("JUPYTERHUB_SERVICE_PREFIX"); hub != nullptr)
+    std::fprintf(stderr, "penstock: through JupyterHub at %sproxy/%u/%s/\n", hub, server.port(), site.token().c_str());
+  site.add(look_around(options.watch()));
+  server.serve_for(std::min(kFirstLooks, pause));
+  while (!interrupted()) {
+    site.add(look_around(options.watch()));
+    server.serve_for(pause);
+  }
+  return 0;
+}
+
 HttpAnswer metrics_answer(std::string_view path, const TopArguments& options) {
   if (path != "/metrics") return http_refusal("404 Not Found");
   return {.type = std::string(kOpenMetricsType), .body = metrics_of(watched_loaders(options.watch())), .headers = {}};
@@ -154,7 +178,7 @@ int serve(const TopArguments& options) {
   std::optional<LoopbackServer> server;
   if (options.metrics) {
     server.emplace(*options.metrics, [&](std::string_view path) { return metrics_answer(path, options); });
-    std::fprintf(stderr, "penstock: metrics at http://127.0.0.1:%u/metrics\n", server->port());
+    say_address("metrics", server->port(), "metrics");
   }
   while (!interrupted()) {
     const std::chrono::milliseconds pause = options.pause(15);
@@ -176,6 +200,7 @@ int run(const TopArguments& options) {
   if (serves && options.json)
     throw CLI::ValidationError("--json",
                                "cannot be combined with --metrics and --metrics-file, which write OpenMetrics text");
+  if (options.web) return serve_page(options);
   if (serves) return serve(options);
   if (options.once || options.json || ::isatty(STDOUT_FILENO) == 0) return snapshot(options);
   return live(options);
@@ -190,19 +215,27 @@ Command top_command(CLI::App& app) {
     const bool number = word.size() < 10 && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
     return number ? "" : "must be the number of a process, not '" + word + "'";
   });
-  command->add_flag("--once", options->once, "Print one snapshot and exit, as without a terminal");
-  command->add_flag("--json", options->json, "Print one snapshot as JSON");
+  const auto once = command->add_flag("--once", options->once, "Print one snapshot and exit, as without a terminal");
+  const auto json = command->add_flag("--json", options->json, "Print one snapshot as JSON");
   command->add_option("--interval", options->every, "Refresh interval in seconds (1; for metrics files 15)")
       ->check(CLI::Range(0.1, 86400.0));
-  command->add_option("--metrics", options->metrics,
-                      "Serve OpenMetrics text at http://127.0.0.1:PORT/metrics; 0: any port");
-  command->add_option(
+  const auto metrics = command->add_option("--metrics", options->metrics,
+                                           "Serve OpenMetrics text at http://127.0.0.1:PORT/metrics; 0: any port");
+  const auto file = command->add_option(
       "--metrics-file", options->metrics_file,
       "Write OpenMetrics text to this file in intervals, atomically, for node_exporter's textfile collector");
+  command
+      ->add_option("--web", options->web,
+                   "Serve a live page at http://127.0.0.1:PORT/TOKEN/, an address that it prints; by default, any port")
+      ->expected(0, 1)
+      ->default_str("0")
+      ->option_text("[PORT]")
+      ->excludes(once, json, metrics, file);
   command->footer(
       "Keys: q quits. root sees the loaders of all users.\n"
       "Examples:\n"
       "  penstock top\n"
+      "  penstock top --web 8080\n"
       "  penstock top --json 4711 | jq .loaders[0].samples_per_s\n"
       "  penstock top --metrics-file /var/lib/node_exporter/textfile/penstock.prom");
   return {command, [options] { return run(*options); }};

@@ -12,62 +12,19 @@ import sys
 import time
 import uuid
 
-import numpy as np
 import pytest
 from command import COMMAND, fails, run
+from published import Program, make_data
 
 import penstock as ps
 
 FOLDER = f"/dev/shm/penstock-{os.geteuid()}"
 NOBODY = 65534
 
-# Takes a batch for each line that it reads, and tells the figures from before it.
-PROGRAM = """
-import json, sys
-import penstock as ps
-loader = ps.Loader(sys.argv[1], **{"batch_size": 4, "workers": 1, "rank": 1, "world_size": 2, **json.loads(sys.argv[2])})
-batches = iter(loader)
-for line in sys.stdin:
-    stats = loader.stats()
-    try:
-        batch = next(batches)
-    except StopIteration:
-        batches = iter(loader)
-    print(json.dumps({name: stats[name] for name in stats if name not in ("slowest", "levels", "bad")}), flush=True)
-"""
-
-
-class Program:
-    """One that runs PROGRAM."""
-
-    def __init__(self, data, options=None, **popen):
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(data), json.dumps(options or {})],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **popen)  # fmt: skip
-        self.pid = self.process.pid
-
-    def step(self):
-        """A batch; the stats from before it."""
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
-
 
 @pytest.fixture(name="data")
 def data_fixture(tmp_path):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    for number in range(40):
-        np.save(folder / f"{number:03}.npy", np.full((3, 8), number, np.float32))
-    return folder
+    return make_data(tmp_path / "data")
 
 
 def top(*words, **options):
