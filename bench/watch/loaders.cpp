@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <fstream>
 #include <string_view>
 #include <tuple>
@@ -112,6 +113,7 @@ Watched watched_loaders(const WatchOptions& options) {
 
 std::string metrics_of(const Watched& watched) {
   std::vector<LabelledFigures> all;
+  const std::chrono::nanoseconds now = std::chrono::steady_clock::now().time_since_epoch();
   for (const WatchedLoader& loader : watched.loaders) {
     const LivePageName& page = loader.view.page;
     const Figures& figures = loader.view.figures;
@@ -120,7 +122,8 @@ std::string metrics_of(const Watched& watched) {
                               {"program", loader.program},
                               {"rank", std::to_string(figures.rank)},
                               {"world", std::to_string(figures.world)}},
-                   .figures = figures});
+                   .figures = figures,
+                   .waiting = std::max(std::chrono::nanoseconds(0), now - loader.view.waits_since.value_or(now))});
     if (!loader.here) all.back().labels.emplace_back("namespace", std::to_string(page.process.pid_namespace));
   }
   return openmetrics(all);

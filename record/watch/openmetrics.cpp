@@ -49,16 +49,16 @@ class Text {
   explicit Text(std::span<const LabelledFigures> loaders) : loaders_(loaders) {}
 
   enum class Kind : std::uint8_t { counter, gauge };
-  /// each(figures, give) calls give(further labels, value as text) for each sample.
+  /// each(loader, give) calls give(further labels, value as text) for each sample.
   template <typename Each>
-  void family(const std::string& name, Kind kind, const char* unit, std::string_view help, Each each) {
+  void family_of_loaders(const std::string& name, Kind kind, const char* unit, std::string_view help, Each each) {
     const std::string full = "penstock_" + name;
     const bool counts = kind == Kind::counter;
     text_ += "# TYPE " + full + (counts ? " counter\n" : " gauge\n");
     if (*unit != '\0') text_ += "# UNIT " + full + " " + unit + "\n";
     text_ += "# HELP " + full + " " + std::string(help) + "\n";
     for (const LabelledFigures& loader : loaders_) {
-      each(loader.figures, [&](const Labels& further, const std::string& value) {
+      each(loader, [&](const Labels& further, const std::string& value) {
         text_ += full + (counts ? "_total" : "");
         const char* separator = "{";
         for (const Labels* labels : {&loader.labels, &further}) {
@@ -70,6 +70,11 @@ class Text {
         text_ += (*separator == ',' ? "} " : " ") + value + "\n";
       });
     }
+  }
+  template <typename Each>
+  void family(const std::string& name, Kind kind, const char* unit, std::string_view help, Each each) {
+    family_of_loaders(name, kind, unit, help,
+                      [each](const LabelledFigures& loader, const auto& give) { each(loader.figures, give); });
   }
   void number(const std::string& name, const char* unit, std::uint64_t Figures::*member, const char* help) {
     family(name, Kind::gauge, unit, help,
@@ -95,6 +100,15 @@ class Text {
         });
       }
     });
+  }
+  void waiting() {
+    if (std::ranges::none_of(loaders_, [](const LabelledFigures& loader) { return loader.waiting.has_value(); }))
+      return;
+    family_of_loaders("waiting_seconds", Kind::gauge, "seconds",
+                      "How long the training loop has waited for its next batch; 0 if it does not wait.",
+                      [](const LabelledFigures& loader, const auto& give) {
+                        if (loader.waiting) give({}, seconds_of(static_cast<std::uint64_t>(loader.waiting->count())));
+                      });
   }
   std::string end() {
     text_ += "# EOF\n";
@@ -122,6 +136,7 @@ std::string openmetrics(std::span<const LabelledFigures> loaders) {
   Text text(loaders);
   for (const Counter& one : counters())
     if (one.metric != Counter::kNoFamily) text.counter(one);
+  text.waiting();
   text.stages("data_wait_by_stage_seconds",
               "Time that the training loop waited for batches, by the stage that it waited for.",
               [](const StageFigures& stage, const auto& give) { give({}, stage.data_wait); });

@@ -1,6 +1,8 @@
 // Writes statistics as OpenMetrics text, for Prometheus and other readers of that format.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +16,9 @@ namespace penstock {
 struct LabelledFigures {
   std::vector<std::pair<std::string, std::string>> labels;
   Figures figures;
+  /// How long next() has waited for the batch that it returns next. The counters of `figures` do not include this time
+  /// before next() returns. nothing: unknown.
+  std::optional<std::chrono::nanoseconds> waiting{};
 };
 
 /// Returns the name of a counter's family, if it has one, without "penstock_" and "_total".

@@ -243,6 +243,29 @@ def test_metrics_files_are_whole(data, tmp_path):
     fails("top", "--metrics", "0", "--once", code=2)
 
 
+WAITING = """
+import sys, time
+import penstock as ps
+for batch in ps.Loader(sys.argv[1], batch_size=4, workers=1, batch_transform=lambda batch: time.sleep(3600)):
+    pass
+"""
+
+
+def test_a_wait_is_exported_before_it_ends(data, tmp_path):
+    path = tmp_path / "penstock.prom"
+    waiting = subprocess.Popen([sys.executable, "-c", WAITING, str(data)])
+    try:
+        waited = 0.0
+        while waited == 0:
+            run("top", waiting.pid, "--once", "--metrics-file", path)
+            samples = parsed(path.read_text()).items()
+            waited = max((value for (name, _), value in samples if name == "penstock_waiting_seconds"), default=0.0)
+        assert waited < 3600
+    finally:
+        waiting.kill()
+        waiting.wait()
+
+
 class Served:
     """penstock top --metrics 0."""
 

@@ -78,6 +78,7 @@ TEST_CASE("the text of a loader has its figures") {
   CHECK(read.samples.at("penstock_stage_busy_seconds_total{stage=\"decode\"}") == "0.000000001");
   CHECK(read.samples.at("penstock_stage_wait_seconds_total{stage=\"decode\",waits_for=\"room\"}") == "0.000000003");
   CHECK(read.samples.at("penstock_stage_threads{stage=\"decode\"}") == "3");
+  CHECK(!read.types.contains("penstock_waiting_seconds"));
   CHECK(read.samples.at("penstock_memory_bytes{purpose=\"slabs\"}") == "99");
   CHECK(read.samples.at("penstock_binds{verdict=\"cores\",stage=\"decode\"}") == "1");
   for (const auto& [family, type] : read.types) CHECK((type == "counter" || type == "gauge"));
@@ -91,6 +92,18 @@ TEST_CASE("several loaders stand together in each family, and labels may be any 
   CHECK(read.samples.at("penstock_samples_total{pid=\"1\",program=\"a\\\"b\\\\c\\nd\"}") == "1234");
   CHECK(read.samples.at("penstock_samples_total{pid=\"2\",program=\"\"}") == "0");
   CHECK(read_strictly(openmetrics({})).samples.empty());
+}
+
+TEST_CASE("the wait for the next batch is a gauge of the loaders for which it is known") {
+  const std::array loaders{
+      LabelledFigures{.labels = {{"pid", "1"}}, .figures = {}, .waiting = std::chrono::milliseconds(2'500)},
+      LabelledFigures{.labels = {{"pid", "2"}}, .figures = {}, .waiting = std::chrono::nanoseconds(0)},
+      LabelledFigures{.labels = {{"pid", "3"}}, .figures = {}}};
+  const Read read = read_strictly(openmetrics(loaders));
+  CHECK(read.types.at("penstock_waiting_seconds") == "gauge");
+  CHECK(read.samples.at("penstock_waiting_seconds{pid=\"1\"}") == "2.500000000");
+  CHECK(read.samples.at("penstock_waiting_seconds{pid=\"2\"}") == "0.000000000");
+  CHECK(!read.samples.contains("penstock_waiting_seconds{pid=\"3\"}"));
 }
 
 TEST_CASE("names of labels that the format or penstock has no room for are refused") {
