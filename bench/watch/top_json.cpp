@@ -17,7 +17,7 @@ double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e9;
 }
 
-// The parts of the training loop's time, as shares. The waits for stages come first. `penstock run` publishes categories.
+// The parts of the training loop's time, as shares: the categories of `penstock run`, or the waits for stages first.
 Json step_json(const LoaderUse& use) {
   Json parts = Json::array();
   for (const auto& [part, taken] : use.step) parts.push_back({{"name", part}, {"share", taken}});

@@ -20,8 +20,9 @@ void print(std::span<const std::byte> bytes);
 std::string lines(std::initializer_list<std::string_view> lines);
 /// Prints the text where the path is "-", else makes a file of it. Throws Error: io, beside what print() throws.
 void write_report(const std::string& path, std::string_view text);
-/// Checks the paths of a command's reports before it measures. Skips empty paths. Throws Error: io, where write_report()
-/// would find no folder, and invalid_argument, where two reports would be one file or are both for stdout.
+/// Checks the paths of a command's reports before it measures. Skips empty paths. Throws Error: io, where
+/// write_report() would find no folder, and invalid_argument, where two reports would be one file, or both are for
+/// stdout.
 void require_writable(std::initializer_list<std::string> reports);
 
 /// From now on SIGINT and SIGTERM make interrupted() true; a second one ends the process at once. SIGPIPE is ignored.

@@ -174,7 +174,7 @@ TEST_CASE("ranks of one training are compared, and the slow one is named") {
   std::vector<LoaderUse> uses = uses_between(before, after);
   WatchedLoader other = *uses[0].loader;
   other.program = "evaluate";
-  uses.push_back({.loader = &other, .state = "running", .stages = {}});
+  uses.push_back({.loader = &other, .state = "running", .stages = {}, .step = {}});
   CHECK(trainings_of(uses).size() == 1);
   CHECK(trainings_of({uses[0], uses[3]}).empty());
   CHECK(trainings_of({uses[0]}).empty());
@@ -183,7 +183,7 @@ TEST_CASE("ranks of one training are compared, and the slow one is named") {
 
 TEST_CASE("every bottleneck and every state has its words") {
   WatchedLoader loader = loader_at(1, 1s, 0.31);
-  LoaderUse use{.loader = &loader, .state = "running", .stages = {}};
+  LoaderUse use{.loader = &loader, .state = "running", .stages = {}, .step = {}};
   std::set<std::string> texts;
   constexpr auto kLast = static_cast<std::uint64_t>(Binds::copy);
   for (std::uint64_t binds = 0; binds <= kLast; ++binds) {

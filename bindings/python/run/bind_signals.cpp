@@ -13,8 +13,8 @@
 
 #include <penstock/error.hpp>
 
-#include "bind.hpp"
-#include "door.hpp"
+#include "../bind.hpp"
+#include "../door.hpp"
 
 namespace penstock::python {
 namespace {

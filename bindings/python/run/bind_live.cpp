@@ -7,8 +7,8 @@
 #include <penstock/stats.hpp>
 #include <record/watch/live_page.hpp>
 
-#include "bind.hpp"
-#include "door.hpp"
+#include "../bind.hpp"
+#include "../door.hpp"
 
 namespace penstock::python {
 namespace {
