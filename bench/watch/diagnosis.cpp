@@ -41,7 +41,7 @@ std::string_view remedy(Binds binds) {
   return "";
 }
 
-// Of the whole run, like the bottleneck.
+// Uses the waits of the whole run, because the bottleneck is also that of the whole run.
 std::string waits_text(const Figures& figures) {
   std::string text =
       "Since its start, the training loop waited " + percent_text(figures.data_wait_share()) + " of its time";
