@@ -73,11 +73,11 @@ Bandwidth loopback_bandwidth(const BandwidthOptions& options) {
     while (!stop.stop_requested() && ::send(sender.fd(), part.data(), part.size(), MSG_NOSIGNAL) > 0) {
     }
   });
-  // Wakes the sender, also after an exception.
+  // Wakes the sender, also after an exception. Closing the other end would not, while its window is full.
   struct Shut {
     const Socket& socket;
     ~Shut() { ::shutdown(socket.fd(), SHUT_RDWR); }
-  } const shut{receiver};
+  } const shut{sender};
   std::vector<std::byte> part(kPart);
   std::uint64_t bytes = 0;
   const auto begin = Clock::now();
