@@ -84,7 +84,7 @@ std::string bandwidth_limit(std::span<const BandwidthRow> rows, const std::optio
   if (!samples_per_s) return "The slowest is the " + speed + ".";
   const std::string needs = ", and the step needs " + whole(*samples_per_s) + " samples/s";
   if (rate < *samples_per_s) return "The limit is the " + speed + needs + ".";
-  return "None of them is the limit. The slowest is the " + speed + needs + ".";
+  return "No resource is the limit. The slowest is the " + speed + needs + ".";
 }
 
 }  // namespace penstock

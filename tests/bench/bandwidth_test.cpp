@@ -188,7 +188,7 @@ TEST_CASE("the table shows the needs of a step, and the sentence names the limit
   CHECK(bandwidth_limit(rows, sample, 1000) ==
         "The limit is the disk: 50.0 MB/s are 500 samples/s of 100,000 bytes, and the step needs 1,000 samples/s.");
   CHECK(bandwidth_limit(rows, sample, 400) ==
-        "None of them is the limit. The slowest is the disk: 50.0 MB/s are 500 samples/s of 100,000 bytes, and the "
+        "No resource is the limit. The slowest is the disk: 50.0 MB/s are 500 samples/s of 100,000 bytes, and the "
         "step needs 400 samples/s.");
   rows[0].limits = false;  // the dataset is in the page cache
   CHECK(bandwidth_limit(rows, sample, {}) ==

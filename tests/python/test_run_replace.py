@@ -437,7 +437,7 @@ def test_the_exit_does_not_wait_for_queued_batches():
 
 
 def test_the_check_counts_for_no_loop(monkeypatch):
-    watched = watch.Watch(None, None, None)
+    watched = watch.Watch(None, None, None, None)
     clock = watched._clocks.mine
 
     class Deciding:

@@ -33,7 +33,7 @@ def layers(
     input: a tensor; a tuple of positional arguments; or a dict of keyword arguments. Values may be nested. Write
       `(value,)` for a model whose only argument is a tuple or a dict.
     loss: a function of the output that returns a scalar. Default: every output gets gradients of one.
-    optimizer: an optimizer, whose class and options are used, or a function of a list of parameters. Default:
+    optimizer: an optimizer of the wanted class and options, or a function of a list of parameters. Default:
       torch.optim.AdamW. The times are those of copies, module by module.
     repeats: number of timed runs. The latency is their median. 0 counts only parameters and FLOPs.
 

@@ -15,7 +15,7 @@ Optimizer = Callable[[list[Any]], torch.optim.Optimizer]
 
 
 def optimizer_of(given: Any) -> tuple[str, Optimizer]:
-    """Name and maker. given: an optimizer, whose class and defaults are used, or a function of a list of parameters."""
+    """Returns name and maker. given: an optimizer of the class and defaults, or a function of a list of parameters."""
     if isinstance(given, torch.optim.Optimizer):
         kind = type(given)
         # `defaults` also has what the class itself sets

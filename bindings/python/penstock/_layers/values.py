@@ -24,7 +24,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 
 def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """The same structure with changed tensors. Objects of other types stay as they are."""
+    """Copies the structure and changes its tensors. Objects of other types stay as they are."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if type(value) is dict:

@@ -21,7 +21,7 @@ FUNCTION takes no arguments and returns the DataLoader. FILE.py is imported, and
 
 _EPILOG = """\
 Each run is a process that calls FUNCTION, copies the loader with other settings, and loads N batches twice. Workers
-start in the first pass. The second pass is like a later epoch, whose time is `epoch s`. If an epoch has more than N
+start in the first pass. The second pass is like a later epoch, and `epoch s` is its time. If an epoch has more than N
 batches, the rest is computed from their rate. No training step runs between the batches.
 Ctrl-C ends the search and prints the table of the runs so far.
 

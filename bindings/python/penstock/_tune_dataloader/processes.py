@@ -84,7 +84,7 @@ def _wait(child: subprocess.Popen[bytes]) -> int:
 
 
 def memory_of(session: int) -> int:
-    """Bytes of the processes of a session. Memory that several of them share counts once (PSS)."""
+    """Sums the bytes of all processes of a session. Memory that several of them share counts once (PSS)."""
     return sum(_pss(pid) for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))) if _session(pid) == session)
 
 

@@ -40,7 +40,7 @@ def is_iterable(loader: Any) -> bool:
 
 
 def rebuilt(loader: Any, setting: Setting, batches: int) -> Any:
-    """Does not change `loader`. The caller must end the passes of an IterableDataset, whose order is its own."""
+    """Does not change `loader`. An IterableDataset orders its own samples, so the caller must end the passes."""
     known = inspect.signature(DataLoader.__init__).parameters
     options = {name: getattr(loader, name) for name in _KEPT if name in known and hasattr(loader, name)}
     if setting.num_workers == 0:

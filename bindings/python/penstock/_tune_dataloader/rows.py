@@ -34,7 +34,7 @@ class Row:
 
 def noise_of(rows: Iterable[Row]) -> float | None:
     """Standard deviation of a run's loading time, as a share of it, pooled over all settings that ran more than once.
-    None without such a setting."""
+    Returns None if no setting ran more than once."""
     squares, freedom = 0.0, 0
     for row in rows:
         logarithms = [math.log(run["epoch_s"]) for run in row.runs]

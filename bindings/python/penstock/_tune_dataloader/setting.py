@@ -15,7 +15,7 @@ class Setting:
     num_workers: int
     persistent_workers: bool = False
     prefetch_factor: int | None = None
-    """None without workers."""
+    """Is None if num_workers is 0."""
     pin_memory: bool = False
 
     def arguments(self) -> str:
