@@ -22,6 +22,7 @@ namespace penstock::python {
 
 namespace nb = nanobind;
 
+void bind_collections(nb::module_& module);
 void bind_error(nb::module_& module);
 void bind_dataset(nb::module_& module);
 void bind_chain(nb::module_& module);

@@ -60,6 +60,7 @@ NB_MODULE(_penstock, module) {
   python::bind_processes(module);
   python::bind_overview(module);
   python::bind_profile(module);
+  python::bind_collections(module);
   python::bind_live(module);
   python::bind_signals(module);
   python::bind_ledger(module);

@@ -48,6 +48,25 @@ PROGRAMS = {
     "has a wrong line": "x = 1\nx = = 2",
     "is interrupted": "raise KeyboardInterrupt",
     "is killed": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+    "collects garbage while signals arrive": """
+        import gc, signal, sys
+        class Stop(Exception): pass
+        raised = 0
+        def stop(*_):
+            global raised
+            raised += 1
+            raise Stop
+        signal.signal(signal.SIGALRM, stop)
+        for count in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0003)
+                while raised == count:
+                    gc.collect(0)
+                sys.exit("an exception of a signal handler is lost")
+            except Stop:
+                pass
+        print(raised)
+    """,
     "leaves at once": "import os\nprint('x', flush=True)\nos._exit(5)",
     "exits in a thread": """
         import sys, threading

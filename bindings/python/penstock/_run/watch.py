@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from .._penstock import collection_callback
 from .._profile.about import About
 from . import frames
 from .device import Devices
@@ -61,7 +62,7 @@ class Watch:
     def start(self) -> None:
         if self.replacer is not None:
             self.replacer.start()
-        _watch_collections(self.totals)
+        gc.callbacks.append(collection_callback(self.totals))
         after_import(
             {
                 "torch.utils.data.dataloader": self._patch_dataloader,
@@ -104,7 +105,7 @@ class Watch:
         if loop is None or loop.steps is not record:
             loop = Loop(record, self.totals, self._clocks.mine)
             with contextlib.suppress(TypeError):  # an iterator of penstock, which always passes its iter()
-                loop.reference = weakref.ref(iterator, lambda _: self._loops.pop(number, None))
+                loop.reference = weakref.ref(iterator, functools.partial(self._loops.pop, number))
             self._loops[number] = loop
         loop.begin(began, _now(), self._last_loop.get(id(record)))
         self._last_loop[id(record)] = loop
@@ -322,18 +323,3 @@ def _time_collate(iterator: Any, record: StepTimes) -> None:
     fetcher: Any = getattr(iterator, "_dataset_fetcher", None)  # only without worker processes
     if hasattr(fetcher, "collate_fn"):
         fetcher.collate_fn = timed_collate(fetcher.collate_fn, record.add_collate)
-
-
-def _watch_collections(totals: Totals) -> None:
-    began = 0
-
-    def callback(phase: str, _: dict[str, int]) -> None:
-        nonlocal began
-        if phase == "start":
-            began = _now()
-        elif began:
-            totals.collections += _now() - began
-            totals.collection_count += 1
-            began = 0
-
-    gc.callbacks.append(callback)
