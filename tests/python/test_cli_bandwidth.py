@@ -35,7 +35,9 @@ def test_a_dataset_and_a_step_have_their_needs(icons):
         assert samples == pytest.approx(5000 * 100 / max(use, 0.5), rel=1.1)
     assert number(rows["loopback"][0]) > 0 and rows["loopback"][1:4] == ["-", "-", "-"]
     assert "step: 100 samples in 20 ms" in text and "500 samples, " in text
-    assert re.search(r"^(The limit|None of them|The slowest) is the ", text, re.MULTILINE)
+    assert re.search(
+        r"^(The limit is|No resource is the limit. The slowest is|The slowest is) the ", text, re.MULTILINE
+    )
     assert "disk" in rows and "PCIe" in rows
 
 

@@ -206,6 +206,20 @@ def test_wrong_usage_is_refused(words):
     assert refused.value.code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--json", "-"], "--json: stdout belongs to the script"),
+        (["--json", "x", "--out", "./x"], "--out: another report would be written to ./x"),
+        (["--out", "x", "--trace", "2", "--trace-file", "x"], "--trace-file: another report would be written to x"),
+    ],
+)
+def test_reports_need_files_of_their_own(words, told, capsys):
+    with pytest.raises(SystemExit) as refused:
+        parsed([*words, "x.py"])
+    assert refused.value.code == 2 and told in capsys.readouterr().err
+
+
 # ---- Times -----------------------------------------------------------------------------------------------------------
 
 

@@ -419,6 +419,7 @@ def test_a_setting_that_fails_is_shown_last_and_not_recommended(tmp_path):
         (["other.py:make"], 2, "other.py: no such file"),
         (["train.py"], 2, "expected FILE.py:FUNCTION, not train.py"),
         (["train.py:make", "--workers", "-1"], 2, "must be numbers from 0, not -1"),
+        (["train.py:make", "--workers", "1,x"], 2, "must be numbers from 0, not 1,x"),
         (["train.py:make", "--json", "no/table.json"], 2, "--json: no/table.json is not the path of a file"),
     ],
 )

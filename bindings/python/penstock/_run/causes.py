@@ -213,7 +213,7 @@ def _waits(run: RunFigures, main: LoaderFigures, share: float, computing: float)
 
 def _decodes(run: RunFigures, main: LoaderFigures, share: float, computing: float) -> Diagnosis:
     workers = main.num_workers or 0
-    decoder = Remedy("a faster decoder: ps.profile(loader).compare() measures penstock on your files")
+    decoder = Remedy("a faster decoder: penstock run --replace, for an ImageFolder; ps.decode() in other datasets")
     more = tuple(_more_workers(run, main, waiting=False))
     taken = percent(min(computing, 1.0))
     if workers == 0:

@@ -65,9 +65,15 @@ def _check_files(found: argparse.Namespace) -> None:
     """Refuses reports that could not be written after the training."""
     if found.trace_file is not None and found.trace is None:
         _parser().error("--trace-file names the file of --trace N, which is missing")
+    files: set[str] = set()
     for option, name in (("--json", found.json), ("--out", found.out), ("--trace-file", found.trace_file)):
         if name is None:
             continue
+        if name == "-":
+            _parser().error(f"{option}: stdout belongs to the script; name a file")
+        if os.path.realpath(name) in files:
+            _parser().error(f"{option}: another report would be written to {name}; name another file")
+        files.add(os.path.realpath(name))
         if os.path.isdir(name):
             _parser().error(f"{option}: {name} is a folder, not a file")
         if not os.path.isdir(os.path.dirname(os.path.abspath(name))):

@@ -94,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    values = tuple(int(word) for word in text.split(","))
-    if min(values) < 0:
+    words = text.split(",")
+    values = tuple(int(word) for word in words if word.strip().isdecimal())
+    if len(values) < len(words):
         raise argparse.ArgumentTypeError(f"must be numbers from 0, not {text}")
     return values
