@@ -36,8 +36,8 @@ void bind_collections(nb::module_& module) {
   module.def(
       "collection_callback", collection_callback, nb::arg("totals"),
       nb::sig("def collection_callback(totals: object) -> collections.abc.Callable[[str, dict[str, int]], None]"),
-      "Returns a function for gc.callbacks. It adds the nanoseconds of each collection to totals.collections, and "
-      "1 to totals.collection_count.");
+      "Returns a function for gc.callbacks that adds the nanoseconds of each collection to totals.collections, and 1 "
+      "to totals.collection_count.");
 }
 
 }  // namespace penstock::python
