@@ -4,7 +4,6 @@
 #include <cstring>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <string>
@@ -16,16 +15,18 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <base/caught.hpp>
 #include <base/error_number.hpp>
 #include <bench/measure/bandwidth.hpp>
+#include <bench/measure/stopwatch.hpp>
 #include <bench/measure/units.hpp>
 #include <device/device.hpp>
+#include <formats/io/descriptor.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{4} << 20;
@@ -50,15 +51,6 @@ class AlignedBuffer {
   std::byte* data_;
 };
 
-struct Descriptor {
-  int fd;
-  explicit Descriptor(int number) : fd(number) {}
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-  Descriptor(Descriptor&&) = delete;
-};
-
 struct BlockOfFile {
   const fs::path* file;
   std::uint64_t offset, length;
@@ -78,41 +70,19 @@ std::vector<BlockOfFile> blocks_of(std::span<const fs::path> files, std::uint64_
   return blocks;
 }
 
-class Stopwatch {
- public:
-  explicit Stopwatch(const BandwidthOptions& options) : options_(options), begin_(Clock::now()) {}
-  bool over(int times = 1) const {
-    if (options_.keep_going && !options_.keep_going()) throw Error::resource("interrupted");
-    return Clock::now() - begin_ >= options_.time * times;
-  }
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-
- private:
-  const BandwidthOptions& options_;
-  Clock::time_point begin_;
-};
-
 std::string in_flight(unsigned reads, std::uint64_t bytes) {
   return std::to_string(reads) + " reads of " + bytes_text(bytes) + " at a time";
 }
 
-// Runs `work(thread)` in several threads. Throws the first exception when all have ended.
-void run_threads(unsigned threads, const std::function<void(unsigned)>& work) {
-  std::mutex mutex;  // guards `failure`
-  std::exception_ptr failure;
+// parallel_for() would make an arena within the measured time. Throws an exception when all threads have ended.
+void run_threads(unsigned threads, const std::function<void()>& work) {
+  std::vector<std::exception_ptr> failures(threads);
   {
     std::vector<std::jthread> running;
-    for (unsigned thread = 0; thread < threads; ++thread)
-      running.emplace_back([&, thread] {
-        try {
-          work(thread);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          if (!failure) failure = std::current_exception();
-        }
-      });
+    for (std::exception_ptr& failure : failures) running.emplace_back([&] { failure = caught(work); });
   }
-  if (failure) std::rethrow_exception(failure);
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
 }
 
 // One of the threads that read blocks in turn.
@@ -125,10 +95,10 @@ class DirectReader {
     const BlockOfFile& block = blocks_[number % blocks_.size()];
     if (block.file != file_) {
       file_ = block.file;
-      open_ = std::make_unique<Descriptor>(::open(file_->c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_DIRECT));
+      open_ = Descriptor(::open(file_->c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_DIRECT));
     }
-    if (open_->fd < 0) return -errno;
-    const ssize_t got = ::pread(open_->fd, buffer_.data(), kBlock, static_cast<off_t>(block.offset));
+    if (open_.get() < 0) return -errno;
+    const ssize_t got = ::pread(open_.get(), buffer_.data(), kBlock, static_cast<off_t>(block.offset));
     return got < 0 ? -errno : got;
   }
 
@@ -136,7 +106,7 @@ class DirectReader {
   const std::vector<BlockOfFile>& blocks_;
   AlignedBuffer buffer_;
   const fs::path* file_ = nullptr;
-  std::unique_ptr<Descriptor> open_;
+  Descriptor open_;
 };
 
 }  // namespace
@@ -168,8 +138,8 @@ Bandwidth disk_bandwidth(std::span<const fs::path> files, const BandwidthOptions
   std::atomic<std::uint64_t> next{0}, bytes{0};
   std::atomic<std::int64_t> refused{0};
   const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(options.memory / kBlock, 1, kReaders));
-  const Stopwatch watch(options);
-  run_threads(threads, [&](unsigned) {
+  const Stopwatch watch(options.time, options.keep_going);
+  run_threads(threads, [&] {
     DirectReader reader(blocks);
     do {
       const std::int64_t got = reader.read(next++);
@@ -190,20 +160,15 @@ Bandwidth page_cache_bandwidth(std::span<const fs::path> files, const BandwidthO
   std::uint64_t bytes = 0, pass = 0;
   const auto read = [&] {
     for (const BlockOfFile& block : blocks) {
-      const Descriptor file(::open(block.file->c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-      if (file.fd < 0) throw Error::io(errno, "cannot be opened", {.shard = block.file->string()});
-      for (std::uint64_t done = 0; done < block.length;) {
-        const std::size_t length = std::min<std::uint64_t>(buffer.size(), block.length - done);
-        const ssize_t got = ::pread(file.fd, buffer.data(), length, static_cast<off_t>(block.offset + done));
-        if (got < 0) throw Error::io(errno, "cannot be read", {.shard = block.file->string()});
-        if (got == 0) break;
-        done += static_cast<std::uint64_t>(got);
-        pass += static_cast<std::uint64_t>(got);
+      const Descriptor file = Descriptor::open(*block.file, O_RDONLY | O_NOCTTY);
+      for (std::uint64_t done = 0; done < block.length; done += buffer.size()) {
+        const std::span wanted = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), block.length - done));
+        pass += read_at(file.get(), wanted, block.offset + done, *block.file);
       }
     }
   };
   read();  // into the page cache
-  const Stopwatch watch(options);
+  const Stopwatch watch(options.time, options.keep_going);
   do {
     pass = 0;
     read();
@@ -217,10 +182,10 @@ Bandwidth memory_bandwidth(unsigned threads, const BandwidthOptions& options) {
   if (share == 0) return {.how = "too little memory"};
   std::mutex mutex;  // guards `rate`
   double rate = 0;
-  run_threads(threads, [&](unsigned) {
+  run_threads(threads, [&] {
     const AlignedBuffer from(share), to(share);
     std::uint64_t bytes = 0;
-    const Stopwatch watch(options);
+    const Stopwatch watch(options.time, options.keep_going);
     do {
       std::memcpy(to.data(), from.data(), share);
       std::atomic_signal_fence(std::memory_order_seq_cst);  // keeps each copy
@@ -253,7 +218,7 @@ Bandwidth device_bandwidth(Device& device, const BandwidthOptions& options) {
   const auto begin = device.make_event(), end = device.make_event();
   std::uint64_t bytes = 0;
   double seconds = 0;
-  const Stopwatch watch(options);
+  const Stopwatch watch(options.time, options.keep_going);
   do {
     constexpr unsigned kAtOnce = 4;  // hides the start of the copies
     begin->record(stream->handle());

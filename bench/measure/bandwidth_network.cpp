@@ -10,47 +10,25 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <bench/measure/bandwidth.hpp>
+#include <bench/measure/stopwatch.hpp>
 #include <bench/measure/units.hpp>
+#include <formats/io/descriptor.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Returns a result that is not negative. Throws Error: io.
+int require(int result) {
+  if (result < 0) throw Error::io(errno, "a TCP connection to 127.0.0.1 failed");
+  return result;
+}
 
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {
-    if (fd < 0) throw Error::io(errno, "a TCP connection to 127.0.0.1 failed");
-  }
-  ~Socket() { ::close(fd_); }
-  Socket(Socket&&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-struct Loopback {
-  Socket listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  sockaddr_in address{};
-
-  Loopback() {
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    require(::bind(listener.fd(), generic, length));
-    require(::listen(listener.fd(), 1));
-    require(::getsockname(listener.fd(), generic, &length));
-  }
-  static void require(int result) {
-    if (result != 0) throw Error::io(errno, "a TCP connection to 127.0.0.1 failed");
-  }
-};
+Descriptor tcp_socket() {
+  return Descriptor(require(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+}
 
 // The answers of the store, which come from its threads.
 struct Answers {
@@ -63,32 +41,37 @@ struct Answers {
 }  // namespace
 
 Bandwidth loopback_bandwidth(const BandwidthOptions& options) {
-  const Loopback server;
-  const Socket sender(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  Loopback::require(::connect(sender.fd(), reinterpret_cast<const sockaddr*>(&server.address), sizeof(server.address)));
-  const Socket receiver(::accept4(server.listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  const Descriptor listener = tcp_socket(), sender = tcp_socket();
+  require(::bind(listener.get(), generic, length));
+  require(::listen(listener.get(), 1));
+  require(::getsockname(listener.get(), generic, &length));
+  require(::connect(sender.get(), generic, length));
+  const Descriptor receiver(require(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)));
   constexpr std::size_t kPart = std::size_t{256} << 10;
   const std::jthread sending([&](const std::stop_token& stop) {
     const std::vector<std::byte> part(kPart, std::byte{1});
-    while (!stop.stop_requested() && ::send(sender.fd(), part.data(), part.size(), MSG_NOSIGNAL) > 0) {
+    while (!stop.stop_requested() && ::send(sender.get(), part.data(), part.size(), MSG_NOSIGNAL) > 0) {
     }
   });
   // Wakes the sender, also after an exception. Closing the other end would not, while its window is full.
   struct Shut {
-    const Socket& socket;
-    ~Shut() { ::shutdown(socket.fd(), SHUT_RDWR); }
+    const Descriptor& socket;
+    ~Shut() { ::shutdown(socket.get(), SHUT_RDWR); }
   } const shut{sender};
   std::vector<std::byte> part(kPart);
   std::uint64_t bytes = 0;
-  const auto begin = Clock::now();
-  while (Clock::now() - begin < options.time) {
-    if (options.keep_going && !options.keep_going()) throw Error::resource("interrupted");
-    const ssize_t got = ::recv(receiver.fd(), part.data(), part.size(), 0);
+  const Stopwatch watch(options.time, options.keep_going);
+  while (!watch.over()) {
+    const ssize_t got = ::recv(receiver.get(), part.data(), part.size(), 0);
     if (got <= 0) throw Error::io(errno, "a TCP connection to 127.0.0.1 failed");
     bytes += static_cast<std::uint64_t>(got);
   }
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return {static_cast<double>(bytes) / seconds, "one TCP connection on 127.0.0.1"};
+  return {static_cast<double>(bytes) / watch.seconds(), "one TCP connection on 127.0.0.1"};
 }
 
 Bandwidth store_bandwidth(std::span<const std::shared_ptr<const StoredObject>> objects,
@@ -124,12 +107,11 @@ Bandwidth store_bandwidth(std::span<const std::shared_ptr<const StoredObject>> o
                      slot});
     reader->submit(std::move(reads));
   };
-  const auto begin = Clock::now();
-  const auto limit = begin + options.time * 4;
+  const std::chrono::milliseconds time = 4 * options.time;  // The first response may be slow.
+  const Stopwatch watch(time, options.keep_going);
   for (std::uint64_t slot = 0; slot < slots; ++slot) ask(slot);
-  auto last = begin;
-  while (Clock::now() < limit) {
-    if (options.keep_going && !options.keep_going()) throw Error::resource("interrupted");
+  double last = 0;  // seconds until the last answer
+  while (!watch.over()) {
     std::vector<std::uint64_t> done;
     {
       std::unique_lock lock(answers.mutex);
@@ -139,13 +121,13 @@ Bandwidth store_bandwidth(std::span<const std::shared_ptr<const StoredObject>> o
     }
     for (const std::uint64_t slot : done) {
       bytes += lengths[slot];
-      last = Clock::now();
+      last = watch.seconds();
       ask(slot);
     }
   }
   reader->stop();
-  if (bytes == 0) return {.how = "no answer within " + std::to_string(4 * options.time.count()) + " ms"};
-  return {static_cast<double>(bytes) / std::chrono::duration<double>(last - begin).count(),
+  if (bytes == 0) return {.how = "no answer within " + std::to_string(time.count()) + " ms"};
+  return {static_cast<double>(bytes) / last,
           std::to_string(slots) + " requests of up to " + bytes_text(kPart) + " at a time"};
 }
 

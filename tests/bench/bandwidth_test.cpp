@@ -17,6 +17,7 @@
 #include <penstock/error.hpp>
 #include <penstock/loader.hpp>
 
+#include "support/bytes_read.hpp"
 #include "support/folder_store.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -33,16 +34,6 @@ fs::path file_of(const TemporaryFolder& folder, const std::string& name, std::si
   const fs::path path = folder / name;
   std::ofstream(path, std::ios::binary) << std::string(size, 'x');
   return path;
-}
-
-// Bytes that the read calls of this process returned.
-std::uint64_t bytes_read() {
-  std::ifstream counters("/proc/self/io");
-  std::string name;
-  std::uint64_t value = 0;
-  counters >> name >> value;
-  REQUIRE(name == "rchar:");
-  return value;
 }
 
 // The rate lies between the counted bytes over the whole time of the call, and those over the shortest time.

@@ -1,6 +1,5 @@
 // Tests point clouds from packing to batches: a loader reads only the points that it delivers, always the same bytes.
 #include <algorithm>
-#include <fstream>
 #include <random>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include <transforms/clouds/codecs/packed_cloud.hpp>
 #include <transforms/recode/cloud_recoder.hpp>
 
+#include "support/bytes_read.hpp"
 #include "support/loading.hpp"
 #include "support/written_formats.hpp"
 
@@ -78,16 +78,6 @@ std::uint64_t total_points(const Dataset& dataset) {
   return points;
 }
 
-// What this process has asked files for so far.
-std::uint64_t bytes_read_so_far() {
-  std::ifstream counters("/proc/self/io");
-  std::string name;
-  std::uint64_t bytes = 0;
-  counters >> name >> bytes;
-  REQUIRE(name == "rchar:");
-  return bytes;
-}
-
 }  // namespace
 
 TEST_CASE("a loader is made from the header of a large cloud, not from all of it") {
@@ -100,10 +90,10 @@ TEST_CASE("a loader is made from the header of a large cloud, not from all of it
   options.batch_size = 1;
   options.workers = 1;
   options.transforms = {{"scan", points::sample(kWanted)}};
-  const std::uint64_t before = bytes_read_so_far();
+  const std::uint64_t before = bytes_read();
   Loader loader(dataset, options);
   CHECK(loader.next()->size() == 1);
-  CHECK(bytes_read_so_far() - before < 1'000'000);
+  CHECK(bytes_read() - before < 1'000'000);
 }
 
 TEST_CASE("of progressive clouds a loader reads little more than the points that it delivers, from any packing") {
