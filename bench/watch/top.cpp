@@ -26,11 +26,7 @@ Figures done_between(const Figures& before, const Figures& after) {
     done.stages[i].busy = since(before.stages[i].busy, after.stages[i].busy);
     done.stages[i].data_wait = since(before.stages[i].data_wait, after.stages[i].data_wait);
   }
-  done.step = {.load = since(before.step.load, after.step.load),
-               .copy = since(before.step.copy, after.step.copy),
-               .compute = since(before.step.compute, after.step.compute),
-               .optimizer = since(before.step.optimizer, after.step.optimizer),
-               .other = since(before.step.other, after.step.other)};
+  for (const StepPart& part : kStepParts) done.step.*part.time = since(before.step.*part.time, after.step.*part.time);
   return done;
 }
 

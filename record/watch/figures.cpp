@@ -34,16 +34,11 @@ double Figures::data_wait_share() const {
 }
 
 std::vector<std::pair<std::string_view, double>> step_shares(const StepFigures& step) {
-  const std::array<std::pair<std::string_view, std::uint64_t>, 5> parts{{{"load", step.load},
-                                                                         {"copy", step.copy},
-                                                                         {"compute", step.compute},
-                                                                         {"optimizer", step.optimizer},
-                                                                         {"other", step.other}}};
   double all = 0;
-  for (const auto& [name, time] : parts) all += static_cast<double>(time);
+  for (const StepPart& part : kStepParts) all += static_cast<double>(step.*part.time);
   std::vector<std::pair<std::string_view, double>> shares;
-  for (const auto& [name, time] : parts)
-    if (time > 0) shares.emplace_back(name, static_cast<double>(time) / all);
+  for (const StepPart& part : kStepParts)
+    if (step.*part.time > 0) shares.emplace_back(part.name, static_cast<double>(step.*part.time) / all);
   return shares;
 }
 

@@ -31,6 +31,15 @@ struct StepFigures {
   std::uint64_t load = 0, copy = 0, compute = 0, optimizer = 0, other = 0;
   friend bool operator==(const StepFigures&, const StepFigures&) = default;
 };
+struct StepPart {
+  std::string_view name;
+  std::uint64_t StepFigures::*time;
+};
+inline constexpr std::array<StepPart, 5> kStepParts{{{"load", &StepFigures::load},
+                                                     {"copy", &StepFigures::copy},
+                                                     {"compute", &StepFigures::compute},
+                                                     {"optimizer", &StepFigures::optimizer},
+                                                     {"other", &StepFigures::other}}};
 
 /// Stats without names, keys and texts. All members have 64 bits, because they are the words of a live page. A change
 /// of them requires a higher kLiveLayout (live_page.hpp).

@@ -17,10 +17,6 @@ LivePage::Time live_time(std::int64_t nanoseconds) {
   return LivePage::Time{std::chrono::nanoseconds{nanoseconds}};
 }
 
-std::uint64_t number_in(const nb::dict& dict, const char* name) {
-  return dict.contains(name) ? nb::cast<std::uint64_t>(dict[name]) : 0;
-}
-
 std::uint64_t binds_named(std::string_view wanted) {
   constexpr auto kLast = static_cast<std::uint64_t>(Binds::copy);
   for (std::uint64_t kind = 0; kind <= kLast; ++kind)
@@ -33,11 +29,9 @@ Figures figures_from(const nb::dict& counts, const nb::dict& step, const std::st
   for (const Counter& counter : counters())
     if (const nb::str key = text(counter.name); counter.group.empty() && counts.contains(key))
       counter.set(figures, nb::cast<std::uint64_t>(counts[key]));
-  figures.step = {.load = number_in(step, "load"),
-                  .copy = number_in(step, "copy"),
-                  .compute = number_in(step, "compute"),
-                  .optimizer = number_in(step, "optimizer"),
-                  .other = number_in(step, "other")};
+  for (const StepPart& part : kStepParts)
+    if (const nb::str key = text(part.name); step.contains(key))
+      figures.step.*part.time = nb::cast<std::uint64_t>(step[key]);
   figures.binds = binds_named(binds);
   return figures;
 }
