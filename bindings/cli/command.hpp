@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace penstock::cli {
 
@@ -38,6 +40,9 @@ Command doctor_command(CLI::App& app);
 /// Replaces this process by `python3 -m penstock COMMAND ARGUMENTS`. main() calls it instead of the parser, which would
 /// reject the options of the script. Throws Error: io, if Python or its package penstock is missing.
 int run_python(const std::string& command, std::span<const char* const> arguments);
+/// A command that run_python() runs. help: lines after the description.
+Command python_command(CLI::App& app, const std::string& name, const std::string& description,
+                       std::initializer_list<std::string_view> help);
 
 /// For a command line that `app` refused: an error that names the replacement, if base/names/hints.hpp has the
 /// subcommand or one of the options; otherwise empty. `words` begins after the program's name.

@@ -49,12 +49,6 @@ void print(std::span<const std::byte> bytes) {
   }
 }
 
-std::string lines(std::initializer_list<std::string_view> lines) {
-  std::string text;
-  for (const std::string_view line : lines) text.append(text.empty() ? "" : "\n").append(line);
-  return text;
-}
-
 void print(std::string_view text) {
   print(std::as_bytes(std::span(text)));
 }

@@ -16,8 +16,6 @@ struct BrokenPipe : std::exception {};
 /// Writes all of it. Throws BrokenPipe; Error: io (a full disk behind a redirection).
 void print(std::string_view text);
 void print(std::span<const std::byte> bytes);
-/// Joins lines of a help text.
-std::string lines(std::initializer_list<std::string_view> lines);
 /// Prints the text where the path is "-", else makes a file of it. Throws Error: io, beside what print() throws.
 void write_report(const std::string& path, std::string_view text);
 /// Checks the paths of a command's reports before it measures. Skips empty paths. Throws Error: io, where

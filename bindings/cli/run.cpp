@@ -1,8 +1,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spawn.h>
@@ -12,7 +14,6 @@
 #include <penstock/error.hpp>
 
 #include "command.hpp"
-#include "output.hpp"
 
 namespace penstock::cli {
 namespace {
@@ -60,28 +61,38 @@ int run_python(const std::string& command, std::span<const char* const> argument
   cannot_start(python, errno);
 }
 
+Command python_command(CLI::App& app, const std::string& name, const std::string& description,
+                       std::initializer_list<std::string_view> help) {
+  CLI::App* command = app.add_subcommand(name, description);
+  std::string text;
+  for (const std::string_view line : help) text.append(text.empty() ? "" : "\n").append(line);
+  command->footer(text);
+  return {command, [name] { return run_python(name, {}); }};
+}
+
 Command run_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "Run a PyTorch training unedited, and report why its steps are slow");
-  command->footer(lines({
-      "Usage:",
-      "  penstock run [OPTIONS] [--] SCRIPT [ARGS...]",
-      "  penstock run [OPTIONS] -m MODULE [ARGS...]",
-      "Options:",
-      "  --quiet                     Print only the line with the step time",
-      "  --every SECONDS             Also print this line during the run, at most this often",
-      "  --json FILE                 Write all figures as JSON to this file",
-      "  --out FILE                  Write the few figures that later runs are compared with",
-      "  --trace N                   Record N steps with torch.profiler, after 10 calls of optimizer.step()",
-      "  --trace-file FILE           File of this trace (default: NAME.trace.json.gz)",
-      "  --replace                   Replace the DataLoader of an ImageFolder with penstock, after a check on a sample",
-      "Starts `python3 -m penstock run`, or the Python in PENSTOCK_PYTHON. All words after SCRIPT belong to the "
-      "script.",
-      "Examples:",
-      "  penstock run train.py --epochs 3",
-      "  penstock run --json run.json -- train.py --json metrics.json",
-      "  torchrun --nproc-per-node 2 -m penstock run train.py",
-  }));
-  return {command, [] { return run_python("run", {}); }};
+  return python_command(
+      app, "run", "Run a PyTorch training unedited, and report why its steps are slow",
+      {
+          "Usage:",
+          "  penstock run [OPTIONS] [--] SCRIPT [ARGS...]",
+          "  penstock run [OPTIONS] -m MODULE [ARGS...]",
+          "Options:",
+          "  --quiet                     Print only the line with the step time",
+          "  --every SECONDS             Also print this line during the run, at most this often",
+          "  --json FILE                 Write all figures as JSON to this file",
+          "  --out FILE                  Write the few figures that later runs are compared with",
+          "  --trace N                   Record N steps with torch.profiler, after 10 calls of optimizer.step()",
+          "  --trace-file FILE           File of this trace (default: NAME.trace.json.gz)",
+          "  --replace                   Replace the DataLoader of an ImageFolder with penstock, after a check on a "
+          "sample",
+          "Starts `python3 -m penstock run`, or the Python in PENSTOCK_PYTHON. All words after SCRIPT belong to the "
+          "script.",
+          "Examples:",
+          "  penstock run train.py --epochs 3",
+          "  penstock run --json run.json -- train.py --json metrics.json",
+          "  torchrun --nproc-per-node 2 -m penstock run train.py",
+      });
 }
 
 }  // namespace penstock::cli
