@@ -1,10 +1,11 @@
 #include "output.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <vector>
 
 #include <unistd.h>
 
@@ -26,12 +27,19 @@ void require_folder_of(const std::string& path) {
   if (std::filesystem::is_directory(path, code)) throw Error::io(EISDIR, "cannot write " + path);
 }
 
-/// Equal for all names of a file; "-" is stdout.
-std::filesystem::path file_of(const std::string& path) {
-  if (path == "-") return path;
-  std::error_code code;
-  const std::filesystem::path found = std::filesystem::weakly_canonical(std::filesystem::absolute(path, code), code);
-  return code ? std::filesystem::path(path) : found;
+/// Whether two reports would be one file, also by links. The file may be missing. "-" is stdout.
+bool same_file(const std::string& one, const std::string& other) {
+  const auto path = [](const std::string& report) {
+    std::error_code failure;
+    return std::filesystem::absolute(report == "-" ? "/dev/stdout" : report, failure);
+  };
+  const auto canonical = [&](const std::string& report) {
+    std::error_code failure;
+    const std::filesystem::path found = std::filesystem::weakly_canonical(path(report), failure);
+    return failure ? path(report) : found;
+  };
+  std::error_code missing;
+  return std::filesystem::equivalent(path(one), path(other), missing) || canonical(one) == canonical(other);
 }
 
 }  // namespace
@@ -63,15 +71,16 @@ void write_report(const std::string& path, std::string_view text) {
 }
 
 void require_writable(std::initializer_list<std::string> reports) {
-  std::set<std::filesystem::path> files;
+  std::vector<std::string> others;
   for (const std::string& report : reports) {
     if (report.empty()) continue;
     if (report != "-") require_folder_of(report);
     std::error_code code;
     if (std::filesystem::is_character_file(report, code)) continue;  // such as /dev/null
-    if (files.insert(file_of(report)).second) continue;
     const std::string place = report == "-" ? "stdout" : report;
-    throw Error::invalid_argument("two reports would be written to " + place + "; name another file for one of them");
+    if (std::ranges::any_of(others, [&](const std::string& other) { return same_file(report, other); }))
+      throw Error::invalid_argument("two reports would be written to " + place + "; name another file for one of them");
+    others.push_back(report);
   }
 }
 

@@ -70,6 +70,13 @@ class TemporaryFile {
   std::string name_;
 };
 
+// A device or a pipe, which a rename would replace by a regular file.
+bool is_special(const fs::path& path) {
+  std::error_code missing;
+  const fs::file_status status = fs::status(path, missing);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
 }  // namespace
 
 void write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
@@ -83,6 +90,11 @@ void write_synced(const fs::path& path, std::span<const std::byte> bytes) {
 }
 
 void write_atomically(const fs::path& path, std::initializer_list<std::span<const std::byte>> parts, unsigned mode) {
+  if (is_special(path)) {
+    const Descriptor file = Descriptor::open(path, O_WRONLY);
+    for (const auto part : parts) write_all(file.get(), part, path);
+    return;
+  }
   TemporaryFile file(path, mode);
   file.fill(parts);
   file.appear();

@@ -9,7 +9,8 @@
 namespace penstock {
 
 /// Writes `bytes` to a temporary file beside `path`, fsyncs it, renames it over `path`, and fsyncs the folder. Removes
-/// the temporary file (".NAME.RANDOM.tmp", which must not exist) on failure. Throws Error: io, with `path`.
+/// the temporary file (".NAME.RANDOM.tmp", which must not exist) on failure. A device or a pipe is not replaced: it
+/// gets the bytes at once. Throws Error: io, with `path`.
 void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 /// The same with the concatenated bytes of `parts`, and with the permissions `mode`, reduced by the umask.
 void write_atomically(const std::filesystem::path& path, std::initializer_list<std::span<const std::byte>> parts,

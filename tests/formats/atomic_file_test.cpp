@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -134,6 +135,20 @@ TEST_CASE("a file has the permissions that are asked for") {
   CHECK(fs::status(folder / "a").permissions() == fs::perms(0666));
   CHECK(fs::status(folder / "b").permissions() == fs::perms(0640));
   CHECK(read_file(folder / "b") == "content");
+}
+
+TEST_CASE("a pipe gets the bytes, and is not replaced") {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::string got;
+  {
+    const std::jthread reader([&] { got = read_file(pipe); });
+    write_atomically(pipe, bytes_of("content"));
+  }
+  CHECK(got == "content");
+  CHECK(fs::is_fifo(pipe));
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
 }
 
 TEST_CASE("what stands under the name that a folder is to have stays") {

@@ -191,14 +191,26 @@ def test_two_reports_never_share_a_file(command, icons, tmp_path):
     (tmp_path / "trace.json").write_text('{"traceEvents": []}')
     (tmp_path / "report").write_text("old")
     (tmp_path / "link").symlink_to("report")
+    (tmp_path / "hard").hardlink_to(tmp_path / "report")
     given = {
         "bench": ["bench", icons],
         "overview": ["overview", "trace.json"],
         "bench-sampling": ["bench-sampling", icons],
     }
-    for html, other in [("report", "report"), ("report", "./link"), ("-", "-")]:
+    pairs = [
+        ("report", "report"),
+        ("report", "./link"),
+        ("report", "hard"),
+        ("new", "./new"),
+        ("-", "-"),
+        ("-", "/dev/stdout"),
+    ]
+    for html, other in pairs:
         error = fails(*given[command], "--html", html, "--json", other, code=2, cwd=tmp_path)
-        assert re.search(r"two reports would be written to (report|\./link|stdout); name another file", error)
+        assert re.search(
+            r"two reports would be written to (report|\./link|hard|(\./)?new|stdout|/dev/stdout); name another file",
+            error,
+        )
     assert (tmp_path / "report").read_text() == "old"
 
 

@@ -212,12 +212,27 @@ def test_wrong_usage_is_refused(words):
         (["--json", "-"], "--json: stdout belongs to the script"),
         (["--json", "x", "--out", "./x"], "--out: another report would be written to ./x"),
         (["--out", "x", "--trace", "2", "--trace-file", "x"], "--trace-file: another report would be written to x"),
+        (["--json", "one", "--out", "two"], "--out: another report would be written to two"),
     ],
 )
-def test_reports_need_files_of_their_own(words, told, capsys):
+def test_reports_need_files_of_their_own(words, told, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one").touch()
+    (tmp_path / "two").hardlink_to(tmp_path / "one")
     with pytest.raises(SystemExit) as refused:
         parsed([*words, "x.py"])
     assert refused.value.code == 2 and told in capsys.readouterr().err
+
+
+def test_a_report_does_not_replace_a_device(tmp_path):
+    assert parsed(["--json", "/dev/null", "--out", "/dev/null", "x.py"]).json == "/dev/null"
+    device = tmp_path / "device"
+    device.symlink_to("/dev/null")
+    report.write(str(device), {"steps": 1})
+    assert device.is_symlink() and not pathlib.Path("/dev/null").read_text()
+    report.write(str(tmp_path / "file"), {"steps": 1})
+    assert json.loads((tmp_path / "file").read_text()) == {"steps": 1}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["device", "file"]
 
 
 # ---- Times -----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
 from . import _error
+from ._files import new_text
 from ._warn import warn
 from ._words import keywords_in_words
 
@@ -81,9 +82,7 @@ def merge_traces(
     several = not isinstance(penstock_trace, (str, os.PathLike))
     traces = [torch_trace, *(penstock_trace if several else [penstock_trace])]  # type: ignore[misc, list-item]
     merged = _read(traces[0])
-    if (
-        "baseTimeNanoseconds" not in merged
-    ):  # old profilers count from 1970, in numbers with few decimals
+    if "baseTimeNanoseconds" not in merged:  # old profilers count from 1970, in numbers with few decimals
         _move(merged, time.time_ns() // _DAY * _DAY)
     used = {event.get("pid") for event in merged["traceEvents"]}
     for path in traces[1:]:
@@ -148,18 +147,9 @@ def _is_number(value: Any) -> bool:
 
 @contextlib.contextmanager
 def _new_text(path: str) -> Iterator[IO[str]]:
-    """A file that replaces `path` once it is complete."""
-    growing = f"{path}.{os.getpid()}.tmp"
+    """The file of a trace. Raises Error: io."""
     try:
-        opened: IO[str] = (
-            gzip.open(growing, "xt", encoding="utf-8") if path.endswith(".gz") else open(growing, "x", encoding="utf-8")
-        )
-        try:
-            with opened as file:
-                yield file
-            os.replace(growing, path)
-        except BaseException:
-            os.unlink(growing)
-            raise
+        with new_text(path) as file:
+            yield file
     except OSError as failure:
         raise _error.made("io", f"cannot write the trace {path}: {failure.strerror or failure}") from None

@@ -8,6 +8,8 @@ import math
 import os
 from collections.abc import Sequence
 
+from .._files import is_special_file, same_file
+
 _EPILOG = """\
 The script runs in this process, as `python SCRIPT ARGS` would run it: with the same arguments, exit code and
 tracebacks. Steps are timed from one batch of a DataLoader to the next. The report goes to stderr when the script ends.
@@ -65,15 +67,16 @@ def _check_files(found: argparse.Namespace) -> None:
     """Refuses reports that could not be written after the training."""
     if found.trace_file is not None and found.trace is None:
         _parser().error("--trace-file names the file of --trace N, which is missing")
-    files: set[str] = set()
+    files: list[str] = []
     for option, name in (("--json", found.json), ("--out", found.out), ("--trace-file", found.trace_file)):
         if name is None:
             continue
         if name == "-":
             _parser().error(f"{option}: stdout belongs to the script; name a file")
-        if os.path.realpath(name) in files:
+        if any(same_file(name, other) for other in files):
             _parser().error(f"{option}: another report would be written to {name}; name another file")
-        files.add(os.path.realpath(name))
+        if not is_special_file(name):
+            files.append(name)
         if os.path.isdir(name):
             _parser().error(f"{option}: {name} is a folder, not a file")
         if not os.path.isdir(os.path.dirname(os.path.abspath(name))):

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from .._files import new_text
 from .._profile.text import counted, duration, percent
 from .causes import Diagnosis, Remedy
 from .ranks import RankFigures, table
@@ -140,11 +141,8 @@ def of_rank(path: str, run_rank: int | None, world: int | None) -> str:
 
 def write(path: str, figures: dict[str, Any]) -> None:
     """The file appears once it is complete."""
-    text = json.dumps(_finite(figures), indent=1) + "\n"
-    growing = f"{path}.{os.getpid()}.tmp"
-    with open(growing, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(growing, path)
+    with new_text(path) as file:
+        file.write(json.dumps(_finite(figures), indent=1) + "\n")
 
 
 def _finite(value: Any) -> Any:
