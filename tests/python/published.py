@@ -24,7 +24,19 @@ for line in sys.stdin:
 """
 
 
-class Program:
+class Killed:
+    """A context. Its `process` does not outlive it."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+class Program(Killed):
     """One that runs PROGRAM."""
 
     def __init__(self, data, options=None, name=None, **popen):
@@ -39,14 +51,6 @@ class Program:
         self.process.stdin.write("go\n")
         self.process.stdin.flush()
         return json.loads(self.process.stdout.readline())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
 
 
 def make_data(folder):

@@ -15,7 +15,7 @@ import time
 import pytest
 from chromium import CHROMIUM, PATIENCE, Page
 from command import COMMAND, fails
-from published import Program, make_data
+from published import Killed, Program, make_data
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed; apt-get install chromium")
 
@@ -25,7 +25,7 @@ def data_fixture(tmp_path):
     return make_data(tmp_path / "data")
 
 
-class Served:
+class Served(Killed):
     """penstock top --web."""
 
     def __init__(self, *words, env=None):
@@ -57,14 +57,6 @@ class Served:
                 return found
             assert time.monotonic() < until, data
             meanwhile()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
 
 
 def loader_of(pid):

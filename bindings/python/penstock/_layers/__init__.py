@@ -2,8 +2,9 @@
 
 The function:
 
-layers.py   its arguments, and the rows of its result
+layers.py   its arguments
 measure.py  the runs
+rows.py     the figures of all runs
 result.py   the table
 
 A run:

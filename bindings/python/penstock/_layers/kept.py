@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import random
-import sys
 from collections.abc import Iterator
-from typing import Any
 
 import torch
+
+from .._generators import restored
 
 # Restored entry by entry, because optimizers and other modules may hold them.
 _TABLES = ("_parameters", "_buffers", "_modules")
@@ -17,7 +16,7 @@ _TABLES = ("_parameters", "_buffers", "_modules")
 @contextlib.contextmanager
 def unchanged(model: torch.nn.Module, devices: list[int]) -> Iterator[None]:
     """devices: numbers of the GPUs whose random generators are restored."""
-    with _generators(devices), _gradients(model), _attributes(model), _tensors(model):
+    with restored(devices), _gradients(model), _attributes(model), _tensors(model):
         yield
 
 
@@ -69,16 +68,3 @@ def _attributes(model: torch.nn.Module) -> Iterator[None]:
             for name, value in before.items():
                 if name not in _TABLES and now.get(name) is not value:
                     now[name] = value
-
-
-@contextlib.contextmanager
-def _generators(devices: list[int]) -> Iterator[None]:
-    numpy: Any = sys.modules.get("numpy")
-    of_python, of_numpy = random.getstate(), numpy.random.get_state() if numpy is not None else None
-    try:
-        with torch.random.fork_rng(devices=devices):
-            yield
-    finally:
-        random.setstate(of_python)
-        if numpy is not None:
-            numpy.random.set_state(of_numpy)

@@ -12,12 +12,13 @@ from .._error import made
 from .calls import Recording, sums
 from .clocks import Clock, clock_of
 from .kept import unchanged
-from .layers import _WARMUP, rows_of, spread_of
 from .result import Layers
+from .rows import rows_of, spread_of
 from .step import optimizer_of, seconds_of
 from .values import arguments_of, fresh, tensors_in
 
 _DEVICES = ("cpu", "cuda", "meta")
+_WARMUP = 2  # runs, which allocate memory and choose algorithms
 
 
 def measured(model: Any, given: Any, loss: Callable[[Any], Any] | None, optimizer: Any, repeats: int) -> Layers:

@@ -9,6 +9,8 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from .._table import table_text
+
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
@@ -79,15 +81,7 @@ class Layers:
         shown = [row for row in self.rows if depth is None or row.depth <= depth]
         heads = ["layer", "type", "parameters", "MFLOP fwd", "MFLOP bwd", "fwd ms", "bwd ms", "step ms", ""]
         lines = [heads, *(_cells(row) for row in shown)]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
-        text = ""
-        for line in lines:
-            cells = [
-                cell.ljust(width) if column in (0, 1, 8) else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(line, widths))
-            ]
-            text += "  ".join(cells).rstrip() + "\n"
-        return text + self._footer()
+        return table_text(lines, left=(0, 1, 8)) + self._footer()
 
     def _footer(self) -> str:
         totals = self.totals

@@ -251,8 +251,8 @@ class Translation:
             listed = "; ".join(f"{place}. {shown(transform)}: {reason}" for place, transform, reason in self.refused)
             raise made(
                 "unsupported",
-                f"{function}() cannot translate {number} transform{'s' if number > 1 else ''}: {listed}. Change them, or translate the others and call these on the result, in a "
-                "Dataset of your own or with ps.transform()",
+                f"{function}() cannot translate {number} transform{'s' if number > 1 else ''}: {listed}. Change them, "
+                "or translate the others and call these on the result, in a Dataset of your own or with ps.transform()",
             )
         steps = list(self._steps)
         if self._mean is not None:

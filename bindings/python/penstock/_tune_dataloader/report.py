@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from .._table import table_text
 from .rows import Row, cheapest, equal_to, noise_of
 from .setting import Setting
 
@@ -48,13 +49,7 @@ def text_of(result: Result) -> str:
     lines = [_HEADS, *(_cells(row, _note(row, result, chosen, equal)) for row in result.sorted_rows())]
     if result.penstock is not None:
         lines.append(("penstock", "-", "-", "-", *_cells(result.penstock, "the same data through penstock")[4:]))
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADS))]
-    text = ""
-    for line in lines:
-        cells = [
-            cell.ljust(width) if head == "" else cell.rjust(width) for cell, width, head in zip(line, widths, _HEADS)
-        ]
-        text += "  ".join(cells).rstrip() + "\n"
+    text = table_text(lines, left=(_HEADS.index(""),))
     if result.prevented:
         text += f"penstock: not measured: {result.prevented}\n"
     return text + "\n" + "".join(f"{line}\n" for line in (*_notes(result, noise), _sentence(result, chosen)) if line)

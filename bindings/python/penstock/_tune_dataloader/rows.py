@@ -58,8 +58,8 @@ def equal_to(best: Row, rows: Sequence[Row], noise: float | None) -> list[Row]:
 
 
 def cheapest(rows: Sequence[Row]) -> Row:
-    """The row with the fewest workers, then with the least memory. The fastest row wins if
-    the memory differs by less than a tenth."""
+    """The row with the fewest workers, then with the least memory. The fastest row wins if the memory differs by less
+    than a tenth."""
     fewest = min(row.setting.num_workers for row in rows)
     candidates = [row for row in rows if row.setting.num_workers == fewest]
     least = min(row.peak_bytes for row in candidates)

@@ -13,7 +13,7 @@ The check:
 check.py          compares a sample of the data
 distributions.py  compares random transforms
 rates.py          measures both loaders
-randomness.py     restores random states
+randomness.py     seeds the random generators
 
 The replacement:
 

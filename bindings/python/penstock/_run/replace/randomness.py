@@ -1,4 +1,4 @@
-"""Restores the random states of the program after a check."""
+"""Seeds the random generators of the program for a check."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ from typing import Any
 
 import torch
 
+from ..._generators import restored
+
 
 @contextlib.contextmanager
 def kept(seed: int) -> Iterator[None]:
     """Seeds Python, torch's CPU generator and NumPy inside, and restores their states afterwards."""
-    numpy: Any = sys.modules.get("numpy")
-    states = random.getstate(), torch.get_rng_state(), numpy.random.get_state() if numpy is not None else None
-    random.seed(seed)
-    torch.default_generator.manual_seed(seed)
-    if numpy is not None:
-        numpy.random.seed(seed % 2**32)
-    try:
+    with restored():
+        random.seed(seed)
+        torch.default_generator.manual_seed(seed)
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is not None:
+            numpy.random.seed(seed % 2**32)
         yield
-    finally:
-        random.setstate(states[0])
-        torch.set_rng_state(states[1])
-        if states[2] is not None:
-            numpy.random.set_state(states[2])
