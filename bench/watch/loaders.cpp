@@ -35,10 +35,20 @@ std::string printable_ascii(std::string text) {
   return text.empty() ? "?" : text;
 }
 
+// The name of the process, or of the Python script that it runs: `train.py` says more than `python3`.
+std::string program_of(const fs::path& process) {
+  std::string name = first_line(process / "comm");
+  if (!name.starts_with("python") && !name.starts_with("pt_")) return name;
+  std::ifstream words(process / "cmdline", std::ios::binary);
+  for (std::string word; std::getline(words, word, '\0');)
+    if (word.ends_with(".py")) return fs::path(word).filename();
+  return name;
+}
+
 // For a process in this process's own namespace.
 void describe(WatchedLoader& loader) {
   const fs::path process = "/proc/" + std::to_string(loader.view.page.process.pid);
-  loader.program = printable_ascii(first_line(process / "comm"));
+  loader.program = printable_ascii(program_of(process));
   const std::string stat = first_line(process / "stat");
   // The name is in parentheses, and may contain parentheses and spaces itself.
   const std::size_t behind = stat.rfind(')');

@@ -35,15 +35,16 @@ std::string loaders_text(const std::vector<LoaderUse>& uses, bool users) {
   for (const LoaderUse& use : uses) {
     const WatchedLoader& loader = *use.loader;
     const Figures& figures = loader.view.figures;
+    const auto of_buffers = [&](std::string text) { return figures.slabs > 0 ? std::move(text) : std::string("-"); };
     std::vector<std::string> cells{std::to_string(loader.view.page.process.pid) + (loader.here ? "" : "*"),
                                    loader.program,
                                    std::to_string(figures.rank) + "/" + std::to_string(figures.world),
                                    fixed(use.samples_per_s, 1),
-                                   fixed(use.stored_per_s / 1e6, 1),
+                                   of_buffers(fixed(use.stored_per_s / 1e6, 1)),
                                    percent(use.data_wait),
-                                   with_commas(figures.ready),
-                                   with_commas(figures.free_slabs) + "/" + with_commas(figures.slabs),
-                                   bytes_text(figures.memory()),
+                                   of_buffers(with_commas(figures.ready)),
+                                   of_buffers(with_commas(figures.free_slabs) + "/" + with_commas(figures.slabs)),
+                                   of_buffers(bytes_text(figures.memory())),
                                    state_text(use),
                                    binds_text(figures)};
     if (users) cells.insert(cells.begin() + 1, std::to_string(loader.user));

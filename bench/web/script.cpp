@@ -65,13 +65,16 @@ function showMachine({node, gpus}) {
   byId('node').replaceChildren(...tiles);
 }
 
+// A torch DataLoader has no buffers of penstock.
+const ofBuffers = (loader, text) => loader.slabs ? text : '-';
 function showLoaders({loaders, trainings}) {
   byId('compare').hidden = loaders.length === 0;
   const slow = new Set(trainings.map((training) => training.slow));
   byId('rows').replaceChildren(...loaders.map((loader, i) => row(slow.has(i) ? 'slow' : '', loader.program, [
-    [pid(loader)], [rank(loader)], [number(loader.samples_per_s, 1)], [number(loader.mb_per_s, 1)],
-    [percent(loader.data_wait)], [number(loader.level.ready)],
-    [loader.slabs ? `${number(loader.level.free_slabs)}/${number(loader.slabs)}` : ''], [bytes(memory(loader))],
+    [pid(loader)], [rank(loader)], [number(loader.samples_per_s, 1)], [ofBuffers(loader, number(loader.mb_per_s, 1))],
+    [percent(loader.data_wait)], [ofBuffers(loader, number(loader.level.ready))],
+    [ofBuffers(loader, `${number(loader.level.free_slabs)}/${number(loader.slabs)}`)],
+    [ofBuffers(loader, bytes(memory(loader)))],
     [state(loader), 'word'], [bottleneck(loader), 'word']])));
   byId('ranks').replaceChildren(...trainings.map((training) => element('p', {},
     ...(training.slow === null ? [] : [element('span', {class: 'badge'}, 'slow rank'), ' ']),
