@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -61,12 +62,14 @@ def test_top_shows_a_training(script, ends):
     environment = {**os.environ, "RANK": "1", "WORLD_SIZE": "3", "TMPDIR": str(script)}
     with start([*RUN, "train.py"], script, env=environment) as program:
         (found,) = steps_until_shown(program)
-        assert (found["rank"], found["world"], found["epochs"], found["workers"]) == (1, 3, 1, 0)
+        assert (found["rank"], found["world"], found["epochs"], found["workers"]) == (1, 3, 0, 0)
         assert found["samples"] == 5 * found["batches"] > 0 and found["batches_taken"] == found["batches"]
         shares = {part["name"]: part["share"] for part in found["step"]}
         assert {"load", "compute", "optimizer"} <= set(shares) <= {"load", "compute", "optimizer", "other"}
         assert sum(shares.values()) == pytest.approx(1)
-        assert "  load [" in command("top", "--once", "--interval", "0.1", program.pid).stdout.decode()
+        assert found["program"] == "train.py"
+        text = command("top", "--once", "--interval", "0.1", program.pid).stdout.decode()
+        assert "  load [" in text and re.search(r" 1/3 +[\d.]+ +- +\d+ % +- +- +- ", text), text
         if ends == "killed":
             program.terminate()
         program.communicate("stop\n")

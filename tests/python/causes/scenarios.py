@@ -69,6 +69,12 @@ def uneven_ranks():
     torch.distributed.destroy_process_group()
 
 
+def too_many_threads():
+    torch.set_num_threads(8 * CORES)
+    values = torch.ones(400, 400)
+    train(DataLoader(Rows(120), batch_size=4), step=lambda: [values @ values for _ in range(4)])
+
+
 def with_validation():
     """The validation takes longer than the training, which computes."""
     train(DataLoader(Rows(80), batch_size=4), step=lambda: compute(0.02))
@@ -87,6 +93,8 @@ SCENARIOS = {
     "collate_0": lambda: train(DataLoader(Rows(80), batch_size=4, collate_fn=slow_collate)),
     "collate_2": lambda: train(DataLoader(Rows(80), batch_size=4, num_workers=1, collate_fn=slow_collate)),
     "compute": lambda: train(DataLoader(Rows(80), batch_size=4), step=lambda: compute(0.03)),
+    "threads": too_many_threads,
+    "waiting": lambda: train(DataLoader(Rows(80), batch_size=4), step=lambda: time.sleep(0.03)),
     "ranks": uneven_ranks,
     "validation": with_validation,
     "epochs": lambda: train(DataLoader(Rows(20), batch_size=4, num_workers=2), epochs=5),

@@ -15,7 +15,6 @@ from .._penstock import Durations
 
 _now = time.perf_counter_ns
 _spent = time.thread_time_ns  # the thread's clock, because the kernel's files count whole ticks
-_THREAD = "/proc/thread-self"
 _SHARE = 500  # at most 1/500 of the time is spent on looks
 _SELDOM = 250_000_000  # minimum ns between two looks at worker processes
 
@@ -108,12 +107,12 @@ class Scheduling:
         if self._skip > 0:
             self._skip -= 1
             return None
-        waiting, core = _waiting(_THREAD), _spent()
+        waiting, core = waited(), _spent()
         return Look(_now() - now, core - begun, core, waiting)
 
     def after(self, look: Look, took: int) -> None:
         """Ends the look after that next(), which took `took` nanoseconds."""
-        core, waiting = _spent(), _waiting(_THREAD)
+        core, waiting = _spent(), waited()
         with self._lock:
             bits = took.bit_length()
             seen = self.looked.get(bits, Shares())
@@ -146,13 +145,14 @@ def _of_process(pid: int | None) -> tuple[int, int, int] | None:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()  # starts with field 3 of man 5 proc
         core = (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
-        waiting = sum(_waiting(f"/proc/{pid}/task/{thread}") for thread in os.listdir(f"/proc/{pid}/task"))
+        waiting = sum(waited(f"/proc/{pid}/task/{thread}") for thread in os.listdir(f"/proc/{pid}/task"))
         return _now(), core, waiting
     except (OSError, IndexError, ValueError):
         return None
 
 
-def _waiting(thread: str) -> int:
+def waited(thread: str = "/proc/thread-self") -> int:
+    """Nanoseconds for which a thread was ready but had no core. 0 if the kernel does not count them."""
     try:
         with open(f"{thread}/schedstat", "rb") as file:
             return int(file.read().split()[1])

@@ -15,6 +15,7 @@ _CROWDED = 0.2
 _COLLATES = 0.5  # share of the loading from which the collate function is the cause
 _TINY_S = 1.5e-3  # a shorter step consists mostly of fixed costs per batch
 FEW = 8  # steps
+_OF_THE_STEP = ("compute", "threads", "cores", "waiting")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Remedy:
 class Diagnosis:
     cause: str
     """"decoding", "workers", "storage", "receiving", "collate", "batches", "garbage collection", "epochs", "penstock",
-    "ranks", "compute" or "unknown"."""
+    "ranks", "compute", "threads", "cores", "waiting" or "unknown"."""
     share: float
     """Part of the step."""
     why: str
@@ -51,7 +52,7 @@ def diagnose(run: RunFigures) -> Diagnosis:
     top = max(sizes, key=lambda name: sizes[name])
     share = sizes[top] / step if step > 0 else 0.0
     if share < FED:
-        found = _computes(main)
+        found = _computes(run, main)
     elif top == "load":
         found = _loads(run, main, share)
     elif top == "epochs":
@@ -65,7 +66,7 @@ def _not(cause: str, main: LoaderFigures) -> list[str]:
     """The parts that are too small to matter."""
     step = main.step_s
     parts = {
-        "loading": (main.load_s, cause in ("compute", "garbage collection", "epochs", "unknown")),
+        "loading": (main.load_s, cause in (*_OF_THE_STEP, "garbage collection", "epochs", "unknown")),
         "the optimizer": (main.optimizer_s, main.optimizer_s > 0),
         "garbage collection": (main.collections_s, cause != "garbage collection"),
         "collating": (_collate(main), cause in ("decoding", "workers", "storage") and _collate(main) > 0),
@@ -82,14 +83,30 @@ def _not(cause: str, main: LoaderFigures) -> list[str]:
     return said
 
 
-def _computes(main: LoaderFigures) -> Diagnosis:
-    part = main.compute_s + main.optimizer_s
-    why = f"the training step computes {percent(part / main.step_s)} of the time; loading takes {percent(main.load_s / main.step_s)}"
+def _computes(run: RunFigures, main: LoaderFigures) -> Diagnosis:
+    part = (main.compute_s + main.optimizer_s) / main.step_s
+    trace = Remedy("penstock run --trace 20, then penstock overview, shows the operators of a step")
+    on_core, ready = main.compute_thread, main.compute_runnable
+    if run.cuda or on_core is None or on_core >= _COMPUTES:  # on a GPU, the host sleeps until the GPU is done
+        why = f"the training step computes {percent(part)} of the time; loading takes {percent(main.load_s / main.step_s)}"
+        return Diagnosis("compute", part, why, remedies=(trace,))
+    step = f"the training step takes {percent(part)} of the time, but its thread is on a core for only {percent(on_core)} of it"
+    threads = run.torch_threads or 1
+    if threads > run.cores and (main.compute_cores or 0.0) >= 1.5 * on_core:  # The other threads work, too.
+        cores = counted(run.cores, "core", "cores")
+        why = (
+            f"too many threads: {step}; torch computes with {threads} threads on {cores}, and they wait for each other"
+        )
+        few = Remedy(f"torch.set_num_threads({run.cores}), or OMP_NUM_THREADS={run.cores} for the program")
+        return Diagnosis("threads", part, why, remedies=(few,))
+    if ready >= _CROWDED:
+        why = f"too few cores: {step}; for {percent(ready)} it is ready while other threads and programs have the cores"
+        return Diagnosis("cores", part, why, remedies=(Remedy("fewer programs, workers or threads on this machine"),))
+    if on_core + ready < _RESTS:
+        why = f"{step}; otherwise it sleeps: it waits for a device, a network, a file, a lock or another process"
+        return Diagnosis("waiting", part, why, remedies=(trace,))
     return Diagnosis(
-        "compute",
-        part / main.step_s,
-        why,
-        remedies=(Remedy("penstock run --trace 20, then penstock overview, shows the operators of a step"),),
+        "compute", part, f"{step}; torch computes with {counted(threads, 'thread', 'threads')}", remedies=(trace,)
     )
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 from typing import Any
 
+from .._profile.scheduling import waited
 from .steps import StepTimes
 
 _now = time.perf_counter_ns
@@ -61,6 +62,7 @@ class Loop:
         "_skipped",
         "_thread",
         "_totals",
+        "_waited",
         "clock",
         "reference",
         "steps",
@@ -78,8 +80,9 @@ class Loop:
         self._skipped = False  # The current step is recorded by a profiler, which slows it.
         self._began = self._iter = 0  # End and length of iter().
         self._asked = self._load = 0
-        # CPU time of this process and of this thread when next() returned, if this step is looked at.
-        self._cpu = self._thread = 0
+        # CPU time of this process and of this thread when next() returned, and the time in which this thread was ready for
+        # a core. Only set in some steps.
+        self._cpu = self._thread = self._waited = 0
         # Sums of Totals when next() returned. For collections, when it was called.
         self._optimizer = self._collections = 0
 
@@ -124,6 +127,7 @@ class Loop:
             if self._cpu:
                 self.steps.busy += _process_time() - self._cpu
                 self.steps.thread_busy += _thread_time() - self._thread
+                self.steps.thread_ready += waited() - self._waited
                 self.steps.busy_of += rest
             self._got = 0
             self._first = False
@@ -150,6 +154,7 @@ class Loop:
                 if gap > 0:
                     steps.between += gap
             steps.epochs += 1
+            steps.in_epoch = True
         else:
             clock.counted += load
             if totals.collections != self._collections:
@@ -163,12 +168,14 @@ class Loop:
             self._look_due = now + _LOOK_EVERY
             self._cpu = _process_time()
             self._thread = _thread_time()
+            self._waited = waited()
         else:
             self._cpu = 0
 
     def ended(self, now: int) -> None:
         """next() has raised: StopIteration, or an error after which the program may continue."""
         wait = now - self._asked
+        self.steps.in_epoch = False
         self.steps.ends += wait
         self.clock.counted += wait
         self._counted = self.clock.counted

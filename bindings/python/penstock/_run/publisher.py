@@ -22,7 +22,7 @@ _BINDS = {
     "workers": "cores",
     "storage": "storage latency",
     "collate": "custom transform",
-    "compute": "consumer",
+    **dict.fromkeys(("compute", "threads", "cores", "waiting", "garbage collection"), "consumer"),
 }
 
 
@@ -76,7 +76,7 @@ def _counts(record: StepTimes) -> dict[str, int]:
         "samples": record.batches * (record.about.batch_size or record.delivered.rows or 0),
         "batches": record.batches,
         "batches_taken": record.batches,
-        "epochs": record.epochs,
+        "epochs": record.epochs - record.in_epoch,
         "wall_s": record.wall,
         "first_batch_s": record.first_batch,
         "data_wait_s": sums.load + record.starts + record.ends,

@@ -26,8 +26,8 @@ class RankFigures:
     optimizer_s: float
     own_s: float
     """The work of the rank itself: loading, computing and the optimizer. The compute time without the part in which the
-    thread was off the core, because it then waits for other ranks. On a GPU, the host cannot see this part. There
-    compute_s is left out."""
+    thread slept, because it then waits for other ranks. On a GPU, the host cannot see this part. There compute_s is left
+    out."""
     cause: str  # The diagnosis of this rank.
     why: str
     change: str  # the first remedy, or ""
@@ -41,7 +41,7 @@ def rank_figures(run: RunFigures, found: Diagnosis) -> RankFigures | None:
     main = run.main
     if main is None:
         return None
-    busy = 0.0 if run.cuda or main.compute_thread is None else main.compute_thread
+    busy = 0.0 if run.cuda or main.compute_thread is None else min(main.compute_thread + main.compute_runnable, 1.0)
     return RankFigures(
         rank=run.rank or 0,
         steps=main.steps,

@@ -43,7 +43,8 @@ class StepTimes:
         self.said: dict[str, Any] | None = None  # The diagnosis of a penstock loader.
         self.device: DeviceTimes | None = None  # None without CUDA.
         self._looks = 0
-        self.epochs = 0
+        self.epochs = 0  # The number of begun epochs.
+        self.in_epoch = False
         self.batches = 0  # All except the first one, whose step is kept apart.
         self.steps = 0  # Batches except the first one of each epoch.
         self.collections_in_load = 0
@@ -53,6 +54,7 @@ class StepTimes:
         self.first_step = 0  # With this batch.
         self.busy = 0  # CPU time of all threads of this process outside next(), in some steps.
         self.thread_busy = 0  # The part of the loop's own thread.
+        self.thread_ready = 0  # Time for which this thread waited for a core.
         self.busy_of = 0  # Time in these steps outside next().
         self._first_compute = self._first_optimizer = 0  # Sums over the steps with the first batches of epochs.
         # The last steps, at number % KEPT. A step adds no sums, because additions would double its cost.

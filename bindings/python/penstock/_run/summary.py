@@ -49,7 +49,8 @@ class LoaderFigures:
     workers_on_core: float | None  # Shares of all time, for the worker processes.
     workers_runnable: float
     compute_cores: float | None  # Cores that this process uses between the batches.
-    compute_thread: float | None  # Share of the time between the batches in which the training's thread was on a core.
+    compute_thread: float | None  # Shares of the time between the batches in which the training's thread was on a core,
+    compute_runnable: float  # or ready for one.
     device_idle_s: float | None  # A GPU between two steps, by CUDA events. None without CUDA.
     device_copy_s: float  # Copies of tensors to the GPU.
     device_work_s: float  # The other work of the GPU.
@@ -70,6 +71,7 @@ class RunFigures:
     rank: int | None
     world: int | None
     cuda: bool
+    torch_threads: int | None  # that an operator uses; None without torch
     optimizer_hooks: bool
     steps_traced: int
 
@@ -107,8 +109,9 @@ def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTime
     torch: Any = sys.modules.get("torch")
     try:
         cuda = bool(torch.cuda.is_initialized())
+        threads = int(torch.get_num_threads())
     except Exception:  # torch is missing, or only partly imported
-        cuda = False
+        cuda, threads = False, None
     used = [record for record in (watch.records if only is None else only) if record.steps > 0]
     # A validation may take longer than the training, but has no optimizer steps.
     records = sorted(used, key=lambda record: (record.trains, record.wall), reverse=True)
@@ -121,6 +124,7 @@ def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTime
         rank=number_in("RANK"),
         world=number_in("WORLD_SIZE"),
         cuda=cuda,
+        torch_threads=threads,
         optimizer_hooks=watch.optimizer_hooks,
         steps_traced=watch.recorder.recorded if watch.recorder is not None else 0,
     )
@@ -172,6 +176,7 @@ def _of(record: StepTimes) -> LoaderFigures:
         workers_runnable=workers.runnable,
         compute_cores=record.busy / record.busy_of if record.busy_of else None,
         compute_thread=min(record.thread_busy / record.busy_of, 1.0) if record.busy_of else None,
+        compute_runnable=min(record.thread_ready / record.busy_of, 1.0) if record.busy_of else 0.0,
         device_idle_s=device.idle * 1e-3 / device.steps if device is not None else None,
         device_copy_s=device.copy * 1e-3 / device.steps if device is not None else 0.0,
         device_work_s=device.work * 1e-3 / device.steps if device is not None else 0.0,
