@@ -81,10 +81,13 @@ std::string bandwidth_limit(std::span<const BandwidthRow> rows, const std::optio
   const double rate = rate_of(*row, *sample);
   const std::string speed = row->resource + ": " + mega(row->measured.bytes_per_s) + " MB/s are " + whole(rate) +
                             " samples/s of " + whole(bytes_of(*row, *sample)) + " bytes";
-  if (!samples_per_s) return "The slowest is the " + speed + ".";
-  const std::string needs = ", and the step needs " + whole(*samples_per_s) + " samples/s";
-  if (rate < *samples_per_s) return "The limit is the " + speed + needs + ".";
-  return "No resource is the limit. The slowest is the " + speed + needs + ".";
+  const bool cached =
+      std::ranges::any_of(rows, [](const BandwidthRow& other) { return other.resource == "disk" && !other.limits; });
+  const std::string end = cached ? ". The disk does not count: the files are in the page cache." : ".";
+  if (!samples_per_s) return "The slowest is the " + speed + end;
+  const std::string needs = ", and the step needs " + whole(*samples_per_s) + " samples/s" + end;
+  if (rate < *samples_per_s) return "The limit is the " + speed + needs;
+  return "No resource is the limit. The slowest is the " + speed + needs;
 }
 
 }  // namespace penstock

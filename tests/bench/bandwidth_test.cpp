@@ -183,7 +183,8 @@ TEST_CASE("the table shows the needs of a step, and the sentence names the limit
         "step needs 400 samples/s.");
   rows[0].limits = false;  // the dataset is in the page cache
   CHECK(bandwidth_limit(rows, sample, {}) ==
-        "The slowest is the memory copy: 6000 MB/s are 10,000 samples/s of 600,000 bytes.");
+        "The slowest is the memory copy: 6000 MB/s are 10,000 samples/s of 600,000 bytes. The disk does not count: the "
+        "files are in the page cache.");
   CHECK(bandwidth_limit(rows, {}, 1000).empty());
 }
 

@@ -496,3 +496,17 @@ def test_a_trace_has_the_steps(tmp_path):
     with gzip.open(tmp_path / "train.trace.json.gz") as file:
         events = json.load(file)["traceEvents"]
     assert len({event["name"] for event in events if str(event.get("name")).startswith("ProfilerStep#")}) == 4
+
+
+def test_a_trace_tells_that_the_loop_ended_before_it(tmp_path):
+    (tmp_path / "train.py").write_text(TRAINING)
+    done = execute([*RUN, "--trace", 500, "--json", "run.json", "train.py", 0, -1], tmp_path)
+    assert done.returncode == 0, done.stderr
+    (steps,) = re.findall(
+        r"Note: trace with (\d+) steps, because the loop ended before 500; penstock overview", done.stderr
+    )
+    assert int(steps) == json.loads((tmp_path / "run.json").read_text())["steps_traced"]
+    with gzip.open(tmp_path / "train.trace.json.gz") as file:
+        events = json.load(file)["traceEvents"]
+    names = {event["name"] for event in events if str(event.get("name")).startswith("ProfilerStep#")}
+    assert len(names) - 1 <= int(steps) <= len(names)

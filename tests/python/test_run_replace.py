@@ -450,6 +450,17 @@ def test_the_check_counts_for_no_loop(monkeypatch):
     assert (clock.counted, clock.inside) == (250, False)
 
 
+def test_an_interrupted_check_is_reported(photos, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Check, "run", interrupted)
+    replacer = Replacer(print)
+    with pytest.raises(KeyboardInterrupt):
+        replacer.decide(DataLoader(ImageFolder(photos, T.ToTensor()), batch_size=4))
+    assert replacer.notes() == ["Not replaced: the check was interrupted"]
+
+
 def test_a_check_keeps_the_number_of_threads(photos):
     torch.set_num_threads(2)
     try:

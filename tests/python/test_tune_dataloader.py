@@ -469,6 +469,8 @@ def test_ctrl_c_prints_the_table_so_far_and_ends_all_processes(tmp_path, number)
     out, err = child.communicate(timeout=60)
     assert child.returncode == 130 and "Traceback" not in err
     assert "the script's settings" in out and "interrupted: the table has the runs so far" in out
+    told = 1 + err.count("penstock: num_workers=")  # begun() has read the first line
+    assert re.search(r"^(\d+) runs?\b", out, re.MULTILINE)[1] == str(told), (out, err)
     assert all_end(tmp_path)
 
 

@@ -167,7 +167,12 @@ class _Run:
         if recorder.failure is not None:
             return [f"torch.profiler failed: {recorder.failure}"]
         if recorder.written:
-            return [f"trace written; penstock overview {os.path.relpath(recorder.path, self._folder)}"]
+            command = f"penstock overview {os.path.relpath(recorder.path, self._folder)}"
+            if recorder.recorded < recorder.wanted:
+                return [
+                    f"trace with {recorder.recorded} steps, because the loop ended before {recorder.wanted}; {command}"
+                ]
+            return [f"trace written; {command}"]
         return ["no trace: the run ended before 10 steps with an optimizer"]
 
 

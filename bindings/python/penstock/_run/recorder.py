@@ -23,10 +23,11 @@ class Recorder:
     ) -> None:
         self.path = path
         self.running = False
-        self.recorded = 0
+        self.recorded = 0  # whole steps
         self.failure: str | None = None
         self.written = False
-        self._wanted = steps
+        self.wanted = steps
+        self._warm = False  # The profiler records only after its first step.
         self._trains = trains  # whether optimizers make steps in this loop
         self._loaders = loaders  # all loaders of the program
         self._loader_traces: LoaderTraces | None = None
@@ -46,8 +47,10 @@ class Recorder:
             return
         if loop.steps is not self._loop.steps:
             return
-        self.recorded += 1
-        if self.recorded > self._wanted:
+        if self._warm:
+            self.recorded += 1
+        self._warm = True
+        if self.recorded == self.wanted:
             self.finish()
         else:
             self._try(self._profiler.step)
@@ -58,7 +61,7 @@ class Recorder:
 
         def start() -> None:
             self._profiler = profiler.profile(
-                schedule=profiler.schedule(wait=0, warmup=1, active=self._wanted, repeat=1),
+                schedule=profiler.schedule(wait=0, warmup=1, active=self.wanted, repeat=1),
                 record_shapes=False,
             )
             self._profiler.start()

@@ -131,13 +131,14 @@ class _Search:
 
     def _try(self, setting: Setting) -> None:
         row = self._rows.setdefault(setting, Row(setting))
-        self.result.runs += 1
         try:
             row.runs.append(self._measure(setting))
-            _tell(f"{setting.arguments()}: {row.runs[-1]['epoch_s']:.3f} s")
+            told = f"{row.runs[-1]['epoch_s']:.3f} s"
         except processes.RunFailed as failure:
             row.failure = str(failure)
-            _tell(f"{setting.arguments()}: failed: {failure}")
+            told = f"failed: {failure}"
+        self.result.runs += 1  # A run that Ctrl-C ends does not count.
+        _tell(f"{setting.arguments()}: {told}")
 
     def _try_penstock(self) -> None:
         try:

@@ -69,6 +69,9 @@ class Replacer:
         self.checking = True
         try:
             self._decide(loader)
+        except BaseException:  # Ctrl-C
+            self.lines.append("Not replaced: the check was interrupted")
+            raise
         finally:
             self.checking = False
 
