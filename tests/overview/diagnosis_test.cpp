@@ -84,6 +84,25 @@ TEST_CASE("a DataLoader without workers should get some") {
   check_contains(found.remedies.back(), "penstock tune");
 }
 
+TEST_CASE("a DataLoader that penstock has replaced gets no advice about workers") {
+  const MadeTrace made =
+      training(60).annotation("enumerate(DataLoader)#ReplacedIterator.__next__", 60 * kMillisecond, 100 * kMillisecond);
+  CHECK(made.summary().loader.replaced);
+  const Diagnosis found = diagnosis_of(made);
+  CHECK(found.cause == Cause::loading);
+  check_contains(found.why, "penstock run --replace");
+  CHECK(found.why.find("num_workers") == std::string::npos);
+  for (const std::string& remedy : found.remedies) CHECK(remedy.find("num_workers") == std::string::npos);
+}
+
+TEST_CASE("a cause that is smaller than the work is set beside it") {
+  const Diagnosis much = diagnosis_of(training(88).loader(88 * kMillisecond, 100 * kMillisecond));
+  CHECK(much.cause == Cause::loading);
+  check_contains(much.why, "The kernels take more: 88 %.");
+  const Diagnosis little = diagnosis_of(training(40).loader(40 * kMillisecond, 100 * kMillisecond));
+  CHECK(little.why.find("take more") == std::string::npos);
+}
+
 TEST_CASE("the number of workers covers the rest of the step, plus one") {
   const Diagnosis found = diagnosis_of(training(10).loader(10 * kMillisecond, 100 * kMillisecond));
   check_contains(found.remedies[0], "num_workers 0 -> 10");
