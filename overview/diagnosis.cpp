@@ -65,6 +65,11 @@ std::array<Candidate, 6> candidates(const RankOverview& rank) {
 void explain_loading(const RankOverview& rank, Diagnosis& out) {
   const double wait = rank.mean[Category::dataloader], rest = rank.step() - wait;
   out.why = "DataLoader.__next__ takes " + of_step(rank, wait);
+  if (rank.loader.replaced) {
+    out.why += ". penstock makes its batches (penstock run --replace).";
+    out.remedies.emplace_back("`penstock tune DATASET` compares settings of penstock's own Loader on the same data.");
+    return;
+  }
   if (!rank.loader.workers) {
     out.why += ". The training process loads each batch itself (num_workers=0).";
     const double workers = std::ceil(rank.loader.time / std::max(rest, 1.0)) + 1;
@@ -166,6 +171,7 @@ Diagnosis diagnose(const RankOverview& rank) {
     out.cause = main.cause;
     out.share = main.time / step;
     explain(rank, main, out);
+    if (work_share > out.share) out.why += " The " + work + " take more: " + percent_text(work_share) + ".";
   }
   for (const Candidate& candidate : sorted) {
     if (&candidate == &main && out.cause != Cause::none) continue;

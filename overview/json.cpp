@@ -61,8 +61,10 @@ Json json_of(const RankOverview& rank) {
                                 {"other", idle.other / kSecond}}},
                               {"queue", {{"mean", idle.queue_mean}, {"max", idle.queue_max}}}});
   }
-  out["dataloader"] = {
-      {"calls", rank.loader.calls}, {"time_per_step", rank.loader.time / kSecond}, {"workers", rank.loader.workers}};
+  out["dataloader"] = {{"calls", rank.loader.calls},
+                       {"time_per_step", rank.loader.time / kSecond},
+                       {"workers", rank.loader.workers},
+                       {"replaced", rank.loader.replaced}};
   out["copies"] = {{"time_per_step", rank.copies.time / kSecond},
                    {"exposed_per_step", rank.mean[Category::memcpy] / kSecond},
                    {"from_pageable_per_step", rank.copies.from_pageable / kSecond}};

@@ -23,10 +23,12 @@ const Ranges& ranges_of(const StepTimes& steps, Category category) {
 LoaderWaits waits_of_loader(const Trace& trace, const StepTimes& steps) {
   LoaderWaits waits;
   ForNames with_workers(trace.names, [](std::string_view name) { return name.find("MultiProcessing") != name.npos; });
+  ForNames replaced(trace.names, [](std::string_view name) { return name.find("ReplacedIterator") != name.npos; });
   for (const HostEvent& event : trace.host) {
     if (event.kind != HostKind::loader) continue;
     ++waits.calls;
     if (with_workers(event.name)) waits.workers = true;
+    if (replaced(event.name)) waits.replaced = true;
   }
   waits.time = mean_inside(ranges_of(steps, Category::dataloader), steps);
   return waits;

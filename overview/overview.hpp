@@ -23,6 +23,7 @@ struct LoaderWaits {
   std::size_t calls = 0;  ///< of __next__() in the whole trace
   double time = 0;        ///< in __next__(), also where a device works
   bool workers = false;   ///< the DataLoader has worker processes
+  bool replaced = false;  ///< `penstock run --replace` has replaced the DataLoader
 };
 
 struct Copies {
