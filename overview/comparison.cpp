@@ -1,45 +1,45 @@
-#include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
-#include <utility>
 
 #include <overview/overview.hpp>
 
 namespace penstock::overview {
 namespace {
 
-constexpr std::size_t kMostOperators = 8;
+constexpr double kSecond = 1e9;  // nanoseconds
 
-double variance_of_mean(const RankOverview& run) {
-  return std::pow(run.steps.standard_deviation(), 2) / static_cast<double>(run.steps.steps.size());
+/// Two standard errors of the mean of a step's parts. Nothing for a single step.
+template <typename Part>
+std::optional<double> plus_minus(const std::vector<Step>& steps, double mean, const Part& part) {
+  if (steps.size() < 2) return std::nullopt;
+  double squares = 0;
+  for (const Step& step : steps) squares += std::pow(part(step) - mean, 2);
+  const auto count = static_cast<double>(steps.size());
+  return 2 * std::sqrt(squares / (count - 1) / count) / kSecond;
 }
 
-std::map<std::string, double> operator_times(const RankOverview& run) {
-  std::map<std::string, double> times;
+Report report_of(const RankOverview& run) {
+  const std::vector<Step>& steps = run.steps.steps;
+  const auto length = [](const Step& step) { return static_cast<double>(step.range.length()); };
+  FigureTable categories{.name = "Categories", .figures = {}};
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto time = [i](const Step& step) { return step.times.of[i]; };
+    categories.figures.push_back({std::string(name(static_cast<Category>(i))), "s", run.mean.of[i] / kSecond,
+                                  plus_minus(steps, run.mean.of[i], time)});
+  }
+  FigureTable operators{.name = "Operators", .figures = {}, .ranked = true};
   for (const OperatorTimes& op : run.operators)
-    times[op.name] = (op.host_self + op.device_self) / static_cast<double>(run.steps.steps.size());
-  return times;
+    operators.figures.push_back(
+        {op.name, "s", (op.host_self + op.device_self) / static_cast<double>(steps.size()) / kSecond});
+  const FigureTable step{.name = "Step",
+                         .figures = {{"step", "s", run.step() / kSecond, plus_minus(steps, run.step(), length)}}};
+  return {.path = run.path, .facts = {}, .tables = {step, categories, operators}};
 }
 
 }  // namespace
 
 Comparison compare(const RankOverview& before, const RankOverview& after) {
-  Comparison out;
-  out.change = after.step() - before.step();
-  out.noise = 2 * std::sqrt(variance_of_mean(before) + variance_of_mean(after));
-  for (std::size_t i = 0; i < kCategories; ++i) out.categories.of[i] = after.mean.of[i] - before.mean.of[i];
-  std::map<std::string, Comparison::Operator> operators;
-  for (const auto& [name, time] : operator_times(before)) operators[name].before = time;
-  for (const auto& [name, time] : operator_times(after)) operators[name].after = time;
-  for (auto& [name, op] : operators) {
-    op.name = name;
-    out.operators.push_back(std::move(op));
-  }
-  std::ranges::stable_sort(out.operators, std::ranges::greater(),
-                           [](const Comparison::Operator& op) { return std::abs(op.after - op.before); });
-  out.operators.resize(std::min(out.operators.size(), kMostOperators));
-  return out;
+  return compare(report_of(before), report_of(after));
 }
 
 }  // namespace penstock::overview

@@ -96,6 +96,33 @@ Json json_of(const RankOverview& rank) {
   return out;
 }
 
+Json json_of(const Change& change) {
+  return {{"name", change.name},
+          {"unit", change.unit},
+          {"before", or_null(change.before)},
+          {"after", or_null(change.after)},
+          {"change", or_null(change.relative())},
+          {"noise", or_null(change.noise)},
+          {"exceeds_noise", or_null(change.exceeds_noise())}};
+}
+
+Json json_of(const Comparison& comparison) {
+  Json out{{"before", comparison.before},
+           {"after", comparison.after},
+           {"notes", comparison.notes},
+           {"tables", Json::array()}};
+  for (const ChangeTable& table : comparison.tables) {
+    Json changes = Json::array();
+    for (const Change& change : table.changes) changes.push_back(json_of(change));
+    out["tables"].push_back({{"name", table.name}, {"changes", std::move(changes)}});
+  }
+  return out;
+}
+
+std::string text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 std::string_view name(Cause cause) {
   constexpr std::string_view kNames[] = {"loading", "copies", "communication", "synchronisation",
                                          "host",    "other",  "none"};
@@ -105,6 +132,7 @@ std::string_view name(Cause cause) {
 }  // namespace
 
 std::string to_json(const Overview& overview) {
+  if (overview.ranks.empty() && overview.comparison) return text({{"comparison", json_of(*overview.comparison)}});
   const Diagnosis& found = overview.diagnosis;
   Json out;
   out["diagnosis"] = {{"cause", name(found.cause)},
@@ -112,21 +140,12 @@ std::string to_json(const Overview& overview) {
                       {"why", found.why},
                       {"not_the_cause", found.not_the_cause},
                       {"remedies", found.remedies}};
-  if (overview.comparison) {
-    const Comparison& change = *overview.comparison;
-    Json operators = Json::array();
-    for (const Comparison::Operator& op : change.operators)
-      operators.push_back({{"name", op.name}, {"before", op.before / kSecond}, {"after", op.after / kSecond}});
-    out["comparison"] = {{"change", change.change / kSecond},
-                         {"noise", change.noise / kSecond},
-                         {"categories", json_of(change.categories)},
-                         {"operators", operators}};
-  }
+  if (overview.comparison) out["comparison"] = json_of(*overview.comparison);
   out["slowest"] = overview.slowest;
   out["spread"] = overview.spread;
   out["ranks"] = Json::array();
   for (const RankOverview& rank : overview.ranks) out["ranks"].push_back(json_of(rank));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text(out);
 }
 
 }  // namespace penstock::overview

@@ -1,7 +1,6 @@
 // The overview of a training: the time of its steps by category, the cause of a delay, and a remedy.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +12,7 @@
 
 #include <overview/device_use.hpp>
 #include <overview/operators.hpp>
+#include <overview/reports/comparison.hpp>
 #include <overview/steps.hpp>
 #include <overview/trace/trace.hpp>
 
@@ -82,22 +82,9 @@ struct Diagnosis {
   std::vector<std::string> remedies;  ///< with a predicted step time and its range, if there is one
 };
 
-/// The changes from one run to another. Times are nanoseconds per step.
-struct Comparison {
-  double change = 0;  ///< of the mean step; negative if the second run is faster
-  double noise = 0;   ///< two standard errors of the change: it is clear if it is larger
-  bool clear() const { return std::abs(change) > noise; }
-  CategoryTimes categories;  ///< their changes
-  struct Operator {
-    std::string name;
-    double before = 0, after = 0;  ///< host_self plus device_self
-  };
-  std::vector<Operator> operators;  ///< those of both tables that changed most
-};
-
 struct Overview {
-  std::vector<RankOverview> ranks;  ///< in the order of ranks, or of the arguments
-  /// For two traces that are not two ranks of one training.
+  std::vector<RankOverview> ranks;  ///< in the order of ranks, or of the arguments; empty for reports
+  /// For two reports, and for two traces that are not two ranks of one training.
   std::optional<Comparison> comparison;
   Diagnosis diagnosis;      ///< Explains the slowest rank, or the second run.
   std::size_t slowest = 0;  ///< The rank that the others wait for, or the second run.
@@ -107,9 +94,10 @@ struct Overview {
 /// Called with the bytes read so far and those of all files. Returns false to stop.
 using OverviewProgress = std::function<bool(std::uint64_t read, std::uint64_t of)>;
 
-/// Reads the traces, one after the other, and summarizes each. Throws what read_trace() and find_steps() throw, and
-/// Error: invalid_argument, without a trace.
-Overview overview_of(std::span<const std::filesystem::path> traces, const OverviewProgress& progress = {});
+/// Reads the traces, one after the other, and summarizes each. Or compares two reports of penstock run, or of bench and
+/// tune. Throws what read_trace(), find_steps() and read_report() throw. Throws Error: invalid_argument, without a
+/// file, and for files of several kinds; unsupported, unless there are two reports.
+Overview overview_of(std::span<const std::filesystem::path> files, const OverviewProgress& progress = {});
 
 RankOverview summarize(const Trace& trace);
 Diagnosis diagnose(const RankOverview& rank);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include <base/amounts.hpp>
@@ -44,23 +45,11 @@ std::string run_name(const Overview& overview, std::size_t run) {
   return same ? page::shortened(rank.path, kMostPath) : page::file_name(rank);
 }
 
-std::string change_text(double nanoseconds, int digits) {
-  const double rounded = std::round(nanoseconds / 1e6 * std::pow(10, digits));
-  return rounded == 0 ? milliseconds(0, digits) : (rounded > 0 ? "+" : "") + milliseconds(nanoseconds, digits);
-}
-
 std::string change_sentence(const Overview& overview) {
-  const Comparison& found = *overview.comparison;
-  const double before = overview.ranks.front().step();
-  const int digits = page::digits_for(before / 1e6);
-  std::string out = "<b>" + change_text(found.change, digits) + "</b> per step";
-  if (before > 0) out += text_of(" (%+.1f %%)", 100 * ratio(found.change, before));
-  out += " from " + escaped(run_name(overview, 0)) + ". ";
-  const auto single = [](const RankOverview& rank) { return rank.steps.steps.size() < 2; };
-  if (std::ranges::any_of(overview.ranks, single))
-    return out + "The noise is not known, because a run has a single step.";
-  return out + "The change is " + (found.clear() ? "larger" : "not larger") + " than the noise of the steps, " +
-         milliseconds(found.noise, digits) + ".";
+  const auto& tables = overview.comparison->tables;
+  if (tables.empty() || tables.front().name != "Step") return "The steps of both runs have no length.";
+  const ChangeCells cells = cells_of(tables.front().changes.front());
+  return "<b>" + cells.change + "</b> per step from " + escaped(run_name(overview, 0)) + ": " + cells.noise + ".";
 }
 
 std::string remedies_html(const std::vector<std::string>& remedies) {
@@ -121,46 +110,45 @@ std::string runs_table(const Overview& overview, int digits) {
   return page::table("Steps of the two runs", columns, rows);
 }
 
-/// A quantity of both runs, in nanoseconds per step.
-struct Change {
-  std::string name;  // HTML
-  double before, after;
-};
-
-std::string changes_table(const Column& what, const std::vector<Change>& changes, int digits) {
-  const std::vector<Column> columns{what, {"Before"}, {"After"}, {"Change"}, {"Less or more", "chart"}};
-  double most = 0;
-  for (const Change& change : changes) most = std::max(most, std::abs(change.after - change.before));
-  std::string rows;
-  for (const auto& [name, before, after] : changes) {
-    const std::string text = change_text(after - before, digits);
-    rows +=
-        row(columns, {name, milliseconds(before, digits), milliseconds(after, digits), text,
-                      page::change_bar(std::copysign(ratio(std::abs(after - before), most), after - before), text)});
+/// A name with the colour of its category, if it is one.
+std::string change_name(const Change& change) {
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    if (change.name == name(category)) return page::swatch(page::kind_of(category)) + escaped(change.name);
   }
-  return page::table(std::string(what.heading) + ": changes per step", columns, rows);
+  return page::name(change.name);
+}
+
+std::string changes_table(const ChangeTable& table) {
+  const std::vector<Column> columns{{table.name, "names"},    {"Before"}, {"After"}, {"Change"}, {"Noise"},
+                                    {"Less or more", "chart"}};
+  std::map<std::string, double> most;  // by unit
+  const auto difference = [](const Change& change) { return change.after.value_or(0) - change.before.value_or(0); };
+  for (const Change& change : table.changes)
+    most[change.unit] = std::max(most[change.unit], std::abs(difference(change)));
+  std::string rows;
+  for (const Change& change : table.changes) {
+    const ChangeCells cells = cells_of(change);
+    const std::string unit = cells.unit.empty() ? "" : " " + cells.unit;
+    rows += row(columns, {change_name(change), cells.before + unit, cells.after + unit, cells.change, cells.noise,
+                          page::change_bar(ratio(difference(change), most[change.unit]), cells.change)});
+  }
+  return page::table(table.name + ": changes", columns, rows);
 }
 
 std::string comparison_section(const Overview& overview) {
-  if (!overview.comparison || overview.ranks.size() != 2) return {};
-  const RankOverview &before = overview.ranks.front(), &after = overview.ranks.back();
-  const int digits = page::digits_for(std::max(before.step(), after.step()) / 1e6);
-  std::vector<Change> categories, operators;
-  CategoryTimes sums;
-  for (std::size_t i = 0; i < kCategories; ++i) {
-    const auto category = static_cast<Category>(i);
-    sums.of[i] = before.mean[category] + after.mean[category];
-    if (sums.of[i] > 0)
-      categories.push_back({page::swatch(page::kind_of(category)) + escaped(name(category)), before.mean[category],
-                            after.mean[category]});
+  if (!overview.comparison) return {};
+  std::string content;
+  if (overview.ranks.size() == 2) {
+    CategoryTimes sums;
+    for (const RankOverview& rank : overview.ranks) {
+      for (std::size_t i = 0; i < kCategories; ++i) sums.of[i] += rank.mean.of[i];
+    }
+    const double longest = std::max(overview.ranks.front().step(), overview.ranks.back().step());
+    content = page::category_legend(sums) + runs_table(overview, page::digits_for(longest / 1e6));
   }
-  for (const Comparison::Operator& op : overview.comparison->operators)
-    operators.push_back({page::name(op.name), op.before, op.after});
-  std::string content = page::category_legend(sums) + runs_table(overview, digits) + "<h3>Categories</h3>\n" +
-                        changes_table({"Category"}, categories, digits);
-  if (!operators.empty())
-    content += "<h3>Operators that changed most</h3>\n" + changes_table({"Operator", "names"}, operators, digits) +
-               page::paragraph("Self time on the host and on the device, per step.");
+  for (const ChangeTable& table : overview.comparison->tables)
+    content += "<h3>" + escaped(table.name) + "</h3>\n" + changes_table(table);
   return page::section("comparison", "Comparison of the two runs", content);
 }
 
@@ -238,9 +226,21 @@ std::string heading_end(const Overview& overview, const RankOverview& rank) {
   return " <small>" + (overview.comparison ? "after" : escaped(rank_name(rank))) + "</small>";
 }
 
+/// The page of two reports.
+std::string reports_page(const Comparison& found) {
+  std::string notes;
+  for (const std::string& note : found.notes) notes += "<li>" + page::sentence(note) + "</li>\n";
+  return page::head("Comparison of two reports") +
+         page::paragraph("Before: " + escaped(page::shortened(found.before, kMostPath)) +
+                         " \u00b7 After: " + escaped(page::shortened(found.after, kMostPath))) +
+         (notes.empty() ? "" : "<section class=\"notes\"><h2>Notes</h2><ul>\n" + notes + "</ul></section>\n");
+}
+
 }  // namespace
 
 std::string to_html(const Overview& overview) {
+  if (overview.ranks.empty() && overview.comparison)
+    return reports_page(*overview.comparison) + comparison_section(overview) + page::end();
   if (overview.slowest >= overview.ranks.size())
     return page::head("Overview") + page::paragraph("There is no trace.") + page::end();
   const RankOverview& rank = overview.ranks[overview.slowest];

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <base/amounts.hpp>
+#include <base/printable.hpp>
 #include <overview/overview.hpp>
 
 namespace penstock::overview {
@@ -56,37 +57,6 @@ std::string device_lines(const RankOverview& rank) {
   return text;
 }
 
-std::string signed_milliseconds(double nanoseconds) {
-  return (nanoseconds < 0 ? "-" : "+") + milliseconds(std::abs(nanoseconds));
-}
-
-std::string comparison_lines(const Overview& overview) {
-  const RankOverview &before = overview.ranks[0], &after = overview.ranks[1];
-  const Comparison& change = *overview.comparison;
-  std::string text = "before: " + step_line(before) + "after:  " + step_line(after);
-  text += text_of("change: %s ms per step (%+.0f %%), ", signed_milliseconds(change.change).c_str(),
-                  before.step() > 0 ? 100 * change.change / before.step() : 0.0);
-  if (before.steps.steps.size() < 2 || after.steps.steps.size() < 2) {
-    text += "of a single step: the noise is not known\n";
-  } else {
-    text += std::string(change.clear() ? "more" : "not more") + " than the noise of the steps, " +
-            milliseconds(change.noise) + " ms\n";
-  }
-  for (std::size_t i = 0; i < kCategories; ++i) {
-    const auto category = static_cast<Category>(i);
-    if (std::abs(change.categories[category]) < kVisible * before.step()) continue;
-    text += text_of("  %-14s %8s -> %8s ms  %s\n", std::string(name(category)).c_str(),
-                    milliseconds(before.mean[category]).c_str(), milliseconds(after.mean[category]).c_str(),
-                    signed_milliseconds(change.categories[category]).c_str());
-  }
-  for (const Comparison::Operator& op : change.operators) {
-    if (std::abs(op.after - op.before) < kVisible * before.step()) continue;
-    text += text_of("  %-40.40s %8s -> %8s ms  %s\n", op.name.c_str(), milliseconds(op.before).c_str(),
-                    milliseconds(op.after).c_str(), signed_milliseconds(op.after - op.before).c_str());
-  }
-  return text;
-}
-
 std::string label(const RankOverview& rank) {
   return rank.rank ? "rank " + std::to_string(*rank.rank) : rank.path;
 }
@@ -106,6 +76,10 @@ std::string rank_lines(const Overview& overview) {
 }  // namespace
 
 std::string to_text(const Overview& overview) {
+  if (overview.ranks.empty() && overview.comparison) {
+    const Comparison& found = *overview.comparison;
+    return "before: " + one_line(found.before) + "\nafter:  " + one_line(found.after) + "\n" + to_text(found);
+  }
   const RankOverview& rank = overview.ranks[overview.slowest];
   std::string text;
   for (const RankOverview& each : overview.ranks) {
@@ -113,8 +87,8 @@ std::string to_text(const Overview& overview) {
       text += "Note: " + (overview.ranks.size() > 1 ? each.path + ": " : "") + note + "\n";
   }
   if (overview.comparison) {
-    text += comparison_lines(overview);
-    text += "The second run:\n";
+    text += "before: " + step_line(overview.ranks[0]) + "after:  " + step_line(overview.ranks[1]);
+    text += to_text(*overview.comparison) + "The second run:\n";
   } else {
     text += overview.ranks.size() > 1 ? rank_lines(overview) : step_line(rank);
   }

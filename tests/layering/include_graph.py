@@ -50,7 +50,7 @@ ORDER = {
     "loader": ["node_memory", "options", "batch", "fetch", "work", "model", "device", ".", "choices"],
     "staging": ["."],
     "pack": ["."],
-    "overview": ["trace", ".", "page", "./page"],
+    "overview": ["trace", "reports", ".", "page", "./page"],
     "bench": ["measure", "tryout", "report", "synth", "watch", "web"],
 }  # fmt: skip
 # Layers that stand beside others of the list and do not include them.

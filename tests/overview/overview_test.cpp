@@ -27,6 +27,7 @@ using doctest::Approx;
 using nlohmann::json;
 using overview::Category;
 using overview::Cause;
+using overview::Change;
 using overview::Overview;
 using overview::overview_of;
 using overview::RankOverview;
@@ -80,6 +81,21 @@ MadeTrace run(const std::vector<std::int64_t>& steps, std::int64_t loading) {
     begin = end;
   }
   return made;
+}
+
+overview::ChangeTable table_of(const Overview& found, const std::string& name) {
+  REQUIRE(found.comparison);
+  const auto& tables = found.comparison->tables;
+  const auto table = std::ranges::find(tables, name, &overview::ChangeTable::name);
+  REQUIRE(table != tables.end());
+  return *table;
+}
+
+Change change_of(const Overview& found, const std::string& table, const std::string& name) {
+  const auto changes = table_of(found, table).changes;
+  const auto change = std::ranges::find(changes, name, &Change::name);
+  REQUIRE(change != changes.end());
+  return *change;
 }
 
 /// The parts of a page that make a browser load something from elsewhere.
@@ -317,30 +333,37 @@ TEST_CASE("two traces that are not ranks are compared, in the order of the argum
   REQUIRE(found.comparison);
   CHECK(found.ranks[0].path == traces.paths()[0].string());
   CHECK(found.slowest == 1);
-  CHECK(found.comparison->change == Approx(-30e6));
-  CHECK(found.comparison->categories[Category::dataloader] == Approx(-30e6));
-  CHECK(found.comparison->categories[Category::cpu] == Approx(0));
-  CHECK(found.comparison->noise == Approx(2 * std::sqrt(10e12 / 5 + 5e12 / 5)));
-  CHECK(found.comparison->clear());
+  CHECK(found.comparison->before == traces.paths()[0].string());
+  CHECK(found.comparison->after == traces.paths()[1].string());
+  const Change step = change_of(found, "Step", "step"), cpu = change_of(found, "Categories", "CPU Exec");
+  CHECK(step.before.value() == Approx(0.1));
+  CHECK(step.after.value() == Approx(0.07));
+  CHECK(step.noise.value() == Approx(2e-9 * std::sqrt(10e12 / 5 + 5e12 / 5)));
+  CHECK(step.exceeds_noise() == true);
+  const Change loader = change_of(found, "Categories", "DataLoader");
+  CHECK(loader.before.value() - loader.after.value() == Approx(0.03));
+  CHECK(loader.noise == 0);
+  CHECK(cpu.relative().value() == Approx(0));
+  CHECK(cpu.noise.value() == Approx(step.noise.value()));
   const std::string text = to_text(found);
   CHECK(contains(text, "before: step 100 ms"));
   CHECK(contains(text, "after:  step 70 ms"));
-  CHECK(contains(text, "-30 ms per step (-30 %)"));
+  CHECK(contains(text, " 100.0       70.0 ms          -30.0 %  more than the noise, 3.5 ms\n"));
   check_shown(found);
 }
 
 TEST_CASE("a change within the noise of the steps is not clear") {
   const Overview found = Traces().add(run({100, 120, 80}, 10)).add(run({103, 123, 83}, 10)).overview();
-  REQUIRE(found.comparison);
-  CHECK(found.comparison->change == Approx(3e6));
-  CHECK_FALSE(found.comparison->clear());
+  CHECK(change_of(found, "Step", "step").exceeds_noise() == false);
   CHECK(contains(to_text(found), "not more than the noise"));
   check_shown(found);
 }
 
 TEST_CASE("a comparison of single steps says that their noise is unknown") {
   const Overview found = Traces().add(run({100}, 10)).add(run({80}, 10)).overview();
-  CHECK(contains(to_text(found), "noise is not known"));
+  CHECK_FALSE(change_of(found, "Step", "step").noise);
+  CHECK(contains(to_text(found), "no spread recorded"));
+  CHECK(contains(to_html(found), "no spread recorded"));
   check_shown(found);
 }
 
@@ -349,16 +372,15 @@ TEST_CASE("a comparison lists the operators that changed most, per step") {
   before.step(1, 0, 100'000).step(2, 100'000, 200'000).op("same", 0, 50'000).op("gone", 50'000, 90'000);
   after.step(1, 0, 100'000).op("same", 0, 25'000).op("new", 30'000, 95'000);
   const Overview found = Traces().add(before).add(after).overview();
-  REQUIRE(found.comparison);
-  const auto& operators = found.comparison->operators;
+  const auto operators = table_of(found, "Operators").changes;
   REQUIRE(operators.size() == 3);
   CHECK(operators[0].name == "new");
   CHECK(operators[0].before == 0);
-  CHECK(operators[0].after == Approx(65e6));
+  CHECK(operators[0].after.value() == Approx(0.065));
   CHECK(operators[1].name == "gone");
-  CHECK(operators[1].before == Approx(20e6));
-  CHECK(operators[2].before == Approx(25e6));
-  CHECK(operators[2].after == Approx(25e6));
+  CHECK(operators[1].before.value() == Approx(0.02));
+  CHECK(operators[2].before.value() == Approx(0.025));
+  CHECK(operators[2].after.value() == Approx(0.025));
 }
 
 TEST_CASE("an operator beyond the end of one table is not reported as gone") {
@@ -370,9 +392,9 @@ TEST_CASE("an operator beyond the end of one table is not reported as gone") {
     return made;
   };
   const Overview found = Traces().add(with_operators(20'000)).add(with_operators(8'900)).overview();
-  REQUIRE(found.comparison);
-  CHECK(found.comparison->operators[0].name == "changed");
-  CHECK(found.comparison->operators[0].after == Approx(8.9e6));
+  const Change first = table_of(found, "Operators").changes.at(0);
+  CHECK(first.name == "changed");
+  CHECK(first.after.value() == Approx(0.0089));
 }
 
 TEST_CASE("progress counts the bytes of all files and stops the reading") {
