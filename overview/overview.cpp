@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <overview/overview.hpp>
+#include <overview/reports/read_report.hpp>
 #include <overview/trace/read_trace.hpp>
 #include <penstock/error.hpp>
 
@@ -97,6 +98,33 @@ std::vector<Device> devices_of(const Trace& trace, const std::vector<DeviceUse>&
   return out;
 }
 
+// ---- Reports --------------------------------------------------------------------------------------------------------
+
+/// The kind of all files. Throws Error: invalid_argument, if a report is among files of other kinds.
+FileKind common_kind(std::span<const std::filesystem::path> files) {
+  std::vector<FileKind> kinds;
+  for (const auto& file : files) kinds.push_back(kind_of_file(file));
+  const auto is_report = [](FileKind kind) { return kind == FileKind::run || kind == FileKind::bench; };
+  if (std::ranges::none_of(kinds, is_report)) return FileKind::trace;
+  for (std::size_t i = 1; i < kinds.size(); ++i) {
+    if (kinds[i] == kinds[0]) continue;
+    throw Error::invalid_argument(files[0].string() + " is " + std::string(name(kinds[0])) + ", and " +
+                                  files[i].string() + " is " + std::string(name(kinds[i])) +
+                                  "; compare two files of one kind");
+  }
+  return kinds.front();
+}
+
+Overview overview_of_reports(std::span<const std::filesystem::path> files, FileKind kind) {
+  if (files.size() != 2)
+    throw Error::unsupported(std::string(name(kind)) + ", not a trace; pass two such reports to compare them" +
+                                 (kind == FileKind::run ? ", or a trace of penstock run --trace 5" : ""),
+                             {.dataset = files.front().string()});
+  Overview out;
+  out.comparison = compare(read_report(files[0], kind), read_report(files[1], kind));
+  return out;
+}
+
 }  // namespace
 
 double RankOverview::busy() const {
@@ -151,16 +179,17 @@ RankOverview summarize(const Trace& trace) {
   return out;
 }
 
-Overview overview_of(std::span<const std::filesystem::path> traces, const OverviewProgress& progress) {
-  if (traces.empty()) throw Error::invalid_argument("no trace");
+Overview overview_of(std::span<const std::filesystem::path> files, const OverviewProgress& progress) {
+  if (files.empty()) throw Error::invalid_argument("no trace");
+  if (const FileKind kind = common_kind(files); kind != FileKind::trace) return overview_of_reports(files, kind);
   std::uint64_t bytes = 0, before = 0;
-  for (const auto& path : traces) {
+  for (const auto& path : files) {
     std::error_code unknown;
     const std::uintmax_t size = std::filesystem::file_size(path, unknown);
     if (!unknown) bytes += size;
   }
   Overview out;
-  for (const auto& path : traces) {
+  for (const auto& path : files) {
     std::uint64_t last = 0;
     out.ranks.push_back(summarize(read_trace(path, [&](std::uint64_t read) {
       last = read;

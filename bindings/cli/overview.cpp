@@ -35,7 +35,7 @@ void require_no_trace(const std::string& report, const std::vector<std::string>&
   for (const std::string& trace : traces) {
     std::error_code unknown;
     if (!std::filesystem::equivalent(report, trace, unknown)) continue;
-    throw Error::invalid_argument(report + " is one of the traces; name another file for the report");
+    throw Error::invalid_argument(report + " is one of the traces or reports to read; name another file");
   }
 }
 
@@ -59,11 +59,13 @@ int run(const OverviewArguments& options) {
 
 Command overview_command(CLI::App& app) {
   const auto options = std::make_shared<OverviewArguments>();
-  CLI::App* command =
-      app.add_subcommand("overview", "Explain where a training loses time, from traces of the PyTorch profiler");
+  CLI::App* command = app.add_subcommand(
+      "overview", "Explain where a training loses time, from traces of the PyTorch profiler, or compare two runs");
   command
-      ->add_option("TRACE", options->traces,
-                   "Trace of torch.profiler, .json or .json.gz; two runs, or one for each rank")
+      ->add_option(
+          "TRACE", options->traces,
+          "Trace of torch.profiler, .json or .json.gz; two runs, or one for each rank; or two JSON reports of penstock "
+          "run, or of bench and tune")
       ->required();
   const auto html = command->add_option("--html", options->html,
                                         "Write the page to this file; by default, NAME.overview.html in the current "

@@ -145,10 +145,7 @@ class TraceBuilder {
       if (depth_ == event_depth_ + 1 && event_key_ == EventKey::args) arg_key_ = arg_key(text);
       return true;
     }
-    if (depth_ == head_depth_) {
-      head_ = text;
-      of_run_ = of_run_ || text == "penstock_run";
-    }
+    if (depth_ == head_depth_) head_ = text;
     key_ = text;
     return true;
   }
@@ -196,7 +193,6 @@ class TraceBuilder {
   }
 
   bool found_events() const { return found_events_; }
-  bool is_of_run() const { return of_run_; }  ///< a report of `penstock run`
   std::size_t error_position() const { return error_position_; }
   const std::string& error() const { return error_; }
 
@@ -376,7 +372,7 @@ class TraceBuilder {
   RawEvent raw_;
   std::unordered_map<std::string, std::uint32_t> threads_;
   std::size_t depth_ = 0, event_depth_ = 0, head_depth_ = 0;
-  bool in_events_ = false, found_events_ = false, of_run_ = false;
+  bool in_events_ = false, found_events_ = false;
   EventKey event_key_ = EventKey::other;
   ArgKey arg_key_ = ArgKey::other;
   std::string head_, key_;  // the last key at the top of the text, and the last one of all
@@ -427,16 +423,10 @@ Trace read_trace(const std::filesystem::path& path, const TraceProgress& progres
   const ErrorContext context{.dataset = path.string()};
   if (!builder.found_events()) {
     if (source.failure()) std::rethrow_exception(source.failure());
-    if (trace.bytes == 0) throw Error::corrupt("the file is empty; expected a trace of the PyTorch profiler", context);
-    if (builder.is_of_run())
-      throw Error::unsupported(
-          "a report of penstock run, not a trace; compare the times in two such files yourself, or record a trace of "
-          "each run with penstock run --trace 5",
-          context);
-    if (whole) throw Error::unsupported("no list \"traceEvents\"; expected a trace of the PyTorch profiler", context);
-    throw Error::corrupt(
-        "not JSON at byte " + std::to_string(builder.error_position()) + "; expected a trace of the PyTorch profiler",
-        context);
+    const std::string expected = "; expected a trace of the PyTorch profiler, or two reports of penstock run or bench";
+    if (trace.bytes == 0) throw Error::corrupt("the file is empty" + expected, context);
+    if (whole) throw Error::unsupported("no list \"traceEvents\"" + expected, context);
+    throw Error::corrupt("not JSON at byte " + std::to_string(builder.error_position()) + expected, context);
   }
   if (std::string note = note_of(source, whole, source.at_end()); !note.empty()) trace.notes.push_back(std::move(note));
   if (trace.skipped != 0)

@@ -121,7 +121,8 @@ TEST_CASE("the text states the noise for each line, or its absence for the table
   Report after = before;
   after.tables[0].figures[0].value = 0.2;
   const std::string text = to_text(compare(before, after));
-  CHECK(contains(text, "\n  step                        100.0      200.0 ms         +100.0 %  more than the noise, 1.4"));
+  CHECK(
+      contains(text, "\n  step                        100.0      200.0 ms         +100.0 %  more than the noise, 1.4"));
   CHECK(contains(text, "0.0 %  no spread recorded\nCategories "));
   CHECK(contains(text, "  no spread recorded\n  load "));
   CHECK(contains(text, "50.00 ms            0.0 %\n  a name\\x0aof two lines "));

@@ -5,6 +5,7 @@ import gzip
 import html
 import io
 import json
+import math
 import os
 import pathlib
 import re
@@ -14,6 +15,7 @@ import sys
 import pytest
 from command import COMMAND, fails, run
 from overview_model import CATEGORIES, Model
+from watched import RUN, execute
 
 import penstock as ps
 
@@ -237,10 +239,93 @@ def test_two_runs_are_compared(tmp_path):
     before, after = training(tmp_path / "z.json", 0.5), training(tmp_path / "a.json", 0.1)
     found = ps.overview([before, after])
     assert [rank["trace"] for rank in found.figures["ranks"]] == [str(before), str(after)]
-    assert found.figures["comparison"]["change"] == near(0)
-    assert found.figures["comparison"]["categories"]["DataLoader"] == near(-0.4)
-    assert found.figures["comparison"]["categories"]["CPU Exec"] == near(0.4)
+    changes = changes_of(found.figures)
+    assert changes["Step", "step"]["change"] == near(0)
+    assert changes["Categories", "DataLoader"]["before"] == near(0.5)
+    assert changes["Categories", "DataLoader"]["after"] == near(0.1)
+    assert changes["Categories", "CPU Exec"]["exceeds_noise"] is True
+    assert changes["Operators", "aten::mm"]["exceeds_noise"] is None
     assert "comparison" not in ps.overview(before).figures
+
+
+# ---- Reports ---------------------------------------------------------------------------------------------------------
+
+
+def changes_of(figures):
+    tables = figures["comparison"]["tables"]
+    return {(table["name"], change["name"]): change for table in tables for change in table["changes"]}
+
+
+SLEEPING = """
+import sys, time, torch
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 60
+    def __getitem__(self, number):
+        time.sleep(float(sys.argv[1]))
+        return torch.zeros(4)
+for rows in torch.utils.data.DataLoader(Rows(), batch_size=int(sys.argv[2])):
+    pass
+"""
+
+
+def test_reports_of_penstock_run_are_compared(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(SLEEPING)
+    for name, *arguments in ("slow", "0.02", "4"), ("fast", "0", "4"), ("small", "0", "2"):
+        words = ["--quiet", "--json", f"{name}.json", "--out", f"{name}.few.json", "train.py", *arguments]
+        execute([*RUN, *words], tmp_path).check_returncode()
+    slow, fast, few, small = (
+        json.loads((tmp_path / name).read_text()) for name in ("slow.json", "fast.json", "fast.few.json", "small.json")
+    )
+    found = ps.overview([tmp_path / "slow.json", tmp_path / "fast.json"])
+    changes = changes_of(found.figures)
+    before, after = slow["loaders"][0], fast["loaders"][0]
+    step = changes["Step", "step"]
+    assert (step["unit"], step["before"], step["after"]) == ("s", before["step_s"], after["step_s"])
+    assert step["noise"] == near(math.hypot(before["plus_minus_s"], after["plus_minus_s"]))
+    assert step["change"] == near(after["step_s"] / before["step_s"] - 1)
+    assert changes["Categories", "load"]["before"] == before["load_s"]
+    assert changes["Categories", "load"]["noise"] is None
+    assert changes["Parts", "collate"]["after"] == after["collate_s"]
+    assert str(found).startswith(f"before: {tmp_path}/slow.json\nafter:  {tmp_path}/fast.json\n")
+    assert " than the noise, " in str(found) and "no spread recorded" in str(found)
+    assert repr(found) == f"penstock.Overview(['{tmp_path}/slow.json', '{tmp_path}/fast.json'])"
+    assert f"{step['change']:+.1%}".replace("%", " %") in found._repr_html_()
+    with pytest.raises(ps.Error, match="two reports have no diagnosis"):
+        assert found.diagnosis
+    found = ps.overview([tmp_path / "slow.json", tmp_path / "fast.few.json"])
+    assert changes_of(found.figures)["Step", "step"]["after"] == few["step_s"]
+    found = ps.overview([tmp_path / "fast.json", tmp_path / "small.json"])
+    assert found.figures["comparison"]["notes"][0].endswith("different work: batch_size 4 before, 2 after.")
+    rates = changes_of(found.figures)["Step", "samples per second"]
+    assert rates["after"] == near(2 / small["loaders"][0]["step_s"])
+
+
+def test_reports_of_bench_are_compared(icons, tmp_path):
+    options = ["--workers", "1,2", "--batch-size", "8", "--seconds", "0.1", "--no-efficiency", "--json"]
+    for name in "before.json", "after.json":
+        run("bench", icons, *options, name, cwd=tmp_path)
+    before, after = (json.loads((tmp_path / f"{name}.json").read_text())["rows"] for name in ("before", "after"))
+    result = run("overview", "before.json", "after.json", "--json", "figures.json", cwd=tmp_path)
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    changes = changes_of(figures)
+    for row in before:
+        setting = f"workers {row['workers']}, prefetch {row['prefetch']}, batch size 8"
+        assert changes["Samples per second", setting]["before"] == row["samples_per_s"]
+        assert changes["Samples per second", setting]["noise"] is not None
+    fastest = max(after, key=lambda row: row["samples_per_s"])
+    assert changes["Fastest row", "first batch"]["after"] == near(fastest["first_batch_ms"] / 1e3)
+    decode = changes["Stages of the fastest row: busy for a sample", "decode"]
+    assert decode["after"] == near(fastest["stages"]["decode"]["busy_s"] / fastest["samples"])
+    text = result.stdout.decode()
+    assert text.startswith("before: before.json\nafter:  after.json\n") and text.endswith("Page: overview.html\n")
+    assert "</html>" in (tmp_path / "overview.html").read_text()
+    alone = fails("overview", "before.json", "--no-html", cwd=tmp_path)
+    assert "before.json: unsupported: a report of penstock bench or tune, not a trace; pass two such reports" in alone
+    trace = training(tmp_path / "trace.json")
+    both = fails("overview", "before.json", trace, "--no-html", code=2, cwd=tmp_path)
+    assert f"before.json is a report of penstock bench or tune, and {trace} is a trace of the PyTorch profiler" in both
 
 
 def test_errors_name_the_file_and_what_was_expected(tmp_path):

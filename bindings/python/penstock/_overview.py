@@ -1,4 +1,4 @@
-"""The overview of a training, from traces of PyTorch's profiler."""
+"""The overview of a training, from traces of PyTorch's profiler or reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from . import _penstock
+from . import _error, _penstock
 from ._progress import Bar
 from ._words import keywords_in_words
 
@@ -22,12 +22,14 @@ class Overview:
         self._screen, self._page = screen, page
         self.figures = figures
         """All figures, as `penstock overview --json` writes them. Times are seconds, and shares are between 0 and
-        1. A figure that the trace does not record is None."""
+        1. A figure that the trace does not record is None. Two reports have only "comparison"."""
 
     @property
     def diagnosis(self) -> dict[str, Any]:
         """{"cause", "share", "why", "not_the_cause", "remedies"}. `cause` is "loading", "copies", "communication",
-        "synchronisation", "host", "other" or "none"; `share` is its part of a step."""
+        "synchronisation", "host", "other" or "none"; `share` is its part of a step. Reports have none."""
+        if "diagnosis" not in self.figures:
+            raise _error.made("unsupported", "two reports have no diagnosis; use figures['comparison']")
         found: dict[str, Any] = self.figures["diagnosis"]
         return found
 
@@ -39,7 +41,8 @@ class Overview:
         return self._screen
 
     def __repr__(self) -> str:
-        return f"penstock.Overview({[rank['trace'] for rank in self.figures['ranks']]})"
+        traces = [rank["trace"] for rank in self.figures.get("ranks", ())]
+        return f"penstock.Overview({traces or [self.figures['comparison'][run] for run in ('before', 'after')]})"
 
     def _repr_html_(self) -> str:
         framed = html.escape(self._page, quote=True)
@@ -61,10 +64,12 @@ def overview(
 
     trace: a torch.profiler.profile that has ended. Or the path of a trace (export_chrome_trace(),
       tensorboard_trace_handler()), plain or with gzip. Or a list of paths: two runs, or the ranks of a training.
+      Two runs may also be JSON reports of `penstock run`, or of `penstock bench` and `tune`.
     progress: True shows a bar on stderr.
 
     A trace that ends early or is broken is read up to that place, and the overview says so. Raises Error: io; corrupt,
-    if a file is not JSON; unsupported, if it is not a trace, or has neither steps nor operators.
+    if a file is not JSON; unsupported, if it is not a trace, or has neither steps nor operators; invalid_argument, for
+    files of several kinds.
     """
     if hasattr(trace, "export_chrome_trace"):
         with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
