@@ -44,6 +44,18 @@ constexpr std::chrono::milliseconds kSlice{50};  // interval at which a wait cal
   }
 }
 
+// Data that another program has overwritten look corrupt, so the files are checked before such an error is thrown.
+void require_not_overwritten(const Dataset& dataset, const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    if (!error.is_data_fault()) return;
+  } catch (...) {
+    return;
+  }
+  dataset.require_not_written_to([](std::size_t) { return true; });
+}
+
 }  // namespace
 
 bool Pipeline::in_its_process() const {
@@ -57,8 +69,8 @@ void Pipeline::require_same_process() const {
       {.dataset = dataset_.path().string()});
 }
 
-// Files may change while the loader keeps them open. On a network file system, the ranks divide the shards, because each
-// call may cost a message to a server.
+// Files may change while the loader keeps them open. On a network file system, the ranks divide the shards, because
+// each call may cost a message to a server.
 void Pipeline::require_files_not_written_to() const {
   const std::filesystem::path* path = nullptr;  // of the dataset that the last shard belongs to
   bool divided = false;
@@ -104,6 +116,7 @@ std::optional<Batch> Pipeline::next(const std::function<void()>& while_waiting,
     consumer_.failures.record(consumer_.cursor.position(), failed ? std::vector<BadSample>{} : std::move(result.bad),
                               failed ? result.other_failures : 0);
   }
+  if (failed) require_not_overwritten(dataset_, result.failure);
   if (failed && restored) throw_with_remedy(std::exchange(result.failure, nullptr), options_.on_error);
   if (failed) std::rethrow_exception(std::exchange(result.failure, nullptr));
   require_few_failures(has_bad);

@@ -162,7 +162,30 @@ TEST_CASE("a shard that is written to in place while it is open is found at the 
   CHECK(drained(loader, 0).error.empty());
   REQUIRE(loader.next());
   write_file(shard, read_file(folder / "packed" / "shard-000001.tar"));
-  CHECK(says_replaced(drained(loader, 0).error, "one.tar"));
+  const std::string error = drained(loader, 0).error;
+  CHECK_MESSAGE(says_replaced(error, "one.tar"), error);
+}
+
+TEST_CASE("a shard that was overwritten under an open loader is not called corrupt") {
+  const std::vector<std::size_t> lengths{0, 1000, 49'000};
+  for (const EngineKind kind : engine_kinds()) {
+    CAPTURE(name(kind));
+    for (const std::size_t length : lengths) {
+      CAPTURE(length);
+      const TemporaryFolder folder;
+      pack_rows(folder / "rows", folder / "packed", "tar", 0);
+      const fs::path shard = folder / "one.tar";
+      fs::copy_file(folder / "packed" / "shard-000000.tar", shard);
+      const Dataset dataset = open(shard);
+      Loader loader(dataset, {.batch_size = 1, .workers = 1, .prefetch = 1, .read_options = {.engine = kind}});
+      REQUIRE(loader.next());
+      std::string other = read_file(folder / "packed" / "shard-000001.tar");
+      other.resize(length);
+      write_file(shard, other);
+      const std::string error = drained(loader, 0).error;
+      CHECK_MESSAGE(says_replaced(error, "one.tar"), error);
+    }
+  }
 }
 
 TEST_CASE("shards that others packed are compared like those that pack made") {
