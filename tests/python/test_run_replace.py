@@ -1,12 +1,10 @@
 """`penstock run --replace`: a replaced loader delivers what PyTorch's delivers, and each other loader is left alone."""
 
-import contextlib
 import dataclasses
 import gc
 import json
 import os
 import pathlib
-import random
 import re
 import subprocess
 import sys
@@ -15,9 +13,10 @@ import threading
 import time
 
 import numpy as np
-import penstock as ps
 import pytest
 from torchvision_package import HERE, require_torchvision
+
+import penstock as ps
 
 require_torchvision()
 
@@ -30,10 +29,9 @@ from penstock._run.replace.check import Check
 from penstock._run.replace.iterator import ReplacedIterator
 from penstock._run.replace.places import Places, call_of
 from penstock._run.replace.recognize import Refused, recognize
-from penstock._run.replace.replacer import Replacer
 from PIL import Image
+from replaced_loaders import drawn, epochs, largest_difference, replacing, same_but_images, seed
 from torch.utils.data import DataLoader
-from torch.utils.data import dataloader as module
 from torchvision.datasets import ImageFolder
 
 IMAGES = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "images"
@@ -60,74 +58,6 @@ def photos_fixture(tmp_path_factory):
 @pytest.fixture(name="icons", scope="module")
 def icons_fixture(tmp_path_factory):
     return folder_of(ICONS, tmp_path_factory.mktemp("icons"))
-
-
-@contextlib.contextmanager
-def replacing():
-    """The patches of `penstock run --replace`, without its times. Yields the lines that it prints."""
-    lines = []
-    kept = {name: vars(DataLoader)[name] for name in ("__init__", "__iter__", "_get_iterator")}
-    replacer = Replacer(lines.append)
-    replacer._patch(module)
-
-    def __iter__(loader):
-        replacer.decide(loader)
-        return kept["__iter__"](loader)
-
-    DataLoader.__iter__ = __iter__
-    try:
-        yield lines
-    finally:
-        for name, method in kept.items():
-            setattr(DataLoader, name, method)
-
-
-def seed():
-    torch.manual_seed(7)
-    random.seed(7)
-    np.random.seed(7)
-
-
-def drawn(loader):
-    """Numbers of the program's own generators."""
-    generators = {"generator": loader.generator} if loader.generator is not None else {}
-    return torch.rand(1, **generators).item(), torch.rand(1).item(), random.random(), np.random.rand()
-
-
-def epochs(make, root, count=2):
-    """All that a training sees: batches, lengths, and its own random numbers between the batches."""
-    seed()
-    loader = make(root)
-    seen = []
-    for epoch in range(count):
-        if hasattr(loader.sampler, "set_epoch"):
-            loader.sampler.set_epoch(epoch)
-        seen.append((len(loader), drawn(loader)))
-        iterator = iter(loader)
-        seen.append((len(iterator), drawn(loader)))
-        for batch in iterator:
-            seen.append((batch, drawn(loader)))
-    return loader, seen
-
-
-def same_but_images(one, other):
-    assert len(one) == len(other)
-    for (batch, numbers), (their_batch, their_numbers) in zip(one, other):
-        assert numbers == their_numbers
-        if not isinstance(batch, list):
-            assert batch == their_batch
-            continue
-        assert type(batch) is type(their_batch) and torch.equal(batch[1], their_batch[1])
-        for ours, theirs in zip(batch, their_batch):
-            assert (type(ours), ours.dtype, ours.shape, ours.stride()) == (
-                type(theirs), theirs.dtype, theirs.shape, theirs.stride()
-            )  # fmt: skip
-            assert ours.is_pinned() == theirs.is_pinned() and ours.device == theirs.device
-
-
-def largest_difference(one, other):
-    pairs = [(ours[0], theirs[0]) for (ours, _), (theirs, _) in zip(one, other) if isinstance(ours, list)]
-    return max(float((ours.double() - theirs.double()).abs().max()) for ours, theirs in pairs)
 
 
 # ---- Recipes ---------------------------------------------------------------------------------------------------------
@@ -163,19 +93,6 @@ def test_a_loader_that_may_differ_is_left_alone(photos, make):
     assert not isinstance(iterator, ReplacedIterator)
     assert len(lines) == 1 and re.match(r"Not replaced: \S+replace_recipes.py:\d+: ", lines[0]), lines
     assert recipes.NOT_REPLACED[make] in lines[0]
-
-
-def test_a_dataset_of_hugging_face_is_left_alone(photos):
-    datasets = pytest.importorskip("datasets")
-
-    def opened(rows):
-        return {"image": [recipes.EVAL(Image.open(path).convert("RGB")) for path in rows["path"]]}
-
-    rows = datasets.Dataset.from_dict({"path": [path for path, _ in ImageFolder(photos).samples]})
-    with replacing() as lines:
-        batch = next(iter(DataLoader(rows.with_transform(opened), batch_size=4)))
-    assert batch["image"].shape == (4, 3, 64, 64)
-    assert re.match(r"Not replaced: \S+test_run_replace.py:\d+: set_transform\(opened\): ", lines[0])
 
 
 # ---- The check finds differences -------------------------------------------------------------------------------------
@@ -237,13 +154,9 @@ def test_another_translation_of_the_fixed_transforms_is_refused(photos, monkeypa
 
 def test_other_labels_are_refused(photos):
     loader = recipes.shuffled(photos, recipes.EVAL)
-    samples = loader.dataset.samples
-
-    class Folder:
-        def __init__(self):
-            self.samples, self.loader = [(path, CLASSES - label) for path, label in samples], loader.dataset.loader
-
-    assert "has the label" in refusal(loader, folder=Folder())
+    source = recognize(loader, Places()).source.copied()
+    source._folder.samples = [(path, CLASSES - label) for path, label in loader.dataset.samples]
+    assert "has the label" in refusal(loader, source=source)
 
 
 def test_relative_paths_are_those_of_the_epochs_start(photos, tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import torch
 from ..._penstock import usable_cores
 from ...torch import decode_batch
 from .recognize import Recipe
+from .source import Unmade
 
 
 class Form(NamedTuple):
@@ -19,10 +20,6 @@ class Form(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: torch.dtype
-
-
-class Unmade(Exception):
-    """penstock cannot make this batch as torch would. str() is the reason."""
 
 
 class Batches:
@@ -33,8 +30,8 @@ class Batches:
         self.recipe, self._form, self._pin_memory, self._folder = recipe, form, pin_memory, folder
         self._device = _accelerator().current_device_index() if pin_memory and _accelerator() is not None else None
 
-    def make(self, indices: Sequence[Any], seed: int, threads: int) -> list[torch.Tensor]:
-        """[images, labels], as default_collate makes them. Raises Unmade."""
+    def make(self, indices: Sequence[Any], seed: int, threads: int) -> Any:
+        """A batch, as the collate function makes it. Raises Unmade."""
         try:
             return self._make(indices, seed, threads)
         except Unmade:
@@ -42,33 +39,24 @@ class Batches:
         except Exception as failure:
             raise Unmade(f"{type(failure).__name__}: {failure}") from failure
 
-    def _make(self, indices: Sequence[Any], seed: int, threads: int) -> list[torch.Tensor]:
-        labels, paths = [], []
-        for index in indices:
-            path, label = self.recipe.sample_at(index)
-            path = os.path.join(self._folder, path)
-            labels.append(label)
-            paths.append(path)
-            if type(label) is not int:
-                raise Unmade(f"{path}: the label {label!r} is not an int")
-            if is_odd(path):
-                raise Unmade(f"{path}: an interlaced PNG, or one without 8 bits, becomes other pixels than with Pillow")
+    def _make(self, indices: Sequence[Any], seed: int, threads: int) -> Any:
+        source = self.recipe.source
+        samples = self.recipe.samples(indices, self._folder)
+        for sample in samples:
+            for number in sample.numbers:
+                if type(number) is not int:
+                    raise Unmade(f"{sample.name}: the label {number!r} is not an int")
+            source.require_plain(sample)
         if self._device is not None:  # else pinning would use the first device from this thread
             _accelerator().set_device_index(self._device)
         form, pinned = self._form, self._pin_memory
-        images = torch.empty((len(paths), *form.shape), dtype=form.dtype, device="cpu", pin_memory=pinned)
-        decode_batch(paths, self.recipe.chain, out=images, seed=seed, workers=threads)
-        made = torch.tensor(labels, dtype=torch.int64, device="cpu")
-        return [images, made.pin_memory() if pinned else made]
-
-
-def is_odd(path: str) -> bool:
-    """Whether Pillow makes other pixels of a PNG: it clips gray ones of 16 bits, for example."""
-    if not path.lower().endswith(".png"):
-        return False
-    with open(path, "rb") as file:
-        header = file.read(29)
-    return header[1:4] == b"PNG" and len(header) == 29 and (header[24] != 8 or header[28] != 0)
+        images = torch.empty((len(samples), *form.shape), dtype=form.dtype, device="cpu", pin_memory=pinned)
+        values = [sample.value for sample in samples]
+        decode_batch(values, self.recipe.chain, out=images, seed=seed, workers=threads)
+        numbers = [
+            torch.tensor(column, dtype=torch.int64, device="cpu") for column in zip(*(one.numbers for one in samples))
+        ]
+        return source.batch(images, [column.pin_memory() if pinned else column for column in numbers])
 
 
 def threads_for(workers: int) -> int:

@@ -17,12 +17,9 @@ _SIZED = ("Resize", "CenterCrop", "Pad", "Grayscale")
 """Other transforms that change the size or the channels."""
 
 
-def repeat(transform: Any, path: str) -> None:
-    """Draws the numbers that the transform draws for a file."""
-    from PIL import Image
-
-    with open(path, "rb") as file, Image.open(file) as image:
-        width, height = image.size
+def repeat(transform: Any, size: tuple[int, int]) -> None:
+    """Draws the numbers that the transform draws for an image. size: (width, height)."""
+    width, height = size
     shape = torch.empty((3, height, width), dtype=torch.uint8, device="meta")
     for name, part in named(transform):
         if name in _SIZED or any(inner in _BY_SIZE for inner in _inner_names(name, part)):

@@ -14,8 +14,9 @@ from torch.utils.data import _utils
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import draws, randomness
-from .batches import Batches, Form, Unmade, threads_for
+from .batches import Batches, Form, threads_for
 from .recognize import Recipe
+from .source import Unmade
 from .threads import Call, Threads
 
 
@@ -47,7 +48,8 @@ class ReplacedIterator(_BaseDataLoaderIter):
         self._started = 0
         self._waiting: collections.deque[_Task] = collections.deque()
         threads = threads_for(self._num_workers)
-        self._at_once = min(2, threads) if self._ahead else 1
+        most = max(2, self._num_workers) if recipe.source.reads else 2  # as many wait for storage as in the program
+        self._at_once = min(most, threads) if self._ahead else 1
         self._threads = -(-threads // self._at_once)
         if self._ahead:
             self._reset(loader, first_iter=True)
@@ -112,8 +114,8 @@ class ReplacedIterator(_BaseDataLoaderIter):
         before = (random.getstate(), torch.get_rng_state()) if recipe.random else None
         try:
             if before is not None:
-                for index in indices:
-                    draws.repeat(recipe.transform, recipe.sample_at(index)[0])
+                for sample in recipe.samples(indices):
+                    draws.repeat(recipe.transform, recipe.source.size(sample))
             return call.result(None)
         except Exception as reason:  # Unmade, or no draws because the file is not an image
             if before is not None:

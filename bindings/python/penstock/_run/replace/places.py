@@ -30,6 +30,13 @@ class Place(NamedTuple):
         return f"{self.file if shown.startswith(os.pardir) else shown}:{self.line}"
 
 
+class Refused(Exception):
+    """str() is "train.py:31: Lambda(): calls a function of your own"."""
+
+    def __init__(self, place: Place | None, what: str, reason: str) -> None:
+        super().__init__(f"{place}: {what}: {reason}" if place is not None else f"{what}: {reason}")
+
+
 class Places:
     """Remembers where the program made each DataLoader."""
 
@@ -71,14 +78,14 @@ def _caller() -> Place | None:
         file = frame.f_code.co_filename
         if module not in _LIBRARIES and os.path.isfile(file):
             place = Place(file, frame.f_lineno)
-            if _is_own(file):
+            if is_own(file):
                 return place
             other = other or place
         frame = frame.f_back
     return other
 
 
-def _is_own(file: str) -> bool:
+def is_own(file: str) -> bool:
     return not os.path.realpath(file).startswith(_FOLDERS)
 
 
@@ -111,14 +118,14 @@ def of_object(thing: Any, near: Place | None) -> Place | None:
         place = Place(file or "", inspect.getsourcelines(kind)[1])
     except (OSError, TypeError):
         return near
-    return place if file and _is_own(file) else near
+    return place if file and is_own(file) else near
 
 
 def _program_files() -> Iterator[str]:
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         library = name.partition(".")[0] in _LIBRARIES
-        if isinstance(file, str) and file.endswith(".py") and not library and _is_own(file):
+        if isinstance(file, str) and file.endswith(".py") and not library and is_own(file):
             yield file
 
 

@@ -39,6 +39,7 @@ def measure(loader: Any, indices: list[int], replaced: Callable[[Any], Iterator[
             num_workers=loader.num_workers,
             pin_memory=loader.pin_memory,
             timeout=loader.timeout,
+            collate_fn=loader.collate_fn,
             multiprocessing_context=loader.multiprocessing_context,
             generator=Generator().manual_seed(0),
             **options,

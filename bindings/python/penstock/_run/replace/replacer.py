@@ -100,7 +100,7 @@ class Replacer:
 
     def _form(self, loader: Any, recipe: Any, made: Place | None) -> Any:
         from .check import Check
-        from .recognize import Refused, check_samples
+        from .places import Refused
 
         known = self._checked.get(recipe.key)
         if isinstance(known, Refused):
@@ -108,7 +108,7 @@ class Replacer:
         if known is not None:
             return known
         try:
-            check_samples(recipe, made)
+            recipe.source.validate(made)
             check = Check(loader, recipe, made)
             form = check.run()
         except Refused as reason:
@@ -125,7 +125,7 @@ class Replacer:
         measured = rates.measure(loader, indices, lambda like: self._iterator(like, recipe, form))
         workers, threads = loader.num_workers, threads_for(loader.num_workers)
         return (
-            f"Replaced: DataLoader({type(recipe.folder).__name__}){f' at {made}' if made is not None else ''}; "
+            f"Replaced: DataLoader({recipe.source.kind}){f' at {made}' if made is not None else ''}; "
             f"checked {len(indices)} samples; {measured.torch:,.0f} -> {measured.penstock:,.0f} samples/s "
             f"({workers} worker{'' if workers == 1 else 's'} -> {threads} thread{'' if threads == 1 else 's'})"
         )

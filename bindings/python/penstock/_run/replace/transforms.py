@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NamedTuple
 
-from ..._penstock import Chain
+from ..._penstock import Chain, image
 from ..._translate.torchvision import interpolation_name, named, translation_of
 from ..._translate.translation import Translation
 
@@ -56,6 +56,14 @@ def chain_of(transforms: list[Any]) -> tuple[Chain, Translation]:
     """Raises Error for transforms without a translation."""
     translation = translation_of(transforms)
     return translation.chain("from_torchvision"), translation
+
+
+def upright(chain: Chain, turns: bool) -> Chain:
+    """The chain, after a rotation by the orientation of EXIF if `turns`."""
+    if not turns:
+        return chain
+    decode = image.decode(apply_exif_orientation=True)
+    return decode if repr(chain) == repr(image.decode()) else decode | chain
 
 
 def tolerance(transforms: list[Any], translation: Translation, dtype: str) -> Tolerance:
