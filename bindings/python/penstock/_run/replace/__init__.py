@@ -6,10 +6,16 @@ Recognition:
 
 places.py         lines of the program
 recognize.py      reads the options of a loader
-source.py         the interface of datasets
-image_folder.py   ImageFolder of torchvision
-originals.py      whether the program has replaced code of the libraries
 transforms.py     translates its transforms
+originals.py      whether the program has replaced code of the libraries
+
+Its dataset:
+
+source.py         the interface
+image_folder.py   ImageFolder of torchvision
+hugging_face.py   datasets of Hugging Face
+functions.py      the statements of their functions
+definitions.py    the source of a function
 
 The check:
 

@@ -82,7 +82,7 @@ def _has_metadata(value: bytes) -> bool:
 
 
 def _jpeg_markers(value: bytes) -> Iterator[int]:
-    """The markers before the pixels. 0xE1 also stands for an unusual file."""
+    """Yields the markers before the pixels, and 0xE1 for a malformed file."""
     place = 2
     while len(value) > place + 3 and value[place] == 0xFF:
         marker = value[place + 1]

@@ -13,7 +13,7 @@ from torch.utils import data
 from ..._penstock import Chain
 from ..._translate.torchvision import named, translation_of
 from ..._translate.translation import Translation, shown
-from . import image_folder, transforms
+from . import hugging_face, image_folder, transforms
 from .originals import is_original, name_of
 from .places import Place, Places, Refused, call_of, of_object
 from .source import Sample, Source
@@ -66,10 +66,14 @@ def recognize(loader: Any, places: Places) -> Recipe:
     """Raises Refused for a loader whose batches penstock cannot make."""
     made = places.of(loader)
     dataset, subsets = _without_subsets(loader.dataset)
-    source = image_folder.source_of(dataset, made)
+    table = hugging_face.is_hugging_face(dataset)
+    source: Any = None if table else image_folder.source_of(dataset, made)
     _check_loader(loader, made)
-    image_folder.require_default_collate(loader.collate_fn, made)
-    transform = dataset.transform
+    if table:
+        source, transform = hugging_face.source_of(dataset, loader, made)
+    else:
+        image_folder.require_default_collate(loader.collate_fn, made)
+        transform = dataset.transform
     _check_sampler(loader, made)
     translation = _translation_of(transform, type(dataset).__name__, made)
     chain = transforms.upright(translation.chain("from_torchvision"), source.upright)

@@ -33,7 +33,7 @@ class Source(Protocol):
         """folder: of relative paths."""
 
     def paths(self) -> Sequence[str | None]:
-        """Of all samples."""
+        """Returns the path of each sample."""
 
     def require_plain(self, sample: Sample) -> None:
         """Raises Unmade for a file that becomes other pixels than in the program."""
