@@ -1,13 +1,16 @@
 """Runs loaders as `penstock run --replace` does, and records everything that a training sees."""
 
 import contextlib
+import os
 import random
+import subprocess
 
 import numpy as np
 import torch
 from penstock._run.replace.replacer import Replacer
 from torch.utils.data import DataLoader
 from torch.utils.data import dataloader as module
+from torchvision_package import HERE
 
 
 @contextlib.contextmanager
@@ -81,3 +84,17 @@ def same_but_images(one, other, image=0):
 def largest_difference(one, other, image=0):
     pairs = [(ours[image], theirs[image]) for (ours, _), (theirs, _) in zip(one, other) if not isinstance(ours, int)]
     return max(float((ours.double() - theirs.double()).abs().max()) for ours, theirs in pairs)
+
+
+def execute(words, folder):
+    """Runs a program that imports torchvision."""
+    added = str(HERE.parents[1] / ".venv/torchvision"), str(HERE / "peers"), str(HERE)
+    return subprocess.run(
+        [str(word) for word in words],
+        check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), *added])},
+    )

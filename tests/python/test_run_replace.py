@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import textwrap
 import threading
@@ -30,7 +29,7 @@ from penstock._run.replace.iterator import ReplacedIterator
 from penstock._run.replace.places import Places, call_of
 from penstock._run.replace.recognize import Refused, recognize
 from PIL import Image
-from replaced_loaders import drawn, epochs, largest_difference, replacing, same_but_images, seed
+from replaced_loaders import drawn, epochs, execute, largest_difference, replacing, same_but_images, seed
 from torch.utils.data import DataLoader
 from torchvision.datasets import ImageFolder
 
@@ -423,19 +422,6 @@ TRAINING = """
         next(iterator)
         sys.exit(3)
 """
-
-
-def execute(words, folder):
-    added = str(HERE.parents[1] / ".venv/torchvision"), str(HERE / "peers"), str(HERE)
-    return subprocess.run(
-        [str(word) for word in words],
-        check=False,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), *added])},
-    )
 
 
 def test_a_script_has_the_same_result(photos, tmp_path):
