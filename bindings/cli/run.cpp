@@ -84,7 +84,7 @@ Command run_command(CLI::App& app) {
           "  --out FILE                  Write the few figures that later runs are compared with",
           "  --trace N                   Record N steps with torch.profiler, after 10 calls of optimizer.step()",
           "  --trace-file FILE           File of this trace (default: NAME.trace.json.gz)",
-          "  --replace                   Replace the DataLoader of an ImageFolder with penstock, after a check on a "
+          "  --replace                   Replace the DataLoader of an image dataset with penstock, after a check on a "
           "sample",
           "Starts `python3 -m penstock run`, or the Python in PENSTOCK_PYTHON. All words after SCRIPT belong to the "
           "script.",

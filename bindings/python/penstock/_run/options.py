@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--replace",
         action="store_true",
-        help="Replace the DataLoader of an ImageFolder with penstock, after a check on a sample",
+        help="Replace the DataLoader of an image dataset with penstock, after a check on a sample",
     )
     return parser
 
