@@ -173,6 +173,16 @@ def distributed(rows):
     return DataLoader(rows, 4, sampler=sampler, num_workers=1, collate_fn=collate_fn)
 
 
+def other_strides(rows):
+    permuted = v2.Compose([v2.Resize((64, 48)), v2.ToImage()])
+
+    def apply(examples):
+        examples["pixel_values"] = [permuted(image.convert("RGB")) for image in examples["image"]]
+        return examples
+
+    return shuffled(rows.with_transform(apply), shuffle=False)
+
+
 def weighted(rows):
     rows = rows.with_transform(evaluated)
     sampler = data.WeightedRandomSampler([1.0] * len(rows), 20)
@@ -195,6 +205,7 @@ REPLACED = [
     own_generator_without_workers,
     persistent_workers,
     distributed,
+    other_strides,
     weighted,
 ]
 
@@ -429,6 +440,19 @@ def started_by_spawn(rows):
     return shuffled(rows.with_transform(evaluated), multiprocessing_context="spawn", num_workers=1)
 
 
+ROW = argparse.Namespace(key="label")
+
+
+def shadowing(examples):
+    images = torch.stack([example["pixel_values"] for example in examples])
+    labels = torch.tensor([ROW[ROW.key] for ROW in examples])  # refused
+    return {"pixel_values": images, "labels": labels}
+
+
+def shadowed_name(rows):
+    return shuffled(rows.with_transform(to_rgb), collate_fn=shadowing)
+
+
 def sequence_column(rows):
     rows = rows.add_column("boxes", [[1, 2]] * len(rows))
     return shuffled(rows.with_transform(evaluated))
@@ -473,6 +497,7 @@ NOT_REPLACED = {
     all_columns: "adds columns",
     a_stream: "IterableDataset: is not a datasets.Dataset",
     started_by_spawn: "starts workers without fork",
+    shadowed_name: "ROW: may have effects",
     sequence_column: "column 'boxes'",
     transform_without_translation: "AutoAugment",
 }
