@@ -306,6 +306,21 @@ def local_transform(rows):
     return shuffled(rows.with_transform(rebound))
 
 
+def hidden(examples):
+    EVAL = examples["label"]
+    examples["pixel_values"] = [EVAL(image.convert("RGB")) for image in examples["image"]]  # refused
+    return examples
+
+
+def hidden_transform(rows):
+    return shuffled(rows.with_transform(hidden))
+
+
+def second_image(rows):
+    masks = datasets.concatenate_datasets([rows, rows.select_columns("image").rename_column("image", "mask")], axis=1)
+    return shuffled(masks.with_transform(evaluated))
+
+
 def mixed(examples):
     images = torch.stack([example["pixel_values"] for example in examples])
     labels = torch.tensor([example["label"] for example in examples])
@@ -480,6 +495,8 @@ NOT_REPLACED = {
     other_conversion: "may have effects",
     branch: "if KEEP['enabled']:: may have effects",
     local_transform: "TRAIN: may have effects",
+    hidden_transform: "EVAL: may have effects",
+    second_image: "column 'mask': is a second image",
     collate_that_mixes: "collate_fn(mixed): ",
     collate_that_computes: "images / 2: may have effects",
     number_of_a_text: "'name': is Value('string'), not an integer",
@@ -496,7 +513,7 @@ NOT_REPLACED = {
     no_transform: "has no set_transform()",
     all_columns: "adds columns",
     a_stream: "IterableDataset: is not a datasets.Dataset",
-    started_by_spawn: "starts workers without fork",
+    started_by_spawn: "starts workers that import your functions again",
     shadowed_name: "ROW: may have effects",
     sequence_column: "column 'boxes'",
     transform_without_translation: "AutoAugment",

@@ -150,7 +150,7 @@ def source_of(dataset: Any, loader: Any, made: Place | None) -> tuple[TableSourc
     layout, transform = _layout_of(function, columns, dataset, loader, made)
     if loader.num_workers and _start_method(loader) != "fork":
         raise Refused(
-            made, f"DataLoader(num_workers={loader.num_workers})", "starts workers without fork, which import again"
+            made, f"DataLoader(num_workers={loader.num_workers})", "starts workers that import your functions again"
         )
     return TableSource(dataset, layout), transform
 
@@ -180,6 +180,9 @@ def _require_known_features(dataset: Any, columns: list[str], place: Place | Non
         kind = type(dataset.features[name])
         if kind not in (library.Image, library.ClassLabel, library.Value):
             raise Refused(place, f"column {name!r}", f"is {kind.__name__}, not an image or a single value")
+    images = [name for name in columns if type(dataset.features[name]) is library.Image]
+    if len(images) > 1:
+        raise Refused(place, f"column {images[1]!r}", "is a second image, which datasets decodes, too: remove it")
 
 
 def _layout_of(function: Any, columns: list[str], dataset: Any, loader: Any, made: Place | None) -> tuple[Layout, Any]:

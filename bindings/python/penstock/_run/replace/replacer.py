@@ -139,12 +139,12 @@ class Replacer:
         return ReplacedIterator(loader, recipe, form, still, self._count)
 
     def _still(self, loader: Any, key: Any) -> Callable[[], bool]:
-        from .recognize import Refused, recognize
+        from .recognize import recognize
 
         def still() -> bool:
             try:
-                return recognize(loader, self._places).key == key
-            except Refused:
+                return bool(recognize(loader, self._places).key == key)
+            except Exception:
                 return False
 
         return still
