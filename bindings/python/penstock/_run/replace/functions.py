@@ -43,7 +43,7 @@ class Function:
         """option: where the program passes it. Raises Refused."""
         self._option = f"{option}({name_of(function)})"
         if not isinstance(function, types.FunctionType):
-            raise Refused(of_object(function, made), self._option, "is not a function with statements of its own")
+            raise Refused(of_object(function, made), self._option, "is not a function with a def statement")
         self._function, self._code = function, function.__code__
         if not is_own(self._code.co_filename):
             raise Refused(made, self._option, "is a function of a library that penstock does not know")

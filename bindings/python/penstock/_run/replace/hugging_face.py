@@ -1,4 +1,4 @@
-"""Datasets of Hugging Face with images, whose set_transform() applies transforms of torchvision."""
+"""Datasets of Hugging Face with images. Their set_transform() applies transforms of torchvision."""
 
 from __future__ import annotations
 
