@@ -86,6 +86,37 @@ def torchvision_reference_validation(root):
     return DataLoader(folder, batch_size=8, sampler=data.SequentialSampler(folder), num_workers=2)
 
 
+class PresetTrain:
+    """A class as in torchvision's references."""
+
+    def __init__(self, size):
+        self.augmentations = T.Compose([T.RandomResizedCrop(size), T.RandomHorizontalFlip(), *NORMALIZED])
+
+    def __call__(self, img):
+        return self.augmentations(img)
+
+
+class PresetEval:
+    def __init__(self, inner):
+        self.transforms = inner
+
+    def __call__(self, img):
+        """Applies the transforms."""
+        return self.transforms(img)
+
+
+def torchvision_reference_preset(root):
+    return shuffled(root, PresetTrain(64))
+
+
+def torchvision_reference_preset_validation(root):
+    return shuffled(root, PresetEval(PresetEval(EVAL)), shuffle=False)
+
+
+def preset_without_workers(root):
+    return shuffled(root, PresetTrain(64), num_workers=0)
+
+
 def batch_sampler_of_a_reference(root):
     folder = ImageFolder(root, EVAL)
     batches = data.BatchSampler(data.RandomSampler(folder), 6, drop_last=True)
@@ -203,6 +234,9 @@ REPLACED = [
     torchvision_reference,
     torchvision_reference_v2,
     torchvision_reference_validation,
+    torchvision_reference_preset,
+    torchvision_reference_preset_validation,
+    preset_without_workers,
     batch_sampler_of_a_reference,
     masked_autoencoder,
     contrastive_probe,
@@ -340,6 +374,41 @@ class TwoCrops:
         return [self.base(image), self.base(image)]
 
 
+class Brighter(PresetEval):
+    def __call__(self, img):
+        return self.transforms(img) + 1
+
+
+class CountedPreset(PresetEval):
+    calls = 0
+
+    def __getattribute__(self, name):
+        CountedPreset.calls += 1
+        return super().__getattribute__(name)
+
+
+class ChosenPreset(PresetEval):
+    @property
+    def transforms(self):
+        return random.choice([EVAL, TRAIN])
+
+    @transforms.setter
+    def transforms(self, inner):
+        self.__dict__["transforms"] = inner
+
+
+def preset_that_does_more(root):
+    return shuffled(root, Brighter(EVAL))
+
+
+def preset_with_side_effect(root):
+    return shuffled(root, CountedPreset(EVAL))
+
+
+def preset_with_a_property(root):
+    return shuffled(root, ChosenPreset(EVAL))
+
+
 def two_crops(root):
     return shuffled(root, TwoCrops(TRAIN))
 
@@ -429,6 +498,9 @@ NOT_REPLACED = {
     collate_that_mixes: "DataLoader(collate_fn=mixed): may change the batches",
     worker_init: "DataLoader(worker_init_fn=seed_worker): ",
     two_crops: "TwoCrops",
+    preset_that_does_more: "Brighter: is a class of your own",
+    preset_with_side_effect: "CountedPreset: is a class of your own",
+    preset_with_a_property: "ChosenPreset: is a class of your own",
     single_samples: "DataLoader(batch_size=None): ",
     two_folders: "ConcatDataset: is not an ImageFolder",
     iterable: "Streamed: is not an ImageFolder",

@@ -6,6 +6,7 @@ Recognition:
 
 places.py         lines of the program
 recognize.py      reads the options of a loader
+presets.py        looks into a class that applies transforms
 transforms.py     translates its transforms
 originals.py      whether the program has replaced code of the libraries
 

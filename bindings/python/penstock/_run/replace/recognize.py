@@ -16,6 +16,7 @@ from ..._translate.translation import Translation, shown
 from . import hugging_face, image_folder, transforms
 from .originals import is_original, name_of
 from .places import Place, Places, Refused, call_of, of_object
+from .presets import applied_by
 from .source import Sample, Source
 
 _SAMPLERS: tuple[Any, ...] = (
@@ -73,7 +74,7 @@ def recognize(loader: Any, places: Places) -> Recipe:
         source, transform = hugging_face.source_of(dataset, loader, made)
     else:
         image_folder.require_default_collate(loader.collate_fn, made)
-        transform = dataset.transform
+        transform = applied_by(dataset.transform)
     _check_sampler(loader, made)
     translation = _translation_of(transform, type(dataset).__name__, made)
     chain = transforms.upright(translation.chain("from_torchvision"), source.upright)
