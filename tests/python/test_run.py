@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import importlib
 import json
 import math
 import os
@@ -10,10 +11,11 @@ import re
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 from penstock._profile.about import About
-from penstock._run import causes, report
+from penstock._run import causes, optimizers, report
 from penstock._run.loops import Clock, Loop, Totals
 from penstock._run.options import parsed
 from penstock._run.steps import KEPT, StepTimes
@@ -278,6 +280,49 @@ def test_each_part_of_the_time_counts_once():
     assert sums.compute == 70 - 20 + 60 + 89 + 99
     assert (steps.starts, steps.ends, steps.between) == (11, 5 + 2, 500 - 405)
     assert steps.wall == 702 - 200  # all except what is kept apart
+
+
+def test_the_closure_of_an_optimizer_is_computing(monkeypatch):
+    torch = pytest.importorskip("torch")
+    optimizer = importlib.import_module("torch.optim.optimizer")
+    handles = []
+
+    def register(name):
+        return lambda hook: handles.append(getattr(optimizer, name)(hook))
+
+    names = "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"
+    module = types.SimpleNamespace(**{name: register(name) for name in names})
+    now = 1
+
+    def passes(time, value=None):
+        nonlocal now
+        now += time
+        return value
+
+    class Own(torch.optim.Optimizer):
+        def step(self, closure=None):
+            passes(3)
+            losses = [closure(), closure()] if closure is not None else []
+            passes(5)
+            return losses
+
+    monkeypatch.setattr(optimizers, "_now", lambda: now)
+    totals = Totals()
+    optimizers.time_optimizers(module, totals)
+    own = Own([torch.nn.Parameter(torch.zeros(1))], {})
+    try:
+        assert own.step() == [] and (totals.optimizer, totals.optimizer_steps) == (8, 1)
+        assert own.step(lambda: passes(100, "loss")) == ["loss"] * 2
+        assert (totals.optimizer, totals.optimizer_steps) == (16, 2)
+        assert own.step(closure=lambda: passes(100, "loss")) == ["loss"] * 2
+        with pytest.raises(ZeroDivisionError) as raised:
+            own.step(lambda: 1 / 0)
+        assert not any("optimizers.py" in str(entry.path) for entry in raised.traceback)
+        assert own.step(lambda: passes(100)) == [None, None]
+    finally:
+        for handle in handles:
+            handle.remove()
+    assert (totals.optimizer, totals.optimizer_steps) == (16 + 8 + 3 + 8, 4)
 
 
 def test_a_validation_inside_an_epoch_counts_for_its_own_loader():

@@ -9,10 +9,11 @@ frames.py    removes frames of this package from tracebacks
 
 The times of loops:
 
-imports.py   calls a function after an import
-watch.py     patches PyTorch and penstock
-loops.py     assigns the time to the loaders
-steps.py     times of one loader
+imports.py     calls a function after an import
+watch.py       patches PyTorch and penstock
+optimizers.py  times the steps of optimizers
+loops.py       assigns the time to the loaders
+steps.py       times of one loader
 
 The times of workers and devices:
 

@@ -19,6 +19,7 @@ from . import frames
 from .device import Devices
 from .imports import after_import
 from .loops import Clocks, Loop, Totals
+from .optimizers import time_optimizers
 from .publisher import Publisher
 from .recorder import Recorder
 from .replace.replacer import Replacer
@@ -297,25 +298,8 @@ class Watch:
             record.device = self._devices.times()
         self._chores_due = min(self._tick_due, self.publisher.due, now + _CHORES_EVERY)
 
-    # ---- Optimizers --------------------------------------------------------------------------------------------------
-
     def _patch_optimizer(self, module: Any) -> None:
-        """Versions before 2.1 have no hooks for all optimizers. Their optimizer time counts as compute."""
-        totals, began = self.totals, 0
-
-        def before(optimizer: Any, arguments: Any, keywords: Any) -> None:
-            nonlocal began
-            began = _now()
-
-        def after(optimizer: Any, arguments: Any, keywords: Any) -> None:
-            nonlocal began
-            if began:
-                totals.optimizer += _now() - began
-                totals.optimizer_steps += 1
-                began = 0
-
-        module.register_optimizer_step_pre_hook(before)
-        module.register_optimizer_step_post_hook(after)
+        time_optimizers(module, self.totals)
         self.optimizer_hooks = True
 
 
