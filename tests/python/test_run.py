@@ -515,6 +515,20 @@ def test_an_error_in_a_worker_is_shown_as_with_python(tmp_path):
     assert json.loads((tmp_path / "run.json").read_text())["steps"] > 8
 
 
+def test_a_warning_of_torch_names_torchs_line(tmp_path):
+    (tmp_path / "train.py").write_text(
+        textwrap.dedent("""
+            from torch.utils.data import DataLoader
+            for _ in DataLoader(range(4), pin_memory=True):  # torch warns without a GPU
+                pass
+        """)
+    )
+    alone = execute([sys.executable, "train.py"], tmp_path)
+    watched = execute([*RUN, "--quiet", "train.py"], tmp_path)
+    assert alone.returncode == watched.returncode == 0
+    assert watched.stderr.startswith(alone.stderr)
+
+
 def test_an_error_of_the_dataset_has_no_frames_of_penstock(tmp_path):
     (tmp_path / "train.py").write_text(TRAINING)
     watched = execute([*RUN, "train.py", 0, 33], tmp_path)

@@ -14,8 +14,8 @@ _now = time.perf_counter_ns
 
 
 def time_optimizers(module: Any, totals: Totals) -> None:
-    """module: torch.optim.optimizer. Versions before 2.1 have no hooks for all optimizers: AttributeError. Their optimizer
-    time counts as compute."""
+    """module: torch.optim.optimizer. Versions before 2.1 have no hooks for all optimizers: AttributeError. Then the
+    time of the optimizer counts as compute."""
     began = 0
 
     def pause() -> None:

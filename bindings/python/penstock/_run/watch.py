@@ -149,20 +149,16 @@ class Watch:
                 _time_collate(iterator, self.record_of(loader))
             return iterator
 
-        make = iterator_kind.__init__
-
-        @functools.wraps(make)
-        def __init__(iterator: Any, loader: Any, *arguments: Any, **keywords: Any) -> None:
-            try:
-                make(iterator, loader, *arguments, **keywords)
-            except BaseException as raised:
-                frames.drop_frame(raised)
-                raise
-            with contextlib.suppress(TypeError):
-                self._made[id(iterator)] = weakref.ref(loader)
+        def __new__(kind: Any, *arguments: Any, **keywords: Any) -> Any:
+            iterator = super(iterator_kind, kind).__new__(kind)
+            loader = arguments[0] if arguments else keywords.get("loader")
+            if isinstance(loader, loader_kind):
+                with contextlib.suppress(TypeError):
+                    self._made[id(iterator)] = weakref.ref(loader)
+            return iterator
 
         loader_kind.__iter__ = __iter__
-        iterator_kind.__init__ = __init__
+        iterator_kind.__new__ = __new__  # A wrapped __init__() would be the caller in torch's warnings.
         iterator_kind.__next__ = self._timed_next(iterator_kind.__next__, About("DataLoader"))
 
     def _decide(self, replacer: Replacer, loader: Any) -> None:
