@@ -441,7 +441,8 @@ def _random_erasing(translation: Translation, options: Options, probability: flo
 
 
 def _random_erasing_of_timm(translation: Translation, options: Options, probability: float) -> None:
-    options.ignore("num_splits", "device")  # of batches, and of tensors on a GPU
+    # num_splits is for batches, device for tensors on a GPU; per_pixel and rand_color contain the mode.
+    options.ignore("num_splits", "device", "mode")
     counts = {options.get(name, 1) for name in ("count", "min_count", "max_count")}
     if counts != {1}:
         raise Untranslatable("erases several boxes: pass max_count=1")
