@@ -3,6 +3,7 @@ photographs, or from a folder of icons of 32 x 32 pixels."""
 
 import random
 
+import numpy as np
 import torch
 import torchvision.transforms as T
 from torch.utils import data
@@ -115,6 +116,17 @@ def torchvision_reference_preset_validation(root):
 
 def preset_without_workers(root):
     return shuffled(root, PresetTrain(64), num_workers=0)
+
+
+def seed_worker(worker_id):
+    """As in PyTorch's notes on reproducibility."""
+    worker_seed = torch.initial_seed() % 2**32
+    np.random.seed(worker_seed)
+    random.seed(worker_seed)
+
+
+def seeded_workers(root):
+    return shuffled(root, TRAIN, worker_init_fn=seed_worker, generator=torch.Generator().manual_seed(0))
 
 
 def batch_sampler_of_a_reference(root):
@@ -237,6 +249,7 @@ REPLACED = [
     torchvision_reference_preset,
     torchvision_reference_preset_validation,
     preset_without_workers,
+    seeded_workers,
     batch_sampler_of_a_reference,
     masked_autoencoder,
     contrastive_probe,
@@ -358,12 +371,13 @@ def collate_that_mixes(root):
     return DataLoader(ImageFolder(root, TRAIN), batch_size=8, shuffle=True, num_workers=2, collate_fn=mixed)
 
 
-def seed_worker(worker):
+def narrowing(worker):
     random.seed(worker)
+    data.get_worker_info().dataset.samples.reverse()
 
 
 def worker_init(root):
-    return shuffled(root, TRAIN, worker_init_fn=seed_worker)
+    return shuffled(root, TRAIN, worker_init_fn=narrowing)
 
 
 class TwoCrops:
@@ -496,7 +510,7 @@ NOT_REPLACED = {
     own_loader: "ImageFolder(loader=dark): is a loader of your own",
     target_transform: "ImageFolder(target_transform=<lambda>): changes labels",
     collate_that_mixes: "DataLoader(collate_fn=mixed): may change the batches",
-    worker_init: "DataLoader(worker_init_fn=seed_worker): ",
+    worker_init: "DataLoader(worker_init_fn=narrowing): ",
     two_crops: "TwoCrops",
     preset_that_does_more: "Brighter: is a class of your own",
     preset_with_side_effect: "CountedPreset: is a class of your own",

@@ -1,10 +1,14 @@
 """`penstock run --replace`: a replaced loader delivers what PyTorch's delivers, and each other loader is left alone."""
 
+import argparse
 import dataclasses
+import functools
 import gc
+import importlib
 import json
 import os
 import pathlib
+import random
 import re
 import sys
 import textwrap
@@ -28,8 +32,11 @@ from penstock._run.replace.check import Check
 from penstock._run.replace.iterator import ReplacedIterator
 from penstock._run.replace.places import Places, call_of
 from penstock._run.replace.recognize import Refused, recognize
+from penstock._run.replace.replacer import Replacer
+from penstock._run.replace.seeding import only_seeds
 from PIL import Image
 from replaced_loaders import drawn, epochs, execute, largest_difference, replacing, same_but_images, seed
+from torch.utils import data
 from torch.utils.data import DataLoader
 from torchvision.datasets import ImageFolder
 
@@ -92,6 +99,65 @@ def test_a_loader_that_may_differ_is_left_alone(photos, make):
     assert not isinstance(iterator, ReplacedIterator)
     assert len(lines) == 1 and re.match(r"Not replaced: \S+replace_recipes.py:\d+: ", lines[0]), lines
     assert recipes.NOT_REPLACED[make] in lines[0]
+
+
+SEED, OPTIONS = 7, argparse.Namespace(seed=7, name="x")
+CHANGED = []
+
+
+def seeds_with_numbers(worker, ranks, rank):
+    seed = ranks * rank + worker + SEED
+    np.random.seed(seed)
+    torch.manual_seed(int(seed) % 2**32)
+
+
+def seeds_with_a_closure(offset):
+    def seeds(worker):
+        random.seed(OPTIONS.seed + worker + offset)
+
+    return seeds
+
+
+def stores(worker):
+    OPTIONS.seed = worker
+
+
+def calls_an_option(worker, option=CHANGED.append):
+    option(worker)
+
+
+def imports(worker):
+    import os
+
+    os.nice(worker)
+
+
+def asks_the_worker(worker):
+    random.seed(data.get_worker_info().seed)
+
+
+@pytest.mark.parametrize(
+    ("expected", "function"),
+    [
+        (True, recipes.seed_worker),
+        (True, functools.partial(seeds_with_numbers, rank=1, ranks=2)),
+        (True, seeds_with_a_closure(3)),
+        (True, lambda worker: np.random.seed(worker)),
+        (False, functools.partial(seeds_with_numbers, rank=CHANGED, ranks=2)),
+        (False, seeds_with_a_closure(CHANGED)),
+        (False, stores),
+        (False, calls_an_option),
+        (False, imports),
+        (False, asks_the_worker),
+        (False, lambda worker: CHANGED.append(worker)),
+        (False, lambda worker: random.shuffle(CHANGED)),
+        (False, lambda worker: OPTIONS.name.upper()),
+        (False, lambda worker: setattr(OPTIONS, "seed", worker)),
+        (False, random.seed),
+    ],
+)
+def test_a_function_that_only_seeds_is_known(expected, function):
+    assert only_seeds(function) == expected
 
 
 # ---- The check finds differences -------------------------------------------------------------------------------------
@@ -385,6 +451,16 @@ def test_a_line_of_the_program_is_found():
     line = call_of("AutoAugment", None)
     text = pathlib.Path(line.file).read_text().splitlines()[line.line - 1]
     assert "AutoAugment(" in text
+
+
+def test_only_files_of_the_program_are_searched(tmp_path, monkeypatch):
+    for folder, name in ("site-packages", "installed_with_user"), ("source", "own_of_program"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{name}.py").write_text(f"def make():\n    return Call_{name}()\n")
+        monkeypatch.syspath_prepend(tmp_path / folder)
+        importlib.import_module(name)
+        found = call_of(f"Call_{name}", None)
+        assert found == ((str(tmp_path / folder / f"{name}.py"), 2) if folder == "source" else None)
 
 
 # ---- Whole programs --------------------------------------------------------------------------------------------------

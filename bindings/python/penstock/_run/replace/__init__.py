@@ -7,6 +7,7 @@ Recognition:
 places.py         lines of the program
 recognize.py      reads the options of a loader
 presets.py        looks into a class that applies transforms
+seeding.py        looks into a worker_init_fn
 transforms.py     translates its transforms
 originals.py      whether the program has replaced code of the libraries
 

@@ -20,6 +20,9 @@ _FOLDERS = tuple(
     {os.path.realpath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")}
 )
 
+_INSTALLED = {"site-packages", "dist-packages"}
+"""Names of folders with libraries. Some are not in sysconfig, such as those of `pip install --user`."""
+
 
 class Place(NamedTuple):
     file: str
@@ -86,7 +89,8 @@ def _caller() -> Place | None:
 
 
 def is_own(file: str) -> bool:
-    return not os.path.realpath(file).startswith(_FOLDERS)
+    path = os.path.realpath(file)
+    return not path.startswith(_FOLDERS) and _INSTALLED.isdisjoint(path.split(os.sep))
 
 
 def call_of(name: str, near: Place | None) -> Place | None:

@@ -25,8 +25,8 @@ _SPECIAL = (
 
 
 def applied_by(transform: Any) -> Any:
-    """The attribute that __call__() of an object applies and returns, or the object if it does more. The bytecode tells:
-    `return self.NAME(image)`, whatever the names are."""
+    """The attribute that __call__() of an object applies and returns, or the object if it does more. The bytecode must
+    be that of `return self.NAME(image)`, with any names."""
     kind = type(transform)
     call = inspect.getattr_static(kind, "__call__", None)
     if not isinstance(call, types.FunctionType) or not _is_alike(call.__code__):

@@ -17,6 +17,7 @@ from . import hugging_face, image_folder, transforms
 from .originals import is_original, name_of
 from .places import Place, Places, Refused, call_of, of_object
 from .presets import applied_by
+from .seeding import only_seeds
 from .source import Sample, Source
 
 _SAMPLERS: tuple[Any, ...] = (
@@ -106,7 +107,7 @@ def _check_loader(loader: Any, made: Place | None) -> None:
             raise Refused(made, f"DataLoader.{name}", "is replaced by the program")
     if loader.batch_sampler is None:
         raise Refused(made, "DataLoader(batch_size=None)", "delivers samples, not batches")
-    if loader.worker_init_fn is not None:
+    if loader.num_workers and loader.worker_init_fn is not None and not only_seeds(loader.worker_init_fn):
         raise Refused(
             made,
             f"DataLoader(worker_init_fn={name_of(loader.worker_init_fn)})",
