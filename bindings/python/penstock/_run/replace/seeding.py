@@ -16,7 +16,7 @@ _FUNCTIONS = {
     "numpy.random": {"seed"},
     "random": {"seed"},
 }
-"""What it may call, by module."""
+"""The functions that it may call, by module."""
 
 _STEPS = (
     *("RESUME", "NOP", "CACHE", "PRECALL", "PUSH_NULL", "KW_NAMES", "CALL", "POP_TOP", "RETURN_", "STORE_FAST"),
@@ -28,7 +28,7 @@ _NOTHING = object()
 
 
 def only_seeds(function: Any) -> bool:
-    """Whether a function seeds the generators, and does nothing else. The bytecode tells."""
+    """Whether a function seeds the generators, and does nothing else. Reads its bytecode."""
     given: tuple[Any, ...] = ()
     if isinstance(function, functools.partial):
         given, function = (*function.args, *function.keywords.values()), function.func
