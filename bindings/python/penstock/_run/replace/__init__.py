@@ -9,6 +9,9 @@ recognize.py      reads the options of a loader
 presets.py        looks into a class that applies transforms
 seeding.py        looks into a worker_init_fn
 transforms.py     translates its transforms
+
+The libraries:
+
 originals.py      whether the program has replaced code of the libraries
 
 Its dataset:
