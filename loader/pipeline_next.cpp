@@ -44,16 +44,24 @@ constexpr std::chrono::milliseconds kSlice{50};  // interval at which a wait cal
   }
 }
 
-// Data that another program has overwritten look corrupt, so the files are checked before such an error is thrown.
+// Data that another program has overwritten look corrupt. The error then names this cause, with the place of the
+// sample.
 void require_not_overwritten(const Dataset& dataset, const std::exception_ptr& failure) {
+  ErrorContext place;
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
     if (!error.is_data_fault()) return;
+    place = error.context();
   } catch (...) {
     return;
   }
-  dataset.require_not_written_to([](std::size_t) { return true; });
+  try {
+    dataset.require_not_written_to([](std::size_t) { return true; });
+  } catch (const Error& changed) {
+    if (place.shard != changed.context().shard) throw;
+    throw Error(changed.kind(), changed.cause(), std::move(place));
+  }
 }
 
 }  // namespace
