@@ -12,9 +12,6 @@ namespace {
 constexpr std::size_t kMostRanked = 8;
 constexpr const char* kNoSpread = "no spread recorded";
 
-// ---- Comparing
-// -------------------------------------------------------------------------------------------------------
-
 template <typename List>
 auto find_named(const List& list, const std::string& name) -> decltype(list.data()) {
   const auto found = std::ranges::find(list, name, [](const auto& entry) { return entry.name; });
@@ -63,9 +60,6 @@ std::string differences(const Report& before, const Report& after, bool of_work)
   }
   return out;
 }
-
-// ---- Texts
-// -----------------------------------------------------------------------------------------------------------
 
 struct Scale {
   double factor;
