@@ -56,6 +56,7 @@ class StepTimes:
         self.thread_busy = 0  # The part of the loop's own thread.
         self.thread_ready = 0  # Time for which this thread waited for a core.
         self.busy_of = 0  # Time in these steps outside next().
+        self.cpu_looks = 0  # The number of these steps.
         self._first_compute = self._first_optimizer = 0  # Sums over the steps with the first batches of epochs.
         # The last steps, at number % KEPT. A step adds no sums, because additions would double its cost.
         self._loads, self._computes, self._optimizers, self._collections = self._columns = [
