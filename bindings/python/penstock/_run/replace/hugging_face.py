@@ -137,10 +137,6 @@ def _turns_upright() -> bool:
 # ---- Recognition -----------------------------------------------------------------------------------------------------
 
 
-def is_hugging_face(dataset: Any) -> bool:
-    return any(kind.__module__.partition(".")[0] == "datasets" for kind in type(dataset).__mro__)
-
-
 def source_of(dataset: Any, loader: Any, made: Place | None) -> tuple[TableSource, Any]:
     """The source and the transform. Raises Refused."""
     function = _transform_of(dataset, made)

@@ -13,6 +13,7 @@ from torch.utils import data
 from ..._penstock import Chain
 from ..._translate.torchvision import named, translation_of
 from ..._translate.translation import Translation, shown
+from ...sources import is_hugging_face
 from . import hugging_face, image_folder, transforms
 from .originals import is_original, name_of
 from .places import Place, Places, Refused, call_of, of_object
@@ -68,7 +69,7 @@ def recognize(loader: Any, places: Places) -> Recipe:
     """Raises Refused for a loader whose batches penstock cannot make."""
     made = places.of(loader)
     dataset, subsets = _without_subsets(loader.dataset)
-    table = hugging_face.is_hugging_face(dataset)
+    table = is_hugging_face(dataset)
     source: Any = None if table else image_folder.source_of(dataset, made)
     _check_loader(loader, made)
     if table:
