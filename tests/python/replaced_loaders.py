@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import subprocess
+import sys
 
 import numpy as np
 import torch
@@ -98,3 +99,17 @@ def execute(words, folder):
         timeout=300,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), *added])},
     )
+
+
+def run_both(words, folder, *options):
+    """Runs a script alone and with `penstock run --replace`. Both must end and print alike. Returns the exit code, and
+    what penstock printed."""
+    alone = execute([sys.executable, *words], folder)
+    replaced = execute([sys.executable, "-m", "penstock", "run", "--replace", *options, *words], folder)
+    assert (replaced.returncode, replaced.stdout) == (alone.returncode, alone.stdout)
+    assert alone.stdout.count("\n") == 2
+    return alone.returncode, replaced.stderr
+
+
+def line_with(program, word):
+    return next(number for number, line in enumerate(program.splitlines(), 1) if word in line)

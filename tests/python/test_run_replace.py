@@ -35,7 +35,17 @@ from penstock._run.replace.recognize import Refused, recognize
 from penstock._run.replace.replacer import Replacer
 from penstock._run.replace.seeding import only_seeds
 from PIL import Image
-from replaced_loaders import drawn, epochs, execute, largest_difference, replacing, same_but_images, seed
+from replaced_loaders import (
+    drawn,
+    epochs,
+    execute,
+    largest_difference,
+    line_with,
+    replacing,
+    run_both,
+    same_but_images,
+    seed,
+)
 from torch.utils import data
 from torch.utils.data import DataLoader
 from torchvision.datasets import ImageFolder
@@ -502,16 +512,9 @@ TRAINING = """
 
 def test_a_script_has_the_same_result(photos, tmp_path):
     (tmp_path / "train.py").write_text(textwrap.dedent(TRAINING))
-    alone = execute([sys.executable, "train.py", photos], tmp_path)
-    run = [sys.executable, "-m", "penstock", "run", "--replace", "--json", "run.json"]
-    replaced = execute([*run, "train.py", photos], tmp_path)
-    assert (replaced.returncode, replaced.stdout) == (alone.returncode, alone.stdout) == (3, alone.stdout)
-    assert alone.stdout.count("\n") == 2
-    lines = TRAINING.splitlines()
-    made, refused = (
-        next(n for n, line in enumerate(lines, 1) if word in line) for word in ("train = Data", "T.Lambda(")
-    )
-    told = replaced.stderr
+    code, told = run_both(["train.py", photos], tmp_path, "--json", "run.json")
+    assert code == 3
+    made, refused = line_with(TRAINING, "train = Data"), line_with(TRAINING, "T.Lambda(")
     assert f"penstock run: Replaced: DataLoader(ImageFolder) at train.py:{made}; checked 32 samples; " in told
     assert f"penstock run: Not replaced: train.py:{refused}: Lambda(): calls a function of your own\n" in told
     figures = json.loads((tmp_path / "run.json").read_text())

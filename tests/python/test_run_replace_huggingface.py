@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shutil
-import sys
 import textwrap
 
 import pytest
@@ -26,7 +25,16 @@ from penstock._run.replace.places import Places, Refused
 from penstock._run.replace.recognize import recognize
 from penstock._run.replace.source import Unmade
 from PIL import Image
-from replaced_loaders import drawn, epochs, execute, largest_difference, replacing, same_but_images, seed
+from replaced_loaders import (
+    drawn,
+    epochs,
+    largest_difference,
+    line_with,
+    replacing,
+    run_both,
+    same_but_images,
+    seed,
+)
 
 IMAGES = pathlib.Path(os.environ.get("PENSTOCK_TEST_DATA", "")) / "images"
 PHOTOS = sorted((IMAGES / "imagenet500").rglob("*.JPEG"))[::20]
@@ -450,14 +458,8 @@ def test_a_script_has_the_same_result(tmp_path):
         (tmp_path / f"photos/class{number % 4}").mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tmp_path / f"photos/class{number % 4}/{number}.jpg")
     (tmp_path / "train.py").write_text(textwrap.dedent(TRAINING))
-    alone = execute([sys.executable, "train.py", "photos"], tmp_path)
-    replaced = execute([sys.executable, "-m", "penstock", "run", "--replace", "train.py", "photos"], tmp_path)
-    assert (replaced.returncode, replaced.stdout) == (alone.returncode, alone.stdout) == (0, alone.stdout)
-    assert alone.stdout.count("\n") == 2
-    lines = TRAINING.splitlines()
-    used, refused = (
-        next(n for n, line in enumerate(lines, 1) if word in line) for word in ("train = Data", "seen.app")
-    )
-    told = replaced.stderr
+    code, told = run_both(["train.py", "photos"], tmp_path)
+    assert code == 0
+    used, refused = line_with(TRAINING, "train = Data"), line_with(TRAINING, "seen.app")
     assert f"penstock run: Replaced: DataLoader(datasets.Dataset) at train.py:{used}; checked 18 samples; " in told
     assert f"penstock run: Not replaced: train.py:{refused}: set_transform(test_transforms): seen.append(" in told
