@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import importlib
+import itertools
 import json
 import math
 import os
@@ -15,7 +16,7 @@ import types
 
 import pytest
 from penstock._profile.about import About
-from penstock._run import causes, optimizers, report
+from penstock._run import causes, loops, optimizers, report
 from penstock._run.loops import Clock, Loop, Totals
 from penstock._run.options import parsed
 from penstock._run.steps import KEPT, StepTimes
@@ -259,6 +260,17 @@ class Timed:
     def end(self, asked, ended):
         self.loop.asked(asked)
         self.loop.ended(ended)
+
+
+def test_looks_become_seldom_and_count_the_time_in_which_the_thread_is_ready(monkeypatch):
+    ready = itertools.count(0, 5)
+    monkeypatch.setattr(loops, "waited", lambda: next(ready))
+    timed = Timed()
+    timed.begin(0, 0)
+    for number in range(100):
+        timed.batch(number * 100_000_000, number * 100_000_000 + 1)
+    assert timed.steps.cpu_looks == 20 + 8  # the first 20 steps of 100 ms, then one in each second
+    assert timed.steps.thread_ready == 5 * timed.steps.cpu_looks
 
 
 def test_each_part_of_the_time_counts_once():
