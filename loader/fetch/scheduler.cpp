@@ -124,16 +124,8 @@ void Scheduler::trace_slot(const BatchBuilder& before, std::size_t slot) {
 }
 
 void Scheduler::feed(const Command& command, std::stop_token stop) {
-  Position at = command.position;
-  while (true) {
-    const Plan plan = at.plan(plan_options_);
-    const bool endless_nothing = !plan.has(0) && at.start == 0;  // an epoch has too few samples for a full batch
-    if (endless_nothing) return;
-    for (; plan.has(at.batch); ++at.batch) {
-      if (!feed_batch(at, plan, command.generation, stop)) return;
-    }
-    at = at.first_of(at.epoch + 1);
-  }
+  PositionWalk walk(plan_options_, command.position);
+  while (!walk.empty() && feed_batch(walk.at(), walk.plan(), command.generation, stop)) walk.next();
 }
 
 bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t generation, std::stop_token stop) {

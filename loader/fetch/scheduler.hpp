@@ -16,7 +16,7 @@
 #include <loader/batch/row_slots.hpp>
 #include <loader/fetch/worker_context.hpp>
 #include <order/plan.hpp>
-#include <order/position.hpp>
+#include <order/position_walk.hpp>
 #include <storage/read/read_engine.hpp>
 
 namespace penstock {
