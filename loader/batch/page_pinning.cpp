@@ -20,15 +20,23 @@ std::string PagePinning::description() const {
   return "plain memory: page-locking failed: " + refusal_;
 }
 
-PinnedMemory::PinnedMemory(PagePinning& pinning, std::uint64_t bytes)
-    : memory_(bytes), pin_(pinning.pin(memory_.first(bytes))) {}
+PinnedMemory::PinnedMemory(PagePinning& pinning, std::uint64_t bytes) {
+  if (pinning.regions() != nullptr) {
+    region_ = SharedRegions::add(pinning.regions(), bytes);
+  } else {
+    memory_ = Memory(bytes);
+  }
+  pin_ = pinning.pin(first(bytes));
+}
 
 void PinnedMemory::reserve(PagePinning& pinning, std::uint64_t bytes) {
   if (bytes <= size()) return;
   const std::uint64_t grown = std::max(bytes, size() + size() / 2);
   pin_ = {};
   memory_ = {};
+  region_ = {};
   *this = PinnedMemory(pinning, grown);
+  pinning.provide(data(), grown);
 }
 
 }  // namespace penstock

@@ -92,6 +92,8 @@ void Slab::begin(std::uint64_t new_epoch, std::uint64_t new_number, std::uint32_
   epoch = new_epoch;
   number = new_number;
   rows = new_rows;
+  if (!provided_) pinning_.provide(memory_, layout_.bytes);
+  provided_ = true;
   samples.assign(rows, 0);
   occurrences.assign(rows, 0);
   sources.clear();
@@ -229,11 +231,12 @@ void Slab::write_table() {
 }
 
 SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
-                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, DeviceShare share, unsigned more)
+                   unsigned slabs, unsigned held, std::shared_ptr<Device> device, DeviceShare share, unsigned more,
+                   std::shared_ptr<SharedRegions> regions)
     : dataset_(std::move(dataset)),
       outputs_(outputs.begin(), outputs.end()),
       layout_(outputs_, batch_size, std::move(share)),
-      pinning_(std::move(device)),
+      pinning_(std::move(device), std::move(regions)),
       memory_(pinning_, rounded_up(layout_.bytes, kPage) * slabs),
       held_(held) {
   for (unsigned i = 0; i < slabs + more; ++i) {
@@ -249,19 +252,32 @@ SlabPool::SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32
 }
 
 void SlabPool::allow_held(unsigned held) {
-  while (held_ < held && made_ < slabs_.size()) {  // only this thread changes it
-    PinnedMemory columns(pinning_, rounded_up(layout_.bytes, kPage));
-    Slab* const slab = slabs_[made_].get();
-    slab->adopt(columns.data());
-    added_.push_back(std::move(columns));
-    {
-      const std::scoped_lock lock(mutex_);
-      free_.push_back(slab);
-      ++held_;
-      ++made_;
-    }
-    freed_.notify_all();
+  const std::scoped_lock adding(adding_);
+  while (held_ < held && add_slab()) {  // only this thread changes it
+    const std::scoped_lock lock(mutex_);
+    ++held_;
   }
+}
+
+void SlabPool::grow(unsigned slabs) {
+  const std::scoped_lock adding(adding_);
+  while (slabs != 0 && add_slab()) --slabs;
+}
+
+// Returns false if all slabs have memory.
+bool SlabPool::add_slab() {
+  if (made_ == slabs_.size()) return false;
+  PinnedMemory columns(pinning_, rounded_up(layout_.bytes, kPage));
+  Slab* const slab = slabs_[made_].get();
+  slab->adopt(columns.data());
+  added_.push_back(std::move(columns));
+  {
+    const std::scoped_lock lock(mutex_);
+    free_.push_back(slab);
+    ++made_;
+  }
+  freed_.notify_all();
+  return true;
 }
 
 void SlabPool::release(Slab* slab) {

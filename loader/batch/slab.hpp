@@ -66,7 +66,7 @@ class Slab : public BatchRecord {
     return reserved_.load(std::memory_order_relaxed);
   }  ///< reserved; only for reports: orders nothing
 
-  /// Makes room for a batch of `rows` rows.
+  /// Makes room for a batch of `rows` rows. Throws Error: resource, if the system refuses memory of a region.
   void begin(std::uint64_t epoch, std::uint64_t number, std::uint32_t rows);
   std::span<std::byte> row(std::uint32_t output, std::uint32_t row);  ///< slot in a fixed output
   Offload* offload() const { return offload_.get(); }                 ///< null: workers fill all rows
@@ -95,22 +95,26 @@ class Slab : public BatchRecord {
   PagePinning& pinning_;
   std::vector<RaggedColumn> ragged_;
   const std::unique_ptr<Offload> offload_;
+  bool provided_ = false;  // its memory, if it is in a region
   std::atomic<std::uint64_t> reserved_{0};
 };
 
-/// Slabs circulate: free, filling, ready, held by the consumer, free. Only allow_held() adds slabs. Held batches keep
-/// the pool alive, so the pool may outlive its loader.
+/// Slabs circulate: free, filling, ready, held by the consumer, free. Only allow_held() and grow() add slabs. Held
+/// batches keep the pool alive, so the pool may outlive its loader.
 class SlabPool final : public BatchPool {
  public:
   /// Keeps the outputs and the dataset, because batches refer to their names and keys as long as the pool lives. The
   /// pool reserves `held` slabs for the consumer: it keeps as many free as the consumer may still take. Their memory
   /// is not touched before. If there is a device, memory is page-locked for it. `more` slabs have no memory until
-  /// allow_held().
+  /// allow_held() or grow(). With `regions`, other processes can map the memory.
   SlabPool(Dataset dataset, std::span<const Output> outputs, std::uint32_t batch_size, std::uint64_t max_items,
            unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, DeviceShare share = {},
-           unsigned more = 0);
+           unsigned more = 0, std::shared_ptr<SharedRegions> regions = nullptr);
 
   void allow_held(unsigned held) override;
+  /// Adds memory for `slabs` more slabs, as far as the constructor made them. Thread-safe. Throws Error: resource; the
+  /// slabs added before remain.
+  void grow(unsigned slabs);
 
   /// Waits for a free slab that is not reserved for the consumer. Returns null once stopped or once `cancelled`
   /// returns true. Each wake() checks `cancelled`.
@@ -143,6 +147,7 @@ class SlabPool final : public BatchPool {
   std::size_t number_of(const BatchRecord* slab) const;
 
  private:
+  bool add_slab();
   bool has_spare() const { return free_.size() > (held_ > lent_ ? held_ - lent_ : 0); }
 
   Dataset dataset_;
@@ -150,7 +155,8 @@ class SlabPool final : public BatchPool {
   const SlabLayout layout_;
   PagePinning pinning_;
   PinnedMemory memory_;              // the fixed columns of all slabs that exist from the start
-  std::vector<PinnedMemory> added_;  // of each slab that allow_held() added; only that function uses it
+  std::mutex adding_;                // guards added_; only its holder adds slabs
+  std::vector<PinnedMemory> added_;  // of each slab that was added
   std::vector<std::unique_ptr<Slab>> slabs_;
   mutable std::mutex mutex_;  // guards free_, held_, made_, lent_ and `counted` of the slabs
   std::condition_variable_any freed_;

@@ -13,6 +13,7 @@
 #include <base/memory.hpp>
 #include <formats/io/hash.hpp>
 #include <loader/node_memory/node_memory.hpp>
+#include <loader/node_memory/shared_pages.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock {
@@ -35,21 +36,12 @@ constexpr std::uint64_t kMemoryMagic = 0x79726F6D656D6E70;  // "pnmemory"
 constexpr std::uint64_t kMemoryVersion = 1;
 constexpr std::uint64_t kMemoryPage = 4096;
 constexpr std::uint64_t kProvidedAtOnce = std::uint64_t{4} << 20;
-constexpr unsigned kNoExecution = 8;  // MFD_NOEXEC_SEAL, which kernel headers before Linux 6.3 lack
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes cannot share a lock");
 
 std::string reason(int number) {
   return std::generic_category().message(number);
-}
-
-// Some systems refuse memory files without MFD_NOEXEC_SEAL. Older ones do not know the flag and return EINVAL.
-UnforkedDescriptor made_in_memory() {
-  return UnforkedDescriptor([] {
-    const int sealed = ::memfd_create("penstock-cache", MFD_CLOEXEC | MFD_ALLOW_SEALING | kNoExecution);
-    return sealed >= 0 || errno != EINVAL ? sealed : ::memfd_create("penstock-cache", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  });
 }
 
 // Opens the file again. A received descriptor shares the sender's open file description and thus its locks; a
@@ -61,14 +53,11 @@ UnforkedDescriptor opened_here(const UnforkedDescriptor& file) {
   return own;
 }
 
-// Returns 0 or an errno. Without fallocate(), pages are allocated on first access, and a page that the system refuses
-// then raises SIGBUS.
+// Returns 0 or an errno.
 int provide_file(int file, std::uint64_t begin, std::uint64_t end) {
   if (const auto hook = before_memory_is_provided.load(std::memory_order_relaxed))
     if (const int refusal = hook(begin, end); refusal != 0) return refusal;
-  while (::fallocate(file, 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0)
-    if (errno != EINTR) return errno;
-  return 0;
+  return provide_bytes(file, begin, end);
 }
 
 struct flock byte_lock(unsigned place) {
@@ -120,7 +109,7 @@ void NodeMemory::make(const MemoryKey& key) {
   rlimit longest{};
   if (::getrlimit(RLIMIT_FSIZE, &longest) == 0 && longest.rlim_cur != RLIM_INFINITY && longest.rlim_cur < bytes_)
     throw Error::resource("this process may not write files of " + std::to_string(bytes_) + " bytes (ulimit -f)");
-  const UnforkedDescriptor made = made_in_memory();
+  const UnforkedDescriptor made = file_in_memory("penstock-cache");
   if (!made) throw Error::resource("cannot make shared memory: " + reason(errno));
   if (::ftruncate(made.get(), static_cast<off_t>(bytes_)) != 0 ||
       ::fcntl(made.get(), F_ADD_SEALS, kSeals | F_SEAL_SEAL) != 0)
