@@ -231,7 +231,13 @@ void Pipeline::require_few_failures(bool has_bad) {
 
 void Pipeline::set_epoch(std::uint64_t epoch) {
   require_same_process();
-  go_to(consumer_.cursor.position().first_of(epoch));
+  const Position& now = consumer_.cursor.position();
+  const Position first = now.first_of(epoch);
+  if (now.epoch == epoch && now.start == first.start && now.batch == first.batch && now.same_order(first)) {
+    consumer_.iterating = consumer_.restored = false;  // the batches that are ready are the ones wanted
+    return;
+  }
+  go_to(first);
 }
 
 void Pipeline::begin_epoch() {

@@ -47,14 +47,15 @@ class QueuedStage : public Stage {
   bool wants(std::uint64_t generation) const;
   /// Waits until the queue has room. Returns false once the generation has passed or the stage is closed.
   bool wait_for_room(std::uint64_t generation);
+  std::optional<std::uint64_t> next_generation();  ///< waits for it; nothing once closed
+  /// Adds to the queue once it has room. Returns false once the generation has passed or the stage is closed.
+  bool put(std::uint64_t generation, BatchResult result);
 
   std::unique_ptr<Thread> thread_;
 
  private:
   bool passed(std::uint64_t generation) const { return closed_ || failure_ != nullptr || generation_ != generation; }
-  std::optional<std::uint64_t> next_generation();
   bool advance(std::uint64_t generation);
-  bool put(std::uint64_t generation, BatchResult result);
   BatchResult pop();
   void discard_all(const std::list<BatchResult>& unwanted);
 

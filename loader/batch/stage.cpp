@@ -3,6 +3,12 @@
 
 namespace penstock {
 
+BatchResult::BatchResult(Batch built) : epoch(built.epoch()), batch(std::move(built)) {
+  bad = batch.slab()->bad;
+  journey.epoch = epoch;
+  journey.number = batch.number();
+}
+
 BatchResult::BatchResult(BatchBuilder& builder, const std::shared_ptr<SlabPool>& slabs, SlabPool::To to)
     : epoch(builder.slab().epoch),
       other_failures(builder.other_failures()),

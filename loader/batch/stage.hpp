@@ -24,13 +24,16 @@ namespace penstock {
 struct BatchResult {
   /// Takes over a builder's batch. Lends its slab out, or releases the slab if the batch failed.
   BatchResult(BatchBuilder& builder, const std::shared_ptr<SlabPool>& slabs, SlabPool::To to);
+  /// A batch that another loader has built.
+  explicit BatchResult(Batch built);
+  BatchResult(std::exception_ptr why, std::uint64_t of_epoch) : epoch(of_epoch), failure(std::move(why)) {}
 
   std::uint64_t epoch;
-  std::vector<BadSample> bad;
-  std::uint64_t other_failures;
+  std::vector<BadSample> bad = {};
+  std::uint64_t other_failures = 0;
   std::exception_ptr failure;  ///< next() throws it instead of returning the batch
-  Batch batch;                 ///< empty if it failed
-  Journey journey;
+  Batch batch = {};            ///< empty if it failed
+  Journey journey = {};
 };
 
 /// One link in the chain that `Pipeline` builds. Batches leave it in the plan's order, each once. A generation is one
