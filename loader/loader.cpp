@@ -9,10 +9,14 @@
 //           next()         lends the batch to the consumer
 // Pipeline::lay_line() connects them. The code that workers call to decode and transform, including random crops, is
 // in transforms/.
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include <unistd.h>
 
 #include <base/caught.hpp>
 #include <base/cores.hpp>
@@ -124,6 +128,29 @@ LoaderState Loader::state() const {
 
 std::string Loader::restore(const LoaderState& saved) {
   return pipeline_->restore(saved);
+}
+
+std::vector<Loader> Loader::share(unsigned consumers, SharingOptions sharing) const {
+  static std::atomic<unsigned> made{0};
+  LoaderOptions options = this->options();
+  if (options.sampler != nullptr)
+    throw Error::unsupported(
+        "share() does not know the sampler's numbers any more; make each loader with the same "
+        "sampler and with `sharing`",
+        {.dataset = dataset().path().string()});
+  if (consumers == 0) throw Error::invalid_argument("share() requires 1 consumer or more");
+  if (sharing.name.empty()) sharing.name = "process " + std::to_string(::getpid()) + "-" + std::to_string(++made);
+  sharing.consumers = consumers;
+  options.sharing = std::move(sharing);
+  std::vector<Loader> loaders;
+  for (unsigned i = 0; i < consumers; ++i) {
+    LoaderOptions own = options;
+    if (!own.delivery_log.empty()) own.delivery_log /= "consumer" + std::to_string(i);
+    loaders.emplace_back(dataset(), std::move(own));
+  }
+  const LoaderState begins = state();
+  for (Loader& loader : loaders) loader.restore(begins);
+  return loaders;
 }
 
 Batch Loader::at(std::uint64_t epoch, std::uint64_t batch) {

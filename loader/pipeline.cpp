@@ -3,6 +3,8 @@
 #include <utility>
 
 #include <base/caught.hpp>
+#include <base/numbers/decimal.hpp>
+#include <base/printable.hpp>
 #include <base/processor/streamed_copy.hpp>
 #include <loader/batch/batch_stage.hpp>
 #include <loader/batch/slab_count.hpp>
@@ -126,6 +128,7 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
       blocks_(options_.memory_options.block_cache_bytes),
       window_(options_.read_options.read_ahead_bytes),
       recorder_(options_.max_workers, program().outputs().size(), !engine_.engine->synchronous()),
+      regions_(options_.sharing.name.empty() ? nullptr : std::make_shared<SharedRegions>()),
       slabs_(host_slabs()),
       reorder_(add(std::make_unique<ReorderBuffer>(slabs_, options_.workers))) {
   require_known_simd_limit();
@@ -159,6 +162,9 @@ void Pipeline::lay_line() {
   workers_ = std::make_unique<WorkerPool>(options_.max_workers);
   // finished slabs -> batches in order: workers put them into reorder_
   const auto before = [this]() -> Stage& { return *stages_.back(); };
+  // with sharing: batches that one loader has built for all
+  if (regions_ != nullptr)
+    shared_ = &add(std::make_unique<sharing::SharedStage>(before(), options_.sharing, options_.prefetch, own_part()));
   if (options_.batch_transform)
     add(std::make_unique<BatchStage>(before(), options_.batch_transform, options_.prefetch));
   if (options_.device_options.opened != nullptr) {
@@ -177,7 +183,58 @@ Kind& Pipeline::add(std::unique_ptr<Kind> stage) {
   return added;
 }
 
+// The hub of a group, or else the shared stage, gives this part its positions.
+sharing::Own Pipeline::own_part() {
+  const auto begin = [this](const Position& at) {
+    const std::uint64_t generation = ++generations_;
+    reorder_.go_to(at, generation);
+    scheduler_->go_to(at, generation);
+    return generation;
+  };
+  return {.builder = {.begin = begin,
+                      .take = [this](std::uint64_t generation) { return reorder_.take_of(generation); },
+                      .grow = [this](std::uint64_t batches) { slabs_->grow(static_cast<unsigned>(batches)); },
+                      .order = plan_options_,
+                      .memory = regions_},
+          .rebuild = [this](const Position& at) { return filled_here(at, plan_of(at), {}); },
+          .dataset = dataset_,
+          .outputs = program().outputs(),
+          .loads = loads(),
+          .reserved = options_.memory_options.reserved_batches};
+}
+
+// Everything that the bytes of batches depend on, without the position.
+std::string Pipeline::loads() const {
+  const auto told = [](const MissingRows& rows) {
+    return std::visit(
+        [](const auto& value) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Missing>)
+            return std::string(name(value));
+          else
+            return shortest_decimal(static_cast<double>(value));
+        },
+        rows);
+  };
+  LoaderState state = consumer_.cursor.save(dataset_.fingerprint(), version());
+  state.epoch = state.start = state.batch = 0;
+  std::string text = state.to_json() + ", rank " + std::to_string(options_.rank) + ", on_error=\"" +
+                     std::string(name(options_.on_error)) + "\", missing=" + told(options_.missing);
+  for (const auto& [output, rows] : options_.missing_by_output) text += ", " + output + "=" + told(rows);
+  for (const std::string& key : options_.read_options.unreadable) text += ", unreadable " + double_quoted(key);
+  return text;
+}
+
 std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
+  if (regions_ != nullptr) {
+    // A slab without memory takes about 64 bytes a row.
+    constexpr std::uint64_t kBytesOfRow = 64, kBytesOfSlabs = std::uint64_t{64} << 20, kMost = 1024;
+    const auto more = static_cast<unsigned>(
+        std::min(kMost, std::max<std::uint64_t>(16, kBytesOfSlabs / (kBytesOfRow * options_.batch_size))));
+    return std::make_shared<SlabPool>(
+        dataset_, program().outputs(), options_.batch_size, options_.memory_options.max_items,
+        slab_count(options_, program().outputs(), ahead_by(*engine_.engine)) + options_.sharing.lag, 0, nullptr,
+        DeviceShare{}, more, regions_);
+  }
   const bool consumers = options_.device_options.opened == nullptr;
   return std::make_shared<SlabPool>(
       dataset_, program().outputs(), options_.batch_size, options_.memory_options.max_items,
@@ -219,7 +276,8 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   pipeline->scheduler_thread_ = std::make_unique<Thread>(
       "penstock-feed", [pipeline, stop](const std::stop_token&) { pipeline->scheduler_->run(stop); }, failed);
   for (const auto& stage : pipeline->stages_) stage->start(pipeline, failed);
-  pipeline->go_to(pipeline->consumer_.cursor.position());
+  const auto others = pipeline->shared_ != nullptr ? pipeline->shared_->join_group() : std::nullopt;
+  pipeline->go_to(others.value_or(pipeline->consumer_.cursor.position()));
 }
 
 void Pipeline::fail(const std::exception_ptr& failure) noexcept {
@@ -253,9 +311,10 @@ bool Pipeline::stop() {
 void Pipeline::go_to(const Position& position) {
   consumer_.cursor.go_to(position);
   consumer_.iterating = consumer_.restored = false;
-  const std::uint64_t generation = reorder_.generation() + 1;
-  for (const auto& stage : stages_) stage->go_to(position, generation);
-  scheduler_->go_to(position, generation);
+  const std::uint64_t generation = ++generations_;
+  for (const auto& stage : stages_)
+    if (shared_ == nullptr || stage.get() != &reorder_) stage->go_to(position, generation);
+  if (shared_ == nullptr) scheduler_->go_to(position, generation);
 }
 
 }  // namespace penstock

@@ -21,6 +21,7 @@
 #include <loader/device/device_offload.hpp>
 #include <loader/fetch/scheduler.hpp>
 #include <loader/prepare.hpp>
+#include <loader/sharing/shared_stage.hpp>
 #include <loader/work/auto_workers.hpp>
 #include <loader/work/batch_mixer.hpp>
 #include <loader/work/failures.hpp>
@@ -80,6 +81,8 @@ class Pipeline {
   template <typename Kind>
   Kind& add(std::unique_ptr<Kind> stage);
   void lay_line();
+  sharing::Own own_part();
+  std::string loads() const;  ///< Hello::loads
   std::shared_ptr<SlabPool> host_slabs() const;
   std::shared_ptr<DevicePool> device_slabs() const;
 
@@ -185,12 +188,15 @@ class Pipeline {
   RowTaskPool row_tasks_;
   TaskQueue tasks_;
   mutable Recorder recorder_;
+  const std::shared_ptr<SharedRegions> regions_;  // null without sharing
   const std::shared_ptr<SlabPool> slabs_;
   std::vector<std::unique_ptr<BatchBuilder>> builders_;
   std::optional<Scaling> scaling_;
   mutable Figures figures_;
   std::vector<std::unique_ptr<Stage>> stages_;
-  ReorderBuffer& reorder_;  // the first of them
+  ReorderBuffer& reorder_;                      // the first of them
+  sharing::SharedStage* shared_ = nullptr;      // the second of them, with sharing
+  std::atomic<std::uint64_t> generations_ = 0;  // given to stages
   WorkerContext context_{.options = options_,
                          .selection = selection_,
                          .from = from_,

@@ -211,6 +211,23 @@ void require_whole_batches(const Dataset& dataset, const LoaderOptions& options)
         here);
 }
 
+void require_shareable(const Dataset& dataset, const LoaderOptions& options) {
+  constexpr std::size_t kLongestName = 64;
+  const SharingOptions& sharing = options.sharing;
+  const auto require = [&](bool good, const char* cause) {
+    if (!good) throw Error::invalid_argument(cause, {.dataset = dataset.path().string()});
+  };
+  require(sharing.name.size() <= kLongestName, "the name of sharing may have 64 bytes at most");
+  require(sharing.name.find('\0') == std::string::npos, "the name of sharing must not contain zero bytes");
+  require(sharing.lag > 0 && sharing.lag <= kMostBatches, "lag must be from 1 to 65536");
+  require(sharing.patience > 0 && sharing.patience <= static_cast<double>(kLongestTimeout.count()),
+          "patience must be more than 0 seconds");
+  require(
+      options.device.empty() && options.device_options.opened == nullptr,
+      "sharing cannot be combined with device: shared batches are in the host's memory. Copy each batch to the device "
+      "in your loop");
+}
+
 }  // namespace
 
 LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
@@ -255,6 +272,7 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
           "shuffle_window cannot be combined with shuffle_block");
   require_order_of_draws(dataset, options);
   if (options.batching != nullptr) require_whole_batches(dataset, options);
+  if (!options.sharing.name.empty()) require_shareable(dataset, options);
   require(options.device_options.prefetch > 0, "device_options.prefetch must be at least 1");
   if (options.device_options.opened == nullptr && !options.device.empty())
     options.device_options.opened = open_device(options.device);

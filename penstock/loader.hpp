@@ -88,6 +88,12 @@ class Loader {
   /// samples; the loader then keeps its position. Rank, world size and batch size may differ. If the next batch fails
   /// again, the error names the options that leave its sample out and keep the position.
   std::string restore(const LoaderState& state);
+  /// Makes `consumers` loaders with this loader's dataset, options and position that share batches: each batch is built
+  /// once for all of them, for example for trainings in several threads. Each has its own position, and one thread may
+  /// use each. `sharing`: the name may be empty; one is made. With a delivery log, each has its own folder in it,
+  /// "consumer0" and so on. Throws like the constructor; Error: unsupported, with a `sampler` of weights, which this
+  /// loader does not keep: give LoaderOptions::sharing to each loader instead.
+  std::vector<Loader> share(unsigned consumers, SharingOptions sharing = {}) const;
   /// Rebuilds any batch of this rank without replay, and without moving the loader's position. Reads and decodes in the
   /// calling thread.
   Batch at(std::uint64_t epoch, std::uint64_t batch);

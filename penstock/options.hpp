@@ -37,7 +37,13 @@ enum class OnError : std::uint8_t { raise, replace, mark };
 /// bytes are the same. `automatic` ("auto" in Python and the command): on the device, unless that copies more bytes.
 enum class FinishOn : std::uint8_t { automatic, host, device };
 
+/// How to treat a loader that shares batches if the fastest one is SharingOptions::lag batches ahead of it. `wait`: the
+/// others wait for it, up to SharingOptions::patience. `build`: it builds the batches itself that the others have
+/// passed.
+enum class Behind : std::uint8_t { wait, build };
+
 std::string_view name(OnError policy);
+std::string_view name(Behind policy);
 std::string_view name(FinishOn place);  ///< "auto", "host", "device"
 
 inline constexpr unsigned kAutoWorkers = ~0U;
@@ -49,7 +55,7 @@ struct ReadOptions {
   std::uint64_t read_ahead_bytes = std::uint64_t{64} << 20;  ///< read ahead of the workers, by engines that do so
   /// reader threads: rings, or pread threads; 0 chooses: 1 ring, 16 pread threads, 64 for network file systems
   unsigned threads = 0;
-  unsigned depth = 256;  ///< requests in flight per ring
+  unsigned depth = 256;                      ///< requests in flight per ring
   std::uint64_t merge_gap_bytes = 32 << 10;  ///< reads that are separated by at most this much are merged
   std::uint64_t merge_bytes = 1 << 20;       ///< maximum size of a merged read
   /// Keys of samples that the storage does not return. The loader does not read them, and counts them as invalid:
@@ -103,6 +109,33 @@ struct DeviceOptions {
   std::shared_ptr<Device> opened = {};             ///< an open device, used instead of LoaderOptions::device
   std::shared_ptr<JpegDecoder> jpeg_decoder = {};  ///< an open decoder, used instead of the device's own
 };
+
+/// One stream of batches for several loaders. Loaders of one user on one machine that have the same name build each
+/// batch once, in the process of one of them, and all use it from that memory. If this process ends, another one takes
+/// over. Each loader has its own position and state. The bytes are the same as without sharing. batch_transform runs in
+/// each loader.
+///
+/// Memory: `lag` more batches than without sharing, and those that each loader holds. Only pages that a program writes
+/// to are copied.
+struct SharingOptions {
+  /// Loaders with this name share batches. They must load the same dataset with the same seed, transforms, batch size
+  /// and rank. Empty: no sharing.
+  std::string name = {};
+  /// The number of loaders that the first batch waits for, at most `patience` long. A loader that comes later begins
+  /// with the batch that the slowest one needs next.
+  unsigned consumers = 1;
+  unsigned lag = 8;  ///< batches that the fastest loader may be ahead of the slowest; at least 1
+  Behind behind = Behind::wait;
+  /// Seconds that the others wait for a loader that takes no batch, and that a loader waits for the process that
+  /// builds. Then they continue: the bytes are the same, but batches may be built twice.
+  double patience = 30;
+  /// The arguments that another process needs to make such a loader, as bytes; recipe_of_sharing() returns them there.
+  std::string recipe = {};
+};
+
+/// Returns SharingOptions::recipe of the process that builds the batches of that name; nothing if there is none. Throws
+/// Error: resource, if the name belongs to another user, or if the process does not answer.
+std::optional<std::string> recipe_of_sharing(const std::string& name);
 
 /// The options of a Loader. The defaults suit training from local storage.
 struct LoaderOptions {
@@ -177,6 +210,7 @@ struct LoaderOptions {
   ReadOptions read_options = {};
   MemoryOptions memory_options = {};
   DeviceOptions device_options = {};
+  SharingOptions sharing = {};
 
   // ---- Your own code and logs ---------------------------------------------------------------------------------------
 

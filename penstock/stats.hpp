@@ -30,6 +30,12 @@ struct CacheStats {
   friend bool operator==(const CacheStats&, const CacheStats&) = default;
 };
 
+/// Counts of shared batches; zeros without LoaderOptions::sharing.
+struct SharingStats {
+  std::uint64_t consumers = 0, received = 0, built_alone = 0, built_for_all = 0, left_behind = 0;
+  friend bool operator==(const SharingStats&, const SharingStats&) = default;
+};
+
 /// The numbers of a loader. counters() documents each of them. All members have 64 bits, because they are also the
 /// words of a live page (record/watch/live_page.hpp).
 struct Counts {
@@ -51,6 +57,7 @@ struct Counts {
   EngineStats reads;
   DiskCacheStats disk_cache;  ///< zeros without a disk cache
   CacheStats cache;
+  SharingStats sharing;
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
@@ -210,6 +217,7 @@ struct Stats : Counts {
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
   std::string disk_cache_dir;  ///< folder of the disk cache (LoaderOptions::disk_cache.path); empty: there is none
+  std::string sharing_name;    ///< SharingOptions::name; empty: batches are not shared
   BlockOffer block_offer;      ///< for a dataset in a store, under a full shuffle
   std::string staging;         ///< whether slabs are page-locked for the device, or why not
   std::string device;          ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in the host's memory
@@ -280,6 +288,7 @@ enum class Binds : std::uint8_t {
   memory,             ///< the read window
   custom_transform,   ///< the program's function of whole batches, in one thread
   copy,               ///< copies to the device
+  sharing,            ///< the process that builds the batches for several loaders, or the slowest of these
 };
 std::string_view name(Binds binds);  ///< "storage bandwidth"
 

@@ -9,7 +9,8 @@ namespace {
 constexpr std::string_view kFirst = "Options that most people set", kOrder = "Order and ranks",
                            kErrors = "Errors and data", kMachine = "Machine", kOwn = "Your own code and logs",
                            kCache = "CacheOptions", kDisk = "DiskCacheOptions", kRead = "ReadOptions",
-                           kMemory = "MemoryOptions", kDevice = "DeviceOptions", kCpp = "C++ only";
+                           kMemory = "MemoryOptions", kDevice = "DeviceOptions", kSharing = "SharingOptions",
+                           kCpp = "C++ only";
 
 using L = LoaderOptions;
 using Bytes = LoaderOption::Bytes;
@@ -118,6 +119,11 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "ps.MemoryOptions(max_live_batches=64): batches that you may keep. Also the memory for decompressed blocks.",
      "If your loop keeps many batches, or memory is short.", Door::python},
 
+    {kMachine, "sharing", ByHand{"str | SharingOptions | None", "None"},
+     "A name: loaders with it build each batch once for all. They may be in several processes of this machine. "
+     "ps.SharingOptions(\"search\", consumers=8) has more.",
+     "If several trainings on a machine use the same batches, as in a search for hyper-parameters.", Door::python},
+
     {kOwn, "sample_transform", ByHand{"object | None", "None"},
      "ps.sample_transform(function, outputs): your function of several outputs. The function gets NumPy arrays, and "
      "returns a dict of new values.",
@@ -193,6 +199,26 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
     {kMemory, "memory_options.block_cache_bytes", Bytes{in<&L::memory_options, &MemoryOptions::block_cache_bytes>()},
      "Memory for decompressed blocks (HDF5 chunks, compressed shards).",
      "Raise it if the loader warns that a shuffle decompresses blocks many times."},
+    {kSharing, "sharing.name", in<&L::sharing, &SharingOptions::name>(),
+     "Loaders of this user with this name share batches. They must have the same dataset, seed, transforms, batch size "
+     "and rank. Their Python functions may differ, because each loader runs its own.",
+     "One name for each stream of batches.", Door::python},
+    {kSharing, "sharing.consumers", in<&L::sharing, &SharingOptions::consumers>(),
+     "Loaders that the first batch waits for, at most `patience` long. A loader that comes later begins with the batch "
+     "that the slowest one needs next.",
+     "The number of your trainings, so that all begin at the same batch.", Door::python},
+    {kSharing, "sharing.lag", in<&L::sharing, &SharingOptions::lag>(),
+     "Batches that the fastest loader may be ahead of the slowest. Each costs the memory of a batch.",
+     "Raise it if the steps of your trainings take uneven time.", Door::python},
+    {kSharing, "sharing.behind", Words<&L::sharing, &SharingOptions::behind>::of<Behind::wait, Behind::build>(),
+     "For a loader that is `lag` batches behind: {words}. \"wait\": the others wait for it. \"build\": it builds the "
+     "batches itself that the others have passed.",
+     "\"build\" if no training may slow down another one.", Door::python},
+    {kSharing, "sharing.patience", in<&L::sharing, &SharingOptions::patience>(),
+     "Seconds that the others wait for a loader that takes no batch, and that a loader waits for the process that "
+     "builds. Then they continue, with the same bytes.",
+     "Raise it above the time of your validation.", Door::python},
+
     {kDevice, "device_options.finish_on",
      Words<&L::device_options, &DeviceOptions::finish_on>::of<FinishOn::automatic, FinishOn::host, FinishOn::device>(),
      "Where the last transforms of images (normalize, cast) and of points run: \"auto\", \"host\" or \"device\". "

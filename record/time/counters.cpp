@@ -160,6 +160,16 @@ constexpr auto kCounters = std::to_array<Counter>({
     counter<&C::disk_cache, &DiskCacheStats::used>("disk_cache", "used_bytes", kPeaks, "Bytes that the folder holds."),
     counter<&C::disk_cache, &DiskCacheStats::limit>("disk_cache", "limit_bytes", kPeaks,
                                                     "Bytes that the folder may hold."),
+    counter<&C::sharing, &SharingStats::consumers>("sharing", "consumers", kStands,
+                                                   "Loaders that get batches from this process, this one included."),
+    counter<&C::sharing, &SharingStats::received>("sharing", "received", kCounts,
+                                                  "Batches that this loader got from the process that builds them."),
+    counter<&C::sharing, &SharingStats::built_alone>(
+        "sharing", "built_alone", kCounts, "Batches that this loader built for itself, because no other had them."),
+    counter<&C::sharing, &SharingStats::built_for_all>("sharing", "built_for_all", kPeaks,
+                                                       "Batches that this process built for all loaders."),
+    counter<&C::sharing, &SharingStats::left_behind>(
+        "sharing", "left_behind", kPeaks, "Times that the others went on without a loader that took no batch."),
     counter<&C::cache, &CacheStats::reserved>(
         "cache", "reserved_bytes", kStands,
         "Memory reserved for the cache of samples, including its table; 0 without a cache."),

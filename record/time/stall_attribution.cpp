@@ -66,8 +66,10 @@ StepTime StallAttribution::last_wait() const {
                 .decode = wait_[Activity::decode],
                 .transform = wait_[Activity::transform],
                 .deliver = wait_[Activity::deliver]};
-  for (std::size_t place = Activity::count; place < wait_.size(); ++place)
-    (place == keeps_slabs_ ? step.copy : step.custom_transform) += wait_[place];
+  for (std::size_t place = Activity::count; place < wait_.size(); ++place) {
+    const bool shared = stages_[place - Activity::count + 1] == "share";
+    (place == keeps_slabs_ ? step.copy : shared ? step.deliver : step.custom_transform) += wait_[place];
+  }
   return step;
 }
 

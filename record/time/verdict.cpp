@@ -74,7 +74,7 @@ class Judge {
       return say(Binds::start_up, "", *why);
     if (verdict_.data_wait < kFed) return fed();
     if (waited != nullptr && ready_all_the_same(*waited)) return;
-    if (custom_transform() || copy()) return;
+    if (sharing() || custom_transform() || copy()) return;
     const double of_workers = share_of({"decode", "transform", "deliver"});
     const double read = share_of({"read"}), plan = share_of({"plan"});
     if (read >= kMost) return storage();
@@ -133,6 +133,13 @@ class Judge {
              " helps, but more workers do not";
     return ", " + percent_text(on) + (on >= kComputes ? " of it computing" : " of it on a core") +
            ": more workers do not help, but functions of single samples with " + processes + " do";
+  }
+  bool sharing() {
+    if (share_of({"share"}) < kMost) return false;
+    say(Binds::sharing, "share",
+        waits("no shared batch was ready. The process that builds them is the bottleneck, or the slowest loader is; "
+              "stats() of the loader that builds says which"));
+    return true;
   }
   bool copy() {
     if (share_of({"copy"}) < kMost) return false;
@@ -274,7 +281,8 @@ class Judge {
     return keys.empty() ? "unknown" : keys;
   }
 
-  static constexpr std::array<std::string_view, 6> kOfLoader{"plan", "read", "decode", "transform", "deliver", "copy"};
+  static constexpr std::array<std::string_view, 7> kOfLoader{"plan",    "read", "decode", "transform",
+                                                             "deliver", "copy", "share"};
   const Stats& stats_;
   const double wall_, wait_;
   const unsigned workers_;
@@ -316,6 +324,8 @@ std::string_view name(Binds binds) {
       return "custom transform";
     case Binds::copy:
       return "copy";
+    case Binds::sharing:
+      return "sharing";
   }
   return "unknown";
 }

@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::array<std::string_view, 7> kStageNames{
-    "plan", "read", "decode", "transform", "deliver", "custom_transform", "copy"};
+constexpr std::array<std::string_view, 8> kStageNames{
+    "plan", "read", "decode", "transform", "deliver", "custom_transform", "copy", "share"};
 
 std::uint64_t word(std::chrono::nanoseconds time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, time.count()));
@@ -72,7 +72,8 @@ Figures figures_of(const Stats& stats) {
 
 bool make_sense(const Figures& figures) {
   const auto known = [](std::uint64_t kind) { return kind < kStageNames.size(); };
-  if (figures.stage_count > Figures::kStages || figures.binds > static_cast<std::uint64_t>(Binds::copy)) return false;
+  if (figures.stage_count > Figures::kStages || figures.binds > static_cast<std::uint64_t>(Binds::sharing))
+    return false;
   if (figures.binds_stage != Figures::kNoStage && !known(figures.binds_stage)) return false;
   return std::ranges::all_of(std::span(figures.stages).first(figures.stage_count),
                              [&](const StageFigures& stage) { return known(static_cast<std::uint64_t>(stage.kind)); });

@@ -13,7 +13,7 @@
 namespace penstock {
 
 /// A stage. `custom_transform` represents every stage that the program has named.
-enum class StageKind : std::uint64_t { plan, read, decode, transform, deliver, custom_transform, copy };
+enum class StageKind : std::uint64_t { plan, read, decode, transform, deliver, custom_transform, copy, share };
 std::string_view name(
     StageKind kind);  ///< as in StageStats; "custom_transform" for every stage that the program has named
 StageKind stage_kind(std::string_view stage);

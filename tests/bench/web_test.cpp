@@ -185,7 +185,7 @@ TEST_CASE("every bottleneck and every state has its words") {
   WatchedLoader loader = loader_at(1, 1s, 0.31);
   LoaderUse use{.loader = &loader, .state = "running", .stages = {}, .step = {}};
   std::set<std::string> texts;
-  constexpr auto kLast = static_cast<std::uint64_t>(Binds::copy);
+  constexpr auto kLast = static_cast<std::uint64_t>(Binds::sharing);
   for (std::uint64_t binds = 0; binds <= kLast; ++binds) {
     loader.view.figures.binds = binds;
     const std::string text = diagnosis_text(use);

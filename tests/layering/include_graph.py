@@ -47,7 +47,7 @@ ORDER = {
     "order": ["./order", "permutation", "draws", "mixture", "buckets", "tokens", "windows", "."],
     "storage": ["./storage", "read", "uring", ".", "disk_cache"],
     "record": ["time", "watch", "ledger"],
-    "loader": ["node_memory", "options", "batch", "fetch", "work", "model", "device", ".", "choices"],
+    "loader": ["node_memory", "options", "batch", "sharing", "fetch", "work", "model", "device", ".", "choices"],
     "staging": ["."],
     "pack": ["."],
     "overview": ["trace", "reports", ".", "page", "./page"],

@@ -27,6 +27,8 @@ constexpr Class kClasses[] = {
     {"DiskCacheOptions", "disk_cache", true,
      "Caches bytes of datasets in object stores on a disk: Loader(disk_cache=ps.DiskCacheOptions(\"/scratch/c\", "
      "limit=\"1TiB\"))."},
+    {"SharingOptions", "sharing", true,
+     "Shares batches with other loaders: Loader(sharing=ps.SharingOptions(\"search\", consumers=8))."},
     {"ReadOptions", "read_options", false,
      "Sets how a loader reads bytes: Loader(read_options=ps.ReadOptions(engine=\"pread\"))."},
     {"MemoryOptions", "memory_options", false,

@@ -18,7 +18,7 @@ LivePage::Time live_time(std::int64_t nanoseconds) {
 }
 
 std::uint64_t binds_named(std::string_view wanted) {
-  constexpr auto kLast = static_cast<std::uint64_t>(Binds::copy);
+  constexpr auto kLast = static_cast<std::uint64_t>(Binds::sharing);
   for (std::uint64_t kind = 0; kind <= kLast; ++kind)
     if (name(static_cast<Binds>(kind)) == wanted) return kind;
   return static_cast<std::uint64_t>(Binds::unknown);

@@ -1,0 +1,432 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <base/caught.hpp>
+#include <loader/node_memory/meeting.hpp>
+#include <loader/sharing/hub.hpp>
+#include <penstock/error.hpp>
+
+namespace penstock::sharing {
+namespace {
+
+constexpr std::size_t kMostConsumers = 1024;
+constexpr std::chrono::seconds kSign{1};         // between two signs of life for a consumer that waits
+constexpr std::chrono::milliseconds kLook{100};  // between two looks at the clock while a consumer waits
+
+// The order of positions in a training. Positions of different orders are not comparable; any result is right for them.
+auto order_of(const Position& at) {
+  return std::tuple(at.epoch, at.start, at.batch);
+}
+
+}  // namespace
+
+std::chrono::milliseconds patience_of(const SharingOptions& options) {
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(options.patience));
+}
+
+std::unique_ptr<Hub> Hub::open(const std::string& name, const SharingOptions& options, Builder builder,
+                               std::string loads, bool first) {
+  UnforkedDescriptor socket = listening(name);
+  if (!socket && errno == EADDRINUSE) return nullptr;
+  if (!socket) throw Error::resource("cannot listen at a socket: " + std::generic_category().message(errno));
+  std::unique_ptr<Hub> hub(new Hub(std::move(socket), options, std::move(builder), std::move(loads)));
+  hub->awaited_ = first ? options.consumers : 0;
+  hub->start();
+  return hub;
+}
+
+Hub::Hub(UnforkedDescriptor socket, const SharingOptions& options, Builder builder, std::string loads)
+    : options_(options),
+      patience_(patience_of(options)),
+      builder_(std::move(builder)),
+      loads_(std::move(loads)),
+      socket_(std::move(socket)),
+      wake_([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }) {
+  if (!wake_) throw Error::resource("cannot make an event: " + std::generic_category().message(errno));
+}
+
+void Hub::start() {
+  const Thread::Failed failed = [this](const std::exception_ptr&) { close(); };
+  feeder_ = Thread(
+      "penstock-window", [this](const std::stop_token&) { feed(); }, failed);
+  server_ = Thread(
+      "penstock-share", [this](const std::stop_token&) { serve(); }, failed);
+}
+
+Hub::~Hub() {
+  close();
+  feeder_ = {};
+  server_ = {};
+}
+
+void Hub::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+  wake_server();
+}
+
+HubCounts Hub::counts() const {
+  const std::scoped_lock lock(mutex_);
+  HubCounts counts = counts_;
+  counts.consumers = static_cast<std::uint64_t>(
+      std::ranges::count_if(consumers_, [](const auto& each) { return each->hello.has_value(); }));
+  return counts;
+}
+
+std::optional<Journey> Hub::journey_of(const Position& at) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(journeys_, key_of(at), &std::pair<std::string, Journey>::first);
+  return found == journeys_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Hub::wake_server() const {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(wake_.get(), &one, sizeof one));
+}
+
+// ---- The window -----------------------------------------------------------------------------------------------------
+
+void Hub::feed() {
+  for (;;) {
+    std::uint64_t run = 0;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return closed_ || may_build(); });
+      if (closed_) return;
+      run = run_;
+    }
+    std::optional<BatchResult> result = builder_.take(run);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (closed_) return;
+      if (!result && run == run_) closed_ = true;  // the builder has ended, so another process takes over
+      if (result && run == run_) {
+        const Position at = walk_->at();
+        constexpr std::size_t kJourneys = 32;
+        journeys_.emplace_back(key_of(at), result->journey);
+        if (journeys_.size() > kJourneys) journeys_.pop_front();
+        window_.push_back({.at = at, .key = key_of(at), .result = std::move(*result)});
+        walk_->next();
+        ++counts_.built;
+      }
+    }
+    wake_server();
+  }
+}
+
+bool Hub::may_build() const {
+  if (!walk_ || walk_->empty()) return false;
+  const auto limit = options_.behind == Behind::wait ? slowest() : fastest();
+  const std::uint64_t ahead = options_.behind == Behind::wait ? options_.lag : std::max(options_.lag / 2, 1U);
+  return limit && frontier() < *limit + ahead && window_.size() <= options_.lag;
+}
+
+std::optional<std::uint64_t> Hub::slowest() const {
+  std::optional<std::uint64_t> next;
+  for (const auto& each : consumers_)
+    if (each->with_others) next = std::min(next.value_or(each->next), each->next);
+  return next;
+}
+
+std::optional<std::uint64_t> Hub::fastest() const {
+  std::optional<std::uint64_t> next;
+  for (const auto& each : consumers_)
+    if (each->with_others) next = std::max(next.value_or(each->next), each->next);
+  return next;
+}
+
+bool Hub::gathering(Clock::time_point now) const {
+  return awaited_ != 0 && now - opened_ < patience_;
+}
+
+void Hub::begin(const Position& at) {
+  window_.clear();
+  first_ = 0;
+  for (const auto& each : consumers_) each->with_others = false;
+  walk_.emplace(builder_.order, at);
+  run_ = builder_.begin(at);
+}
+
+// Forgets the batches that no consumer needs any more.
+void Hub::trim() {
+  if (gathering(Clock::now())) return;
+  const auto needed = slowest();
+  while (!window_.empty() && needed && first_ < *needed) {
+    window_.pop_front();
+    ++first_;
+  }
+  while (options_.behind == Behind::build && window_.size() > options_.lag) {
+    window_.pop_front();
+    ++first_;
+  }
+}
+
+void Hub::leave_behind(Clock::time_point now) {
+  const auto waits = [this](const auto& each) {
+    return each->ask.has_value() && each->with_others && each->next == frontier();
+  };
+  if (options_.behind != Behind::wait || may_build() || std::ranges::none_of(consumers_, waits)) return;
+  for (const auto& each : consumers_) {
+    if (!each->with_others || each->ask.has_value() || now - each->heard < patience_) continue;
+    if (each->next + options_.lag > frontier()) continue;
+    each->with_others = false;
+    ++counts_.left_behind;
+  }
+}
+
+// ---- The consumers --------------------------------------------------------------------------------------------------
+
+void Hub::serve() {
+  std::vector<pollfd> events;
+  for (;;) {
+    bool waits = false;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (closed_) break;
+      events.assign(
+          {{.fd = wake_.get(), .events = POLLIN, .revents = 0}, {.fd = socket_.get(), .events = POLLIN, .revents = 0}});
+      for (const auto& each : consumers_) {
+        const bool sends = each->connection.sends();
+        events.push_back({.fd = each->connection.socket(),
+                          .events = static_cast<short>(sends ? POLLIN | POLLOUT : POLLIN),
+                          .revents = 0});
+        waits |= each->ask.has_value();
+      }
+      waits |= gathering(Clock::now());
+    }
+    if (::poll(events.data(), events.size(), waits ? static_cast<int>(kLook.count()) : -1) < 0) continue;
+    std::vector<std::unique_ptr<Consumer>> ended;  // destroyed without the lock: their batches return to the pool
+    {
+      const std::scoped_lock lock(mutex_);
+      if (closed_) break;
+      std::uint64_t count = 0;
+      if (events[0].revents != 0) static_cast<void>(::read(wake_.get(), &count, sizeof count));
+      for (std::size_t i = 2; i < events.size(); ++i) {
+        Consumer& consumer = *consumers_[i - 2];
+        if ((events[i].revents & POLLOUT) != 0) consumer.connection.flush();
+        if ((events[i].revents & ~POLLOUT) != 0) hear(consumer);
+      }
+      if (events[1].revents != 0) accept();
+      leave_behind(Clock::now());
+      answer_all();
+      ask_for_patience(Clock::now());
+      const auto gone = std::ranges::partition(consumers_, [](const auto& each) { return !each->connection.gone(); });
+      for (auto& each : gone) ended.push_back(std::move(each));
+      consumers_.erase(gone.begin(), gone.end());
+      trim();
+    }
+    changed_.notify_all();
+  }
+  const std::scoped_lock lock(mutex_);
+  consumers_.clear();
+  window_.clear();
+  socket_ = {};  // another process may take the name
+}
+
+void Hub::accept() {
+  for (;;) {
+    UnforkedDescriptor guest(
+        [this] { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
+    if (!guest) return;
+    if (!is_of_this_user(guest.get()) || consumers_.size() >= kMostConsumers) continue;
+    consumers_.push_back(std::make_unique<Consumer>(std::move(guest)));
+  }
+}
+
+void Hub::hear(Consumer& consumer) {
+  consumer.heard = Clock::now();
+  const auto failure = caught([&] {
+    consumer.connection.receive();
+    while (const auto frame = consumer.connection.next()) hear(consumer, *frame);
+  });
+  if (failure != nullptr) consumer.connection.end();
+}
+
+void Hub::hear(Consumer& consumer, const Frame& frame) {
+  if (frame.kind == Kind::recipe) return consumer.connection.send({.kind = Kind::recipe, .body = options_.recipe});
+  if (frame.kind == Kind::hello) return greet(consumer, frame);
+  if (!consumer.hello) throw Error::corrupt("a message came before the first one");
+  WireReader from(frame.body);
+  if (frame.kind == Kind::ask) {
+    const std::uint64_t number = from.number();
+    const Clock::time_point now = Clock::now();
+    Consumer::Ask ask{.number = number, .at = read_position(from), .key = {}, .since = now, .told = now};
+    ask.key = key_of(ask.at);
+    consumer.ask = std::move(ask);
+  } else if (frame.kind == Kind::release) {
+    consumer.holds.erase(from.number());
+  } else if (frame.kind == Kind::more) {
+    consumer.hello->keeps += from.number();
+    make_room();
+  } else {
+    throw Error::corrupt("a message of this kind is not for a hub");
+  }
+}
+
+void Hub::greet(Consumer& consumer, const Frame& frame) {
+  if (consumer.hello) throw Error::corrupt("a second first message");
+  std::optional<Hello> hello;
+  std::string refusal = loads_;
+  try {
+    hello = Hello::of(frame.body);
+  } catch (const Error& error) {
+    refusal = error.cause();
+  }
+  if (!hello || hello->loads != loads_)
+    return consumer.connection.send({.kind = Kind::refused, .body = std::move(refusal)});
+  consumer.hello = std::move(hello);
+  if (awaited_ != 0) --awaited_;
+  make_room();
+  welcome(consumer);
+}
+
+// A consumer that has no position yet begins with the oldest batch that the others still need. The window keeps it.
+void Hub::welcome(Consumer& consumer) {
+  WireWriter to;
+  const bool follows = consumer.hello->anywhere && walk_ && slowest();
+  to.number(static_cast<std::uint64_t>(::getpid()));
+  to.number(follows ? 1 : 0);
+  if (follows) {
+    write(to, window_.empty() ? walk_->at() : window_.front().at);
+    consumer.with_others = true;
+    consumer.next = first_;
+  }
+  consumer.connection.send({.kind = Kind::welcome, .body = to.take()});
+}
+
+// Without memory for more batches, a consumer gets fewer at a time and builds the others itself.
+void Hub::make_room() {
+  constexpr std::uint64_t kMostKept = 256;  // by one consumer
+  std::uint64_t wanted = 0;
+  for (const auto& each : consumers_)
+    if (each->hello) wanted += std::min(each->hello->keeps, kMostKept);
+  if (wanted > granted_ && caught([&] { builder_.grow(wanted - granted_); }) == nullptr) granted_ = wanted;
+  std::uint64_t left = granted_;
+  for (const auto& each : consumers_) {
+    if (!each->hello) continue;
+    each->keeps = std::min({each->hello->keeps, kMostKept, left});
+    left -= each->keeps;
+  }
+}
+
+void Hub::answer_all() {
+  bool again = true;
+  while (std::exchange(again, false)) {
+    for (const auto& each : consumers_)
+      if (each->ask && !each->connection.gone() && answer(*each)) again = true;
+  }
+}
+
+void Hub::find(Consumer& consumer) const {
+  consumer.with_others = true;
+  for (std::size_t i = 0; i < window_.size(); ++i) {
+    if (window_[i].key != consumer.ask->key) continue;
+    consumer.next = first_ + i;
+    return;
+  }
+  consumer.next = frontier();
+  if (!walk_ || walk_->empty() || key_of(walk_->at()) != consumer.ask->key) consumer.with_others = false;
+}
+
+bool Hub::followed_by_others(const Consumer& than, Clock::time_point now) const {
+  return std::ranges::any_of(consumers_, [&](const auto& each) {
+    return each.get() != &than && each->with_others && (each->ask.has_value() || now - each->heard < patience_);
+  });
+}
+
+// Returns true if the answer, or another run, may have changed what others get.
+bool Hub::answer(Consumer& consumer) {
+  const Clock::time_point now = Clock::now();
+  find(consumer);
+  if (consumer.with_others) {
+    consumer.apart = false;
+    if (consumer.next >= frontier()) return false;  // it is being built
+    const Built& built = window_[static_cast<std::size_t>(consumer.next - first_)];
+    if (built.result.failure != nullptr || consumer.holds.size() >= consumer.keeps) {
+      send_elsewhere(consumer);
+    } else {
+      hand(consumer, built);
+    }
+    ++consumer.next;
+    consumer.ask.reset();
+    return true;
+  }
+  if (!followed_by_others(consumer, now)) {
+    const Position* first = &consumer.ask->at;
+    for (const auto& each : consumers_)
+      if (each->ask && order_of(each->ask->at) < order_of(*first)) first = &each->ask->at;
+    begin(Position(*first));
+    return true;
+  }
+  const bool passed = order_of(consumer.ask->at) < order_of(walk_->at());
+  if (!passed && !consumer.apart && now - consumer.ask->since < patience_) return false;
+  consumer.apart = !passed;
+  send_elsewhere(consumer);
+  consumer.ask.reset();
+  return true;
+}
+
+void Hub::send_elsewhere(Consumer& consumer) {
+  WireWriter to;
+  to.number(consumer.ask->number);
+  consumer.connection.send({.kind = Kind::elsewhere, .body = to.take()});
+}
+
+void Hub::ask_for_patience(Clock::time_point now) {
+  for (const auto& each : consumers_) {
+    if (!each->ask || now - each->ask->told < kSign || each->connection.sends()) continue;
+    each->ask->told = now;
+    each->connection.send({.kind = Kind::patience});
+  }
+}
+
+void Hub::hand(Consumer& consumer, const Built& built) {
+  const BatchRecord& record = *built.result.batch.slab();
+  std::vector<SharedRegions::Place> places;
+  for (const Field& field : record.fields) {
+    const auto found =
+        field.values.bytes() == 0 ? std::optional(SharedRegions::Place{}) : builder_.memory->find(field.values.data);
+    if (!found) return send_elsewhere(consumer);
+    places.push_back(*found);
+  }
+  WireWriter to;
+  to.number(consumer.ask->number);
+  to.number(++loans_);
+  Frame frame{.kind = Kind::batch};
+  std::vector<SharedRegions::Place> news;
+  for (const SharedRegions::Place& place : places)
+    if (place.region != 0 && consumer.knows.insert(place.region).second) news.push_back(place);
+  to.number(news.size());
+  for (const SharedRegions::Place& place : news) {
+    to.number(place.region);
+    to.number(place.bytes);
+    frame.beside.push_back(place.file);
+  }
+  std::vector<std::uint64_t> ended;
+  for (const std::uint64_t region : consumer.knows)
+    if (!builder_.memory->has(region)) ended.push_back(region);
+  for (const std::uint64_t region : ended) consumer.knows.erase(region);
+  to.numbers<std::uint64_t>(ended);
+  write(to, record, [&, next = std::size_t{0}](const Field&) mutable {
+    const SharedRegions::Place& place = places[next++];
+    return ValuePlace{.region = place.region, .offset = place.offset};
+  });
+  frame.body = to.take();
+  consumer.holds.emplace(loans_, built.result.batch);
+  ++counts_.handed;
+  consumer.connection.send(frame);
+}
+
+}  // namespace penstock::sharing

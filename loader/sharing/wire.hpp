@@ -1,0 +1,125 @@
+// The messages between a hub and its consumers: frames with a kind, a body and descriptors.
+//
+//   u32 kind, u32 length of the body, u32 descriptors beside it, u32 zero, body
+//
+// All numbers are little-endian. Every length is checked before it is used, so a wrong message ends the connection and
+// nothing else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <base/unforked.hpp>
+
+namespace penstock::sharing {
+
+inline constexpr std::uint64_t kVersion = 1;               ///< of the messages; a hub refuses other versions
+inline constexpr std::uint32_t kLongestBody = 64U << 20U;  ///< bytes
+inline constexpr std::uint32_t kMostDescriptors = 128;     ///< beside a frame; the system allows 253
+
+enum class Kind : std::uint32_t {
+  hello = 1,  ///< consumer: who it is and what it loads
+  welcome,    ///< hub: the consumer belongs to it
+  refused,    ///< hub: the consumer loads something else; the body says what
+  ask,        ///< consumer: wants the batch at a position
+  batch,      ///< hub: the batch
+  patience,   ///< hub: the batch is not ready yet; sent each second
+  elsewhere,  ///< hub: has no such batch, so the consumer builds it itself
+  release,    ///< consumer: does not use a batch any more
+  more,       ///< consumer: keeps more batches at a time
+  recipe,     ///< either: the arguments that another process needs to join
+};
+
+/// Appends values to the body of a frame.
+class WireWriter {
+ public:
+  void number(std::uint64_t value);
+  void real(double value);
+  void text(std::string_view value);
+  template <typename T>
+  void numbers(std::span<const T> values) {
+    number(values.size());
+    append(values.data(), values.size_bytes());
+  }
+  std::string take() { return std::move(body_); }
+
+ private:
+  void append(const void* bytes, std::size_t count);
+  std::string body_;
+};
+
+/// Takes values from the body of a frame. Each function throws Error: corrupt, if the body ends before the value.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view body) : left_(body) {}
+  std::uint64_t number();
+  double real();
+  std::string text();
+  /// Throws Error: corrupt, also if there are more than `most`.
+  template <typename T>
+  std::vector<T> numbers(std::uint64_t most) {
+    const std::uint64_t count = number();
+    if (count > most || count > left_.size() / sizeof(T)) overrun();
+    std::vector<T> values(static_cast<std::size_t>(count));
+    copy(values.data(), values.size() * sizeof(T));
+    return values;
+  }
+  bool done() const { return left_.empty(); }
+
+ private:
+  [[noreturn]] static void overrun();
+  void copy(void* to, std::size_t count);
+  std::string_view left_;
+};
+
+struct Frame {
+  Kind kind{};
+  std::string body = {};
+  std::vector<UnforkedDescriptor> descriptors = {};  ///< received ones
+  std::vector<int> beside = {};                      ///< descriptors to send; they belong to the sender
+};
+
+/// One end of a connection between two processes of this user, in either direction. Used by one thread at a time.
+class Connection {
+ public:
+  explicit Connection(UnforkedDescriptor socket) : socket_(std::move(socket)) {}
+
+  int socket() const { return socket_.get(); }
+  /// Queues a frame and sends what the system takes at once.
+  void send(const Frame& frame);
+  bool sends() const { return !out_.empty(); }  ///< whether send() has left something, which flush() sends
+  void flush();
+  /// Receives what has arrived. Returns false once the other end is closed, or if it sends something else than frames.
+  bool receive();
+  /// Returns the next whole frame, or nothing.
+  std::optional<Frame> next();
+  bool gone() const { return gone_; }
+  void end() { gone_ = true; }
+
+ private:
+  struct Out {
+    std::string bytes;
+    std::vector<int> beside;
+    std::size_t sent = 0;
+  };
+  UnforkedDescriptor socket_;
+  std::deque<Out> out_;
+  std::string in_;
+  std::size_t read_ = 0;  // bytes of in_ that next() has taken
+  std::deque<UnforkedDescriptor> arrived_;
+  bool gone_ = false;
+};
+
+/// Returns a socket that listens under a name that only processes of this machine can find, or nothing if the name is
+/// taken. errno then says why. The name ends with the socket.
+UnforkedDescriptor listening(std::string_view name);
+/// Returns a connection to the socket with that name, or nothing. errno then says why.
+UnforkedDescriptor connected(std::string_view name);
+
+}  // namespace penstock::sharing
