@@ -18,6 +18,7 @@
 #include "open_dataset.hpp"
 #include "options/loader_options.hpp"
 #include "options/option_objects.hpp"
+#include "options/set_option.hpp"
 #include "profiler_mark.hpp"
 #include "python_loader.hpp"
 #include "stats.hpp"
@@ -104,6 +105,12 @@ void warn_of(const std::string& note) {
   if (!note.empty()) warn("penstock: " + note);
 }
 
+// The arguments, for other processes that want such a loader.
+std::string recipe_of(const nb::object& source, const nb::kwargs& given) {
+  const auto made = nb::cast<nb::bytes>(nb::module_::import_("penstock._sharing").attr("recipe_of")(source, given));
+  return {made.c_str(), made.size()};
+}
+
 void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& given) {
   const Keywords keywords(given);
   LoaderOptions options;
@@ -134,6 +141,7 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
                                    keywords.object("batch_transform"), keywords.get<unsigned>("python_workers"),
                                    keywords.object("missing"));
   options.transforms = std::move(own.fields);
+  if (!options.sharing.name.empty()) options.sharing.recipe = recipe_of(source, given);
   set_missing_inputs(options, dataset, own.filled);
   if (own.step != nullptr && !options.device.empty())
     throw Error::invalid_argument(
@@ -146,6 +154,28 @@ void construct(PythonLoader* self, const nb::object& source, const nb::kwargs& g
     self->~PythonLoader();
     throw;
   }
+}
+
+nb::list share(const nb::object& self, unsigned consumers, unsigned lag, const std::string& behind, double patience) {
+  auto& loader = nb::cast<PythonLoader&>(self);
+  if (loader.step() != nullptr) {
+    throw Error::unsupported(
+        "a loader with Python functions cannot share(): each consumer must run its own. Make each loader with "
+        "sharing=ps.SharingOptions(name, consumers=n)");
+  }
+  LoaderOptions options;
+  set_option(options, loader_option("sharing.behind"), nb::str(behind.c_str()));
+  options.sharing.lag = lag;
+  options.sharing.patience = patience;
+  std::vector<Loader> made = loader.use([&](Loader& own) { return own.share(consumers, options.sharing); });
+  nb::list loaders;
+  for (Loader& each : made) {
+    nb::object one = nb::inst_alloc(self.type());
+    new (nb::inst_ptr<PythonLoader>(one)) PythonLoader(std::move(each));
+    nb::inst_mark_ready(one);
+    loaders.append(one);
+  }
+  return loaders;
 }
 
 nb::object json(const char* function, const nb::object& argument) {
@@ -394,6 +424,13 @@ void bind_loader_class(nb::module_& module) {
             return delivered(self.use([&](Loader& loader) { return loader.at(epoch, batch); }));
           },
           nb::arg("epoch"), nb::arg("batch"), "Rebuilds any batch. The position does not change.")
+      .def(
+          "share", share, nb::arg("consumers"), nb::kw_only(), nb::arg("lag") = SharingOptions{}.lag,
+          nb::arg("behind") = "wait", nb::arg("patience") = SharingOptions{}.patience,
+          nb::sig("def share(self, consumers: int, *, lag: int = 8, behind: str = 'wait', patience: float = 30.0) -> "
+                  "list[Loader]"),
+          "Makes loaders at this position that build each batch once, for trainings in several threads. Options as in\n"
+          "penstock.share(). This loader is not one of them.")
       .def("explain", explain, nb::arg("epoch"), nb::arg("batch"), nb::arg("row"),
            nb::sig("def explain(self, epoch: int, batch: int, row: int) -> dict[str, typing.Any]"),
            "The origin of a row: key, file and offset of each output, and the draws of every transform.")
@@ -463,6 +500,18 @@ void bind_loader(nb::module_& module) {
         return nb::make_tuple(slow.which, text(slow.text));
       },
       nb::arg("ranks"), nb::sig("def slow_rank(ranks: list[tuple[int, float]]) -> tuple[int | None, str]"));
+  module.def(
+      "sharing_recipe",
+      [](const std::string& name) -> nb::object {
+        std::optional<std::string> recipe;
+        {
+          const nb::gil_scoped_release released;
+          recipe = recipe_of_sharing(name);
+        }
+        if (!recipe) return nb::none();
+        return nb::bytes(recipe->data(), recipe->size());
+      },
+      nb::arg("name"), nb::sig("def sharing_recipe(name: str) -> bytes | None"));
   module.def("close_all", &PythonLoader::close_all,
              "Closes every loader of this process. Called when the program ends.");
 }

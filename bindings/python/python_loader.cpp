@@ -60,6 +60,10 @@ PythonLoader::PythonLoader(Dataset dataset, LoaderOptions options, std::string n
   open_loaders().insert(this);
 }
 
+PythonLoader::PythonLoader(Loader loader) : loader_(std::make_shared<Loader>(std::move(loader))) {
+  open_loaders().insert(this);
+}
+
 PythonLoader::~PythonLoader() {
   end();
 }

@@ -27,6 +27,7 @@ class PythonLoader {
  public:
   /// `note` is shown in the stats. `step` runs on every batch and may be null. Throws what Loader's constructor throws.
   PythonLoader(Dataset dataset, LoaderOptions options, std::string note, std::shared_ptr<PythonStep> step);
+  explicit PythonLoader(Loader loader);  ///< without a step
   ~PythonLoader();
   PythonLoader(PythonLoader&&) = delete;
 

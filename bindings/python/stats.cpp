@@ -74,6 +74,13 @@ nb::dict disk_cache(const Stats& stats) {
   return all;
 }
 
+nb::dict sharing(const Stats& stats) {
+  nb::dict all;
+  all["name"] = text(stats.sharing_name);
+  set_counters(all, "sharing", stats);
+  return all;
+}
+
 nb::dict percentiles(const Stats& stats) {
   nb::dict all;
   for (const auto& [name, values] : stats.histograms)
@@ -199,6 +206,7 @@ nb::object to_python(const Stats& stats) {
                     {"reads", counters_of("reads", stats)}});
   if (reads_store(stats)) all["store"] = store(stats);
   if (has_disk_cache(stats)) all["disk_cache"] = disk_cache(stats);
+  if (!stats.sharing_name.empty()) all["sharing"] = sharing(stats);
   add_members(all, {{"cache", cache(stats)},
                     {"staging", stats.staging},
                     {"device", stats.device},

@@ -45,6 +45,7 @@ from ._penstock import (
     ReadOptions,
     Sample,
     Schedule,
+    SharingOptions,
     Tensor,
     array,
     boxes,
@@ -78,6 +79,7 @@ from ._profile.profile import Profile, profile
 from ._profile.steps import Steps, schedule
 from ._profile.verdict import Verdict
 from ._ranks import RankTable, rank_table
+from ._sharing import attach, share
 from ._stage import stage
 from ._stats import Stats
 from ._trace import Trace, merge_traces
@@ -115,6 +117,7 @@ __all__ = [
     "Sample",
     "SampleFunction",
     "Schedule",
+    "SharingOptions",
     "Stats",
     "Steps",
     "Tensor",
@@ -124,6 +127,7 @@ __all__ = [
     "Writer",
     "__version__",
     "array",
+    "attach",
     "audit",
     "batching",
     "boxes",
@@ -159,6 +163,7 @@ __all__ = [
     "schedule",
     "shuffle",
     "sources",
+    "share",
     "stage",
     "token_blocks",
     "transform",

@@ -12,7 +12,7 @@ class Stats(dict[str, Any]):
 
     "verdict" names the bottleneck: {"binds", "stage", "output", "data_wait", "text"}. "binds" is "nothing", "consumer",
     "cores", "storage bandwidth", "storage latency", "files", "prefetch", "memory", "custom transform", "copy", "plan",
-    "start-up" or "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads.
+    "sharing", "start-up" or "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads.
     "slowest" lists the samples that took a worker longest, and "levels" the fill of the queues over the last minutes.
 
     A dataset in an object store adds "store": requests, received bytes, retries, hedges, connections, "waited_s"
@@ -21,6 +21,9 @@ class Stats(dict[str, Any]):
     The option disk_cache adds "disk_cache". Its counts of blocks are "hits" (read from the disk), "misses" (read from
     the store), "bad" (damaged ones among the misses) and "bypassed" (not kept). "disk_cache" also has the bytes and
     seconds of reads, writes and evictions, the folder as "dir", and its "used_bytes" and "limit_bytes".
+
+    The option sharing adds "sharing": its "name", the batches "received" from the process that builds them, and those
+    "built_alone" here. In the process that builds, "built_for_all", "consumers" and "left_behind" are not 0.
     """
 
     def __init__(self, values: dict[str, Any], table: str, figures: bytes) -> None:
