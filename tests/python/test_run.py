@@ -152,6 +152,14 @@ def test_a_module_runs_as_with_python(tmp_path):
     assert (watched.returncode, watched.stdout, watched.stderr) == (4, alone.stdout, NOTHING)
 
 
+def test_the_collector_visits_no_objects_of_the_watch(tmp_path):
+    (tmp_path / "script.py").write_text("import gc\nprint(len(gc.get_objects()))")
+    alone = execute([sys.executable, "script.py"], tmp_path)
+    watched = execute([*RUN, "--quiet", "script.py"], tmp_path)
+    assert watched.stderr == NOTHING
+    assert 0 < int(watched.stdout) <= int(alone.stdout)
+
+
 def test_a_folder_with_a_main_file_is_a_script(tmp_path):
     (tmp_path / "program").mkdir()
     (tmp_path / "program/__main__.py").write_text("import sys\nprint(sys.argv, sys.path[0], __name__)")
