@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 import pytest
@@ -201,3 +202,29 @@ def test_a_rank_ends_although_the_other_is_killed(tmp_path):
     killed, done = (execute(words, tmp_path, **environment) for environment in ranks_of_two)
     assert (killed.returncode, done.returncode) == (-9, 0), done.stderr
     assert done.stderr.startswith("rank 0: step ") and "Why: " in done.stderr
+
+
+def test_processes_that_torch_starts_are_not_watched_and_this_is_told_once(tmp_path):
+    (tmp_path / "train.py").write_text(
+        textwrap.dedent("""
+            import torch
+            def train(rank):
+                pass
+            if __name__ == "__main__":
+                for _ in torch.utils.data.DataLoader(range(4), num_workers=1):  # starts processes in another way
+                    pass
+                print("loaded", flush=True)
+                torch.multiprocessing.spawn(train, nprocs=2)
+                torch.multiprocessing.start_processes(train, nprocs=1, start_method="fork")
+        """)
+    )
+    done = subprocess.run(
+        [*RUN, "train.py", "a b"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+    )
+    told = [line for line in done.stdout.splitlines() if "watched" in line or line == "loaded"]
+    assert told == [
+        "loaded",
+        "penstock run: the 2 processes that torch.multiprocessing started are not watched; use torchrun instead: "
+        "torchrun --nproc-per-node 2 -m penstock run train.py 'a b'",
+    ]
+    assert "not watched" not in execute([*RUN, "--quiet", "train.py"], tmp_path).stderr

@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import pathlib
+import shlex
 import sys
 import threading
 from collections.abc import Sequence
@@ -60,6 +61,8 @@ class _Run:
             recorder = Recorder(options.trace, path, self._trains, lambda: self.watch.loaders())
         publisher = Publisher(self._rank, self._world, lambda record: diagnose(self._figures([record])).cause)
         self.watch = Watch(recorder, publisher, self._tick if options.every else None, options.every)
+        self.watch.spawned = self._tell_spawned
+        self._told_spawned = False
         if options.replace:
             self.watch.replacer = Replacer(self._show)
         self._ranks = self._rank_folder()
@@ -95,6 +98,18 @@ class _Run:
         if not self._options.quiet:
             rank = f"rank {self._rank}: " if (self._world or 1) > 1 else ""
             _print(f"penstock run: {rank}{line}\n")
+
+    def _tell_spawned(self, processes: int) -> None:
+        if self._told_spawned:
+            return
+        self._told_spawned = True
+        options = self._options
+        program = shlex.join([*(["-m"] if options.is_module else []), options.target, *options.arguments])
+        who = "the process" if processes == 1 else f"the {processes} processes"
+        self._show(
+            f"{who} that torch.multiprocessing started {'is' if processes == 1 else 'are'} not watched; use torchrun "
+            f"instead: torchrun --nproc-per-node {processes} -m penstock run {program}"
+        )
 
     def _tick(self) -> None:
         try:

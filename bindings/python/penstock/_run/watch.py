@@ -47,6 +47,8 @@ class Watch:
         self.optimizer_hooks = False
         self.failure: str | None = None  # the last error of the watch itself
         self.replacer: Replacer | None = None
+        # Called with the number of processes that torch.multiprocessing starts. They are not watched.
+        self.spawned: Callable[[int], None] = lambda processes: None
         self._of_loader: weakref.WeakKeyDictionary[Any, StepTimes] = weakref.WeakKeyDictionary()
         self._last_loop: dict[int, Loop] = {}  # by id(StepTimes)
         self._loops: dict[int, Loop] = {}  # by id(iterator)
@@ -68,6 +70,7 @@ class Watch:
             {
                 "torch.utils.data.dataloader": self._patch_dataloader,
                 "torch.optim.optimizer": self._patch_optimizer,
+                "torch.multiprocessing.spawn": self._patch_spawn,
             }
         )
         self._patch_penstock()
@@ -297,6 +300,19 @@ class Watch:
     def _patch_optimizer(self, module: Any) -> None:
         time_optimizers(module, self.totals)
         self.optimizer_hooks = True
+
+    def _patch_spawn(self, module: Any) -> None:
+        """spawn() and start_processes() make a ProcessContext of the processes that they have started."""
+        initialize = module.ProcessContext.__init__
+
+        @functools.wraps(initialize)
+        def __init__(context: Any, *arguments: Any, **keywords: Any) -> None:
+            initialize(context, *arguments, **keywords)
+            if os.getpid() == self.process:
+                with contextlib.suppress(Exception):
+                    self.spawned(len(context.processes))
+
+        module.ProcessContext.__init__ = __init__
 
 
 def _time_collate(iterator: Any, record: StepTimes) -> None:
