@@ -262,6 +262,8 @@ REFUSALS = [
     (OwnCrop(3), "is a subclass of RandomCrop"),
     (OwnCropOfV2(), "subclass of RandomCrop|attribute shift"),
     (OwnPreset(), "pass its attribute transforms"),
+    (foreign("__main__", "Noise"), "Noise.*is a class of your script: use one of torchvision.* to the batches"),
+    (foreign("kornia.augmentation", "Noise"), "is a class of the module kornia.augmentation: use one of torchvision"),
     (hooked(), "has hooks"),
     (replaced(), "another forward"),
     (

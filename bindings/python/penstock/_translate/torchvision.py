@@ -155,7 +155,8 @@ def _reason(transform: Any) -> str:
         return f"is a subclass of {known[0]}, which may differ from it"
     if hasattr(transform, "transforms"):
         return "is a class of your own: if it only applies its transforms, pass its attribute transforms"
-    return f"is of the module {kind.__module__}, not of torchvision"
+    origin = "your script" if kind.__module__ == "__main__" else f"the module {kind.__module__}"
+    return f"is a class of {origin}: use one of torchvision instead, or leave it out and apply it to the batches"
 
 
 # ---- Options --------------------------------------------------------------------------------------------------------
