@@ -420,6 +420,7 @@ def planted(**changes):
         ("collate", {"fetch_collate_s": 0.4}),
         ("batches", {"num_workers": 0, "load_s": 4e-4, "compute_s": 2e-4, "optimizer_s": 1e-4}),
         ("garbage collection", {"load_s": 0.002, "collections_s": 0.02}),
+        ("compute", {"load_s": 0.001, "collections_s": 0.02, "collections_longest_s": 9.0}),
         ("epochs", {"load_s": 0.002, "other_s": 0.03, "epoch_starts_s": 0.03, "epochs": 10}),
         ("compute", {"load_s": 0.001}),
         ("compute", {"load_s": 0.001, "compute_thread": 0.1, "cuda": True}),
@@ -441,6 +442,17 @@ def test_a_cause_is_named(cause, changes):
     for remedy in found.remedies:
         if remedy.step_s is not None:
             assert 0 <= remedy.low_s <= remedy.step_s <= remedy.high_s and remedy.low_s < remedy.high_s
+
+
+def test_a_full_collection_that_came_once_is_left_out():
+    step = {"num_workers": 0, "load_s": 4e-4, "compute_s": 1e-4, "optimizer_s": 1e-4}
+    steady = causes.diagnose(planted(**step))
+    lone = {"collections_s": 3e-4, "collections_load_s": 2e-4, "collections_longest_s": 0.14}
+    found = causes.diagnose(planted(**{**step, "load_s": 6e-4, "compute_s": 2e-4}, **lone))
+    assert steady.cause == "batches"
+    assert (found.cause, found.not_the_cause) == ("batches", steady.not_the_cause)
+    assert found.share == pytest.approx(steady.share)
+    assert found.why == f"{steady.why}; without one garbage collection of 140.0 ms"
 
 
 def test_the_screen_is_short():

@@ -46,6 +46,7 @@ def diagnose(run: RunFigures) -> Diagnosis:
         return Diagnosis("unknown", 0.0, "no loader delivered two batches in this process")
     if main.steps < FEW:
         return Diagnosis("unknown", 0.0, f"{counted(main.steps, 'step', 'steps')} are too few for a diagnosis")
+    main, lone = _without_lone_collection(main)
     step = main.step_s
     load = max(main.load_s - main.collections_load_s, 0.0)
     sizes = {"load": load, "garbage collection": main.collections_s, "epochs": main.epoch_starts_s}
@@ -59,7 +60,25 @@ def diagnose(run: RunFigures) -> Diagnosis:
         found = _starts(main, share)
     else:
         found = _collects(main, share)
-    return dataclasses.replace(found, not_the_cause=tuple(_not(found.cause, main)))
+    return dataclasses.replace(found, why=found.why + lone, not_the_cause=tuple(_not(found.cause, main)))
+
+
+def _without_lone_collection(main: LoaderFigures) -> tuple[LoaderFigures, str]:
+    """The figures without the garbage collections, and words about it, if most of their time is in one step. Python makes
+    a full collection each time that its objects have grown by a quarter. One in a short run says nothing about the next
+    steps."""
+    spent, in_load = main.collections_s, main.collections_load_s
+    if main.collections_longest_s <= 0.5 * spent * main.steps:
+        return main, ""
+    load, compute = max(main.load_s - in_load, 0.0), max(main.compute_s - (spent - in_load), 0.0)
+    step = load + compute + main.optimizer_s + main.other_s
+    told = spent >= FED * main.step_s
+    return (
+        dataclasses.replace(
+            main, step_s=step, load_s=load, compute_s=compute, collections_s=0.0, collections_load_s=0.0
+        ),
+        f"; without one garbage collection of {duration(main.collections_longest_s)}" if told else "",
+    )
 
 
 def _not(cause: str, main: LoaderFigures) -> list[str]:

@@ -144,6 +144,10 @@ class StepTimes:
         steps = [sum(parts) for parts in zip(*(column[:kept] for column in self._columns[:3]))]
         return steps[first:] + steps[:first] if self.steps > KEPT else steps
 
+    def longest_collections(self) -> int:
+        """In one of the last steps."""
+        return max(self._collections[: min(self.steps, KEPT)], default=0)
+
     def waits(self) -> Durations:
         """The loads of the last steps."""
         counter = DurationCounter()

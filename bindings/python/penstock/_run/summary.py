@@ -40,6 +40,7 @@ class LoaderFigures:
     epoch_starts_s: float  # Part of other_s.
     collections_s: float  # Garbage collection, part of the other times.
     collections_load_s: float  # Its part in load_s.
+    collections_longest_s: float  # In one of the last 65,536 steps.
     collate_s: float  # In this process, part of load_s.
     first_batch_s: float  # The wait for the first batch of the run, which is in no other figure.
     first_step_s: float  # The step with this batch, also in no other figure.
@@ -166,6 +167,7 @@ def _of(record: StepTimes) -> LoaderFigures:
         epoch_starts_s=(record.starts + record.ends) * second / batches,
         collections_s=sums.collections * second / steps,
         collections_load_s=record.collections_in_load * second / steps,
+        collections_longest_s=record.longest_collections() * second,
         collate_s=record.collate * second / batches,
         first_batch_s=record.first_batch * second,
         first_step_s=record.first_step * second,
