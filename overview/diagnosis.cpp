@@ -22,6 +22,9 @@ constexpr double kShortKernel = 10'000;  // nanoseconds
 // caches.
 constexpr double kReceive = 1e6, kReceiveHigh = 3e6;  // nanoseconds
 constexpr double kComputeLow = 0.8, kComputeHigh = 1.1;
+// Workers share cores and memory, so they are slower than one alone. `penstock run` uses the same factor (causes.py).
+// It also limits the number by the cores, which a trace does not contain.
+constexpr double kSpareWorkers = 1.3;
 // Few nodes have cores for more workers.
 constexpr double kMostWorkers = 64;
 
@@ -72,7 +75,7 @@ void explain_loading(const RankOverview& rank, Diagnosis& out) {
   }
   if (!rank.loader.workers) {
     out.why += ". The training process loads each batch itself (num_workers=0).";
-    const double workers = std::ceil(rank.loader.time / std::max(rest, 1.0)) + 1;
+    const double workers = std::ceil(kSpareWorkers * rank.loader.time / std::max(rest, 1.0));
     if (workers <= kMostWorkers) {
       // Workers that run at half of the training process's speed, because they share cores and memory.
       const double slow = 2 * rank.loader.time / workers;
@@ -83,7 +86,7 @@ void explain_loading(const RankOverview& rank, Diagnosis& out) {
                                ", if there are as many idle cores.");
     }
   } else {
-    const double factor = std::ceil(10 * rank.step() / std::max(rest, 1.0)) / 10;
+    const double factor = std::ceil(10 * kSpareWorkers * rank.step() / std::max(rest, 1.0)) / 10;
     out.why += ". Its worker processes make fewer batches per second than the training could use.";
     if (factor <= kMostWorkers) {
       out.remedies.push_back(text_of("num_workers x %.1f, if there are as many idle cores: ", factor) +

@@ -79,7 +79,7 @@ TEST_CASE("a DataLoader without workers should get some") {
   CHECK(found.share == Approx(0.4));
   check_contains(found.why, "40 ms of the 100 ms of a step");
   check_contains(found.why, "num_workers=0");
-  check_contains(found.remedies[0], "num_workers 0 -> 2");
+  check_contains(found.remedies[0], "num_workers 0 -> 1");
   CHECK(prediction(found.remedies[0])[0] == 61);
   check_contains(found.remedies.back(), "penstock tune");
 }
@@ -103,9 +103,9 @@ TEST_CASE("a cause that is smaller than the work is set beside it") {
   CHECK(little.why.find("take more") == std::string::npos);
 }
 
-TEST_CASE("the number of workers covers the rest of the step, plus one") {
+TEST_CASE("the workers could make 1.3 times the batches that the rest of the step uses") {
   const Diagnosis found = diagnosis_of(training(10).loader(10 * kMillisecond, 100 * kMillisecond));
-  check_contains(found.remedies[0], "num_workers 0 -> 10");
+  check_contains(found.remedies[0], "num_workers 0 -> 12");
   const Diagnosis hopeless = diagnosis_of(training(1).loader(1 * kMillisecond, 100 * kMillisecond));
   CHECK(hopeless.cause == Cause::loading);
   for (const std::string& remedy : hopeless.remedies) CHECK(remedy.find("num_workers") == std::string::npos);
@@ -116,7 +116,7 @@ TEST_CASE("a DataLoader with too few workers should get more") {
   CHECK(found.cause == Cause::loading);
   check_contains(found.why, "worker processes");
   CHECK(found.why.find("num_workers=0") == std::string::npos);
-  check_contains(found.remedies[0], "num_workers x 1.7");
+  check_contains(found.remedies[0], "num_workers x 2.2");
 }
 
 TEST_CASE("a step that is nothing but loading has a remedy without absurd numbers") {

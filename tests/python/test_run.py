@@ -14,6 +14,7 @@ import sys
 import textwrap
 import types
 
+import penstock
 import pytest
 from penstock._profile.about import About
 from penstock._run import causes, loops, optimizers, report
@@ -453,6 +454,19 @@ def test_a_full_collection_that_came_once_is_left_out():
     assert (found.cause, found.not_the_cause) == ("batches", steady.not_the_cause)
     assert found.share == pytest.approx(steady.share)
     assert found.why == f"{steady.why}; without one garbage collection of 140.0 ms"
+
+
+def test_the_overview_of_the_same_training_names_the_same_number_of_workers(tmp_path):
+    run = planted(num_workers=0, load_s=0.5, compute_s=0.1, optimizer_s=0.0, thread_on_core=0.98, fetch_s=None)
+    times = {"ProfilerStep#{}": 600_000, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__": 500_000}
+    events = [
+        {"ph": "X", "cat": "user_annotation", "name": name.format(number), "pid": 1, "tid": 1, "ts": 600_000 * number, "dur": time}
+        for number in range(3) for name, time in times.items()
+    ]  # fmt: skip
+    (tmp_path / "trace.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    overview = penstock.overview(tmp_path / "trace.json").diagnosis
+    for remedy in causes.diagnose(run).remedies[0].change, overview["remedies"][0]:
+        assert remedy.startswith("num_workers 0 -> 7")
 
 
 def test_the_screen_is_short():

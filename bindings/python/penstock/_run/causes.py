@@ -14,6 +14,7 @@ _RESTS = 0.4
 _CROWDED = 0.2
 _COLLATES = 0.5  # share of the loading from which the collate function is the cause
 _TINY_S = 1.5e-3  # a shorter step consists mostly of fixed costs per batch
+_SPARE_WORKERS = 1.3  # As in overview/diagnosis.cpp.
 FEW = 8  # steps
 _OF_THE_STEP = ("compute", "threads", "cores", "waiting")
 
@@ -292,7 +293,7 @@ def _more_workers(run: RunFigures, main: LoaderFigures, waiting: bool) -> list[R
     now = main.num_workers or 0
     compute = main.step_s - main.load_s
     fetch = (main.fetch_s or main.load_s * now + compute) if now else main.load_s
-    wanted = math.ceil(1.3 * fetch / max(compute, 1e-4))
+    wanted = math.ceil(_SPARE_WORKERS * fetch / max(compute, 1e-4))
     workers = min(wanted, 4 * run.cores if waiting else run.cores)
     if workers <= now or (now == 0 and run.cores < 2 and not waiting):
         return []
