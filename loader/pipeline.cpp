@@ -232,7 +232,7 @@ std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
         std::min(kMost, std::max<std::uint64_t>(16, kBytesOfSlabs / (kBytesOfRow * options_.batch_size))));
     return std::make_shared<SlabPool>(
         dataset_, program().outputs(), options_.batch_size, options_.memory_options.max_items,
-        slab_count(options_, program().outputs(), ahead_by(*engine_.engine)) + options_.sharing.lag, 0, nullptr,
+        slab_count(options_, program().outputs(), ahead_by(*engine_.engine)) + 2 * options_.sharing.lag, 0, nullptr,
         DeviceShare{}, more, regions_);
   }
   const bool consumers = options_.device_options.opened == nullptr;

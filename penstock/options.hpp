@@ -115,7 +115,7 @@ struct DeviceOptions {
 /// over. Each loader has its own position and state. The bytes are the same as without sharing. batch_transform runs in
 /// each loader.
 ///
-/// Memory: `lag` more batches than without sharing, and those that each loader holds. Only pages that a program writes
+/// Memory: 2 * `lag` more batches than without sharing, and those that each loader holds. Only pages that a program writes
 /// to are copied.
 struct SharingOptions {
   /// Loaders with this name share batches. They must load the same dataset with the same seed, transforms, batch size

@@ -130,7 +130,7 @@ bool Hub::may_build() const {
   if (!walk_ || walk_->empty()) return false;
   const auto limit = options_.behind == Behind::wait ? slowest() : fastest();
   const std::uint64_t ahead = options_.behind == Behind::wait ? options_.lag : std::max(options_.lag / 2, 1U);
-  return limit && frontier() < *limit + ahead && window_.size() <= options_.lag;
+  return limit && frontier() < *limit + ahead;
 }
 
 std::optional<std::uint64_t> Hub::slowest() const {
@@ -159,15 +159,24 @@ void Hub::begin(const Position& at) {
   run_ = builder_.begin(at);
 }
 
-// Forgets the batches that no consumer needs any more.
+// Returns the place of the oldest batch of the run that a consumer holds, or that none has got.
+std::uint64_t Hub::oldest_held() const {
+  std::uint64_t oldest = frontier();
+  for (const auto& each : consumers_)
+    for (const auto& [number, loan] : each->holds)
+      if (loan.run == run_) oldest = std::min(oldest, loan.place);
+  return oldest;
+}
+
+// Forgets the batches that every consumer has got. It keeps the last ones, `lag` at most, from the oldest on that a
+// consumer still holds. A loader that comes next can then begin with them.
 void Hub::trim() {
   if (gathering(Clock::now())) return;
-  const auto needed = slowest();
-  while (!window_.empty() && needed && first_ < *needed) {
-    window_.pop_front();
-    ++first_;
-  }
-  while (options_.behind == Behind::build && window_.size() > options_.lag) {
+  const std::uint64_t next = slowest().value_or(first_), held = oldest_held();
+  const std::uint64_t kept = std::max(held, next - std::min<std::uint64_t>(next, options_.lag));
+  const bool builds = options_.behind == Behind::build;
+  while (!window_.empty() &&
+         ((first_ < next && first_ < kept) || (builds && window_.size() > std::size_t{2} * options_.lag))) {
     window_.pop_front();
     ++first_;
   }
@@ -424,7 +433,7 @@ void Hub::hand(Consumer& consumer, const Built& built) {
     return ValuePlace{.region = place.region, .offset = place.offset};
   });
   frame.body = to.take();
-  consumer.holds.emplace(loans_, built.result.batch);
+  consumer.holds.emplace(loans_, Consumer::Loan{.run = run_, .place = consumer.next, .batch = built.result.batch});
   ++counts_.handed;
   consumer.connection.send(frame);
 }

@@ -87,8 +87,12 @@ class Hub {
     std::uint64_t next = 0;    ///< place in the run of the batch that it needs next, if it is with the others
     bool apart = false;        ///< it waited in vain for a batch that the others do not need
     Clock::time_point heard{};
-    std::map<std::uint64_t, Batch> holds;  ///< by number of the loan
-    std::set<std::uint64_t> knows;         ///< regions
+    struct Loan {
+      std::uint64_t run, place;  ///< place in the run
+      Batch batch;
+    };
+    std::map<std::uint64_t, Loan> holds;  ///< by number of the loan
+    std::set<std::uint64_t> knows;        ///< regions
     std::uint64_t keeps = 0;
   };
   struct Built {
@@ -124,6 +128,7 @@ class Hub {
   std::uint64_t frontier() const { return first_ + window_.size(); }  ///< place of the next batch to build
   std::optional<std::uint64_t> slowest() const;
   std::optional<std::uint64_t> fastest() const;
+  std::uint64_t oldest_held() const;
   bool gathering(Clock::time_point now) const;
   bool followed_by_others(const Consumer& than, Clock::time_point now) const;
   void wake_server() const;

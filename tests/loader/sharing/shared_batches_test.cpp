@@ -250,6 +250,16 @@ TEST_CASE("if the process that builds is stopped, the others continue") {
   CHECK(builds.digests() == wanted);
 }
 
+TEST_CASE("a loader that comes before another one has taken a batch begins with the first") {
+  const Data data(30);
+  const std::string name = name_of("second");
+  Loader first(data.dataset(), shared(name));
+  std::this_thread::sleep_for(milliseconds(50));  // it works ahead
+  Loader second(data.dataset(), shared(name));
+  CHECK(second.state().batch == 0);
+  CHECK(digest_of(second.next().value()) == digest_of(first.next().value()));
+}
+
 TEST_CASE("a loader that comes late begins where the others are, and knows its position") {
   const Data data(30);
   const auto wanted = expected(data, 2);
@@ -258,8 +268,8 @@ TEST_CASE("a loader that comes late begins where the others are, and knows its p
   for (int i = 0; i < 5; ++i) CHECK(digest_of(first.next().value()) == wanted[static_cast<std::size_t>(i)]);
   Loader late(data.dataset(), shared(name));
   const std::uint64_t begins = late.state().batch;
-  CHECK(begins >= 5);
-  CHECK(begins <= 5 + 3);
+  CHECK(begins >= 4);  // the hub may not know yet that the last one was returned
+  CHECK(begins <= 5);
   CHECK(digest_of(late.next().value()) == wanted[begins]);
   CHECK(late.state().batch == begins + 1);
   CHECK(late.stats().sharing.built_alone == 0);
