@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import torch
+from penstock._run.replace import rates
 from penstock._run.replace.replacer import Replacer
 from torch.utils.data import DataLoader
 from torch.utils.data import dataloader as module
@@ -16,8 +17,10 @@ from torchvision_package import HERE
 
 @contextlib.contextmanager
 def replacing():
-    """The patches of `penstock run --replace`, without its times. Yields the lines that it prints."""
+    """The patches of `penstock run --replace`, without its times. Yields the lines that it prints. The rates, which no
+    test reads, are those of one batch. The programs that execute() runs measure all batches."""
     lines = []
+    batches, rates._BATCHES = rates._BATCHES, 1
     kept = {name: vars(DataLoader)[name] for name in ("__init__", "__iter__", "_get_iterator")}
     replacer = Replacer(lines.append)
     replacer._patch(module)
@@ -30,6 +33,7 @@ def replacing():
     try:
         yield lines
     finally:
+        rates._BATCHES = batches
         for name, method in kept.items():
             setattr(DataLoader, name, method)
 
