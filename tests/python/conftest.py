@@ -1,5 +1,7 @@
 """Makes data that several test files share."""
 
+import compileall
+import importlib.util
 import io
 import os
 
@@ -8,6 +10,14 @@ import pytest
 from command import FORMATS, run
 
 pytest.register_assert_rewrite("augmentations", "clouds")  # so that their asserts tell values, too
+
+
+def pytest_configure():
+    """Compiles the package's modules once, into the build folder. The tests start many processes that import them, and
+    these write no bytecode, to keep the source folders clean."""
+    package = importlib.util.find_spec("penstock")
+    if package is not None and package.origin is not None:  # not a folder of that name
+        compileall.compile_dir(os.path.dirname(package.origin), quiet=2)
 
 
 SKIPPED = []  # "test\treason", for tests/run.sh, which counts them by reason
