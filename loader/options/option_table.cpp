@@ -208,7 +208,7 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "that the slowest one needs next.",
      "The number of your trainings, so that all begin at the same batch.", Door::python},
     {kSharing, "sharing.lag", in<&L::sharing, &SharingOptions::lag>(),
-     "Batches that the fastest loader may be ahead of the slowest. Each costs the memory of a batch.",
+     "Batches that the fastest loader may be ahead of the slowest. Each costs the memory of two batches.",
      "Raise it if the steps of your trainings take uneven time.", Door::python},
     {kSharing, "sharing.behind", Words<&L::sharing, &SharingOptions::behind>::of<Behind::wait, Behind::build>(),
      "For a loader that is `lag` batches behind: {words}. \"wait\": the others wait for it. \"build\": it builds the "

@@ -19,7 +19,9 @@ namespace penstock::sharing {
 namespace {
 
 constexpr std::size_t kMostConsumers = 1024;
-constexpr std::chrono::seconds kSign{1};         // between two signs of life for a consumer that waits
+constexpr std::chrono::seconds kSign{1};  // between two signs of life for a consumer that waits
+// After a hub has ended, the others ask the next one in about this time. The run begins with the slowest.
+constexpr std::chrono::milliseconds kSettle{100};
 constexpr std::chrono::milliseconds kLook{100};  // between two looks at the clock while a consumer waits
 
 // The order of positions in a training. Positions of different orders are not comparable; any result is right for them.
@@ -40,6 +42,7 @@ std::unique_ptr<Hub> Hub::open(const std::string& name, const SharingOptions& op
   if (!socket) throw Error::resource("cannot listen at a socket: " + std::generic_category().message(errno));
   std::unique_ptr<Hub> hub(new Hub(std::move(socket), options, std::move(builder), std::move(loads)));
   hub->awaited_ = first ? options.consumers : 0;
+  hub->takes_over_ = !first;
   hub->start();
   return hub;
 }
@@ -361,7 +364,7 @@ bool Hub::answer(Consumer& consumer) {
   find(consumer);
   if (consumer.with_others) {
     consumer.apart = false;
-    if (consumer.next >= frontier()) return false;  // it is being built
+    if (consumer.next >= frontier() || gathering(now)) return false;  // it is being built, or others are to come
     const Built& built = window_[static_cast<std::size_t>(consumer.next - first_)];
     if (built.result.failure != nullptr || consumer.holds.size() >= consumer.keeps) {
       send_elsewhere(consumer);
@@ -373,6 +376,7 @@ bool Hub::answer(Consumer& consumer) {
     return true;
   }
   if (!followed_by_others(consumer, now)) {
+    if (takes_over_ && !walk_ && now - opened_ < kSettle) return false;
     const Position* first = &consumer.ask->at;
     for (const auto& each : consumers_)
       if (each->ask && order_of(each->ask->at) < order_of(*first)) first = &each->ask->at;

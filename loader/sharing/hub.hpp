@@ -149,6 +149,7 @@ class Hub {
   Clock::time_point opened_ = Clock::now();
   std::uint64_t loans_ = 0;
   std::uint64_t awaited_ = 0;  // consumers that have not joined yet
+  bool takes_over_ = false;    // from a hub that has ended
   std::uint64_t granted_ = 0;  // batches that the builder has memory for, beyond its own
   HubCounts counts_;
   bool closed_ = false;

@@ -268,7 +268,7 @@ TEST_CASE("a loader that comes late begins where the others are, and knows its p
   for (int i = 0; i < 5; ++i) CHECK(digest_of(first.next().value()) == wanted[static_cast<std::size_t>(i)]);
   Loader late(data.dataset(), shared(name));
   const std::uint64_t begins = late.state().batch;
-  CHECK(begins >= 4);  // the hub may not know yet that the last one was returned
+  CHECK(begins >= 2);  // the hub may not know yet that the last ones were returned
   CHECK(begins <= 5);
   CHECK(digest_of(late.next().value()) == wanted[begins]);
   CHECK(late.state().batch == begins + 1);
