@@ -22,8 +22,8 @@ constexpr double kShortKernel = 10'000;  // nanoseconds
 // caches.
 constexpr double kReceive = 1e6, kReceiveHigh = 3e6;  // nanoseconds
 constexpr double kComputeLow = 0.8, kComputeHigh = 1.1;
-// Workers share cores and memory, so they are slower than one alone. `penstock run` uses the same factor (causes.py).
-// It also limits the number by the cores, which a trace does not contain.
+// Workers share cores and memory, so each is slower than a single one. `penstock run` uses the same factor (causes.py).
+// `penstock run` also limits the number by the cores, which a trace does not contain.
 constexpr double kSpareWorkers = 1.3;
 // Few nodes have cores for more workers.
 constexpr double kMostWorkers = 64;

@@ -57,11 +57,12 @@ def command_page(command: pathlib.Path) -> str:
 # Headings of the page, and the names in each group. Exported names without a group end the page.
 GROUPS: list[tuple[str, list[str]]] = [
     ("Loading", ["Loader", "LoaderIterator", "Batch", "Stats", "Tensor", "Ragged", "Error"]),
+    ("Sharing batches", ["share", "attach"]),
     ("Decoding values", ["decode", "decode_batch", "decoder"]),
     ("Orders and batches", ["shuffle.*", "sampler.*", "batching.*"]),
     (
         "Options in objects",
-        ["CacheOptions", "DiskCacheOptions", "ReadOptions", "MemoryOptions", "DeviceOptions"],
+        ["CacheOptions", "DiskCacheOptions", "ReadOptions", "MemoryOptions", "DeviceOptions", "SharingOptions"],
     ),
     (
         "PyTorch",

@@ -1,7 +1,7 @@
 """Usage: python bench/studies/sharing.py DATASET [--consumers 8] [--epochs 10] [--rounds 3]
 
-Runs one loader, several loaders that share batches (ps.share), and as many loaders that do not, each in a process of its
-own, in turns. DATASET has photographs in the field jpg. Prints the samples per second of the slowest process, the CPU time
+In turns, runs one loader, several loaders that share batches (ps.share), and as many loaders that do not. Each has its
+own process. DATASET has photographs in the field jpg. Prints the samples per second of the slowest process, the CPU time
 of all processes, and the ratio of each CPU time to that of the one loader. Both count from the second epoch on.
 """
 

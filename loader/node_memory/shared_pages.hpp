@@ -1,4 +1,4 @@
-// Memory of this process that other processes can map. It has no name in a file system and ends with its last mapping.
+// Memory of this process that other processes can map, without a name in a file system. Its last mapping ends it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace penstock {
 
 /// Makes an unnamed file in memory (memfd_create(2)), which can be sealed. Its descriptor is empty if the system
-/// refuses; errno then says why. `name` is what the system shows.
+/// refuses; errno then says why. The system shows `name`.
 UnforkedDescriptor file_in_memory(const char* name);
 /// Lets the system provide these bytes of a file in memory. Returns 0 or an errno. Without it, pages are allocated on
 /// first access, and a page that the system refuses then raises SIGBUS.

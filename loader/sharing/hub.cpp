@@ -171,7 +171,7 @@ std::uint64_t Hub::oldest_held() const {
   return oldest;
 }
 
-// Forgets the batches that every consumer has got. It keeps the last ones, `lag` at most, from the oldest on that a
+// Forgets the batches that every consumer has got. The last ones remain, `lag` at most, from the oldest on that a
 // consumer still holds. A loader that comes next can then begin with them.
 void Hub::trim() {
   if (gathering(Clock::now())) return;
@@ -274,7 +274,7 @@ void Hub::hear(Consumer& consumer, const Frame& frame) {
   if (frame.kind == Kind::ask) {
     const std::uint64_t number = from.number();
     const Clock::time_point now = Clock::now();
-    Consumer::Ask ask{.number = number, .at = read_position(from), .key = {}, .since = now, .told = now};
+    Consumer::Ask ask{.number = number, .at = read_position(from), .key = {}, .since = now, .signed_at = now};
     ask.key = key_of(ask.at);
     consumer.ask = std::move(ask);
   } else if (frame.kind == Kind::release) {
@@ -399,8 +399,8 @@ void Hub::send_elsewhere(Consumer& consumer) {
 
 void Hub::ask_for_patience(Clock::time_point now) {
   for (const auto& each : consumers_) {
-    if (!each->ask || now - each->ask->told < kSign || each->connection.sends()) continue;
-    each->ask->told = now;
+    if (!each->ask || now - each->ask->signed_at < kSign || each->connection.sends()) continue;
+    each->ask->signed_at = now;
     each->connection.send({.kind = Kind::patience});
   }
 }

@@ -8,7 +8,7 @@
 //   builder (scheduler, workers) -> feeder thread -> window -> server thread -> sockets -> consumers
 //
 // A hub never waits for a consumer without a limit. One that takes nothing for `patience` while others wait for it is
-// left behind. A consumer whose batch is not in the window, and will not be soon, is told to build it itself.
+// left behind. A consumer whose batch is not in the window, and will not be soon, builds it itself.
 #pragma once
 
 #include <atomic>
@@ -80,11 +80,11 @@ class Hub {
       std::uint64_t number;
       Position at;
       std::string key;
-      Clock::time_point since, told;  ///< told: the consumer knows that the hub lives
+      Clock::time_point since, signed_at;  ///< signed_at: when the hub last gave a sign of life
     };
     std::optional<Ask> ask;
-    bool with_others = false;  ///< its next batch is in the window, or will be
-    std::uint64_t next = 0;    ///< place in the run of the batch that it needs next, if it is with the others
+    bool with_others = false;  ///< its next batch is in the window, or will be.
+    std::uint64_t next = 0;    ///< with_others: place in the run of the batch that it needs next.
     bool apart = false;        ///< it waited in vain for a batch that the others do not need
     Clock::time_point heard{};
     struct Loan {

@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::milliseconds kSlice{50};  // between two calls of `cancelled`
 using Clock = std::chrono::steady_clock;
 
-// Connects to the name. Nothing if nobody listens. Throws if it belongs to another user.
+// Connects to the name. Returns nothing if no process listens. Throws if the name belongs to another user.
 UnforkedDescriptor reach(const std::string& name) {
   UnforkedDescriptor socket = connected(name);
   if (!socket && (errno == ECONNREFUSED || errno == EAGAIN)) return {};

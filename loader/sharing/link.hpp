@@ -22,7 +22,7 @@
 
 namespace penstock::sharing {
 
-/// What a hub said to an ask.
+/// The answer of a hub to an ask.
 enum class Answer : std::uint8_t {
   batch,
   elsewhere,  ///< the consumer builds the batch itself
@@ -75,7 +75,7 @@ class Link : public std::enable_shared_from_this<Link> {
   Connection connection_;
 };
 
-/// Returns SharingOptions::recipe of the hub of that name; nothing if there is no hub. Throws like Link::join().
+/// Returns SharingOptions::recipe of the hub of that name, or nothing without a hub. Throws like Link::join().
 std::optional<std::string> recipe_of(const std::string& name, std::chrono::milliseconds patience);
 /// Name of the socket for SharingOptions::name.
 std::string socket_name(const std::string& name);

@@ -1,4 +1,4 @@
-// A consumer's view of the memory of a hub. What the consumer changes stays its own.
+// A consumer's view of the memory of a hub. The consumer's changes stay in its view.
 #pragma once
 
 #include <cstddef>

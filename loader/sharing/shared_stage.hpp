@@ -1,5 +1,5 @@
-// The stage of a loader that shares its batches. It takes the place of the workers: it gets each batch from the hub of
-// its group, and builds a batch itself only if the hub has none.
+// The stage of a loader that shares its batches. The stage gets each batch from the hub of its group. If the hub does
+// not have the batch, the loader's own workers build it.
 //
 // The first loader of a group becomes the hub. When a hub ends, however it ends, the next loader that asks takes the
 // name over and builds from its own position on. A name is a socket, so it ends with its process.
@@ -89,9 +89,9 @@ class SharedStage final : public QueuedStage {
   std::shared_ptr<Link> link_;
   std::unique_ptr<Hub> hub_;
   bool closed_ = false;
-  std::optional<PositionWalk> building_;  // of its own run; only the stage's thread uses these
+  std::optional<PositionWalk> building_;  // the run of its workers; only the stage's thread uses these three
   std::uint64_t own_run_ = 0;
-  bool late_ = false;  // the hub did not answer the last time, so nobody waits for it now
+  bool late_ = false;  // the hub did not answer the last time, so this stage does not wait for it
   std::atomic<std::uint64_t> received_{0}, built_{0}, numbers_{0};  // relaxed: sums order nothing
 };
 

@@ -24,16 +24,19 @@ inline constexpr std::uint32_t kLongestBody = 64U << 20U;  ///< bytes
 inline constexpr std::uint32_t kMostDescriptors = 128;     ///< beside a frame; the system allows 253
 
 enum class Kind : std::uint32_t {
-  hello = 1,  ///< consumer: who it is and what it loads
-  welcome,    ///< hub: the consumer belongs to it
-  refused,    ///< hub: the consumer loads something else; the body says what
-  ask,        ///< consumer: wants the batch at a position
-  batch,      ///< hub: the batch
-  patience,   ///< hub: the batch is not ready yet; sent each second
-  elsewhere,  ///< hub: has no such batch, so the consumer builds it itself
-  release,    ///< consumer: does not use a batch any more
-  more,       ///< consumer: keeps more batches at a time
-  recipe,     ///< either: the arguments that another process needs to join
+  // of a consumer
+  hello = 1,  ///< the consumer joins
+  ask,        ///< wants the batch at a position.
+  release,    ///< does not use a batch any more.
+  more,       ///< keeps more batches at a time.
+  // of a hub
+  welcome,    ///< the consumer belongs to it.
+  refused,    ///< the consumer loads something else. The body names the hub's.
+  batch,      ///< the batch.
+  patience,   ///< the batch is not ready yet. Sent each second.
+  elsewhere,  ///< has no such batch, so the consumer builds it itself.
+  // of both
+  recipe,  ///< asks for the arguments that another process needs to join, or contains them.
 };
 
 /// Appends values to the body of a frame.

@@ -90,7 +90,7 @@ def test_processes_get_the_batches_of_a_plain_loader(tmp_path, folder, name, wan
 
 
 def test_attach_needs_only_the_name(tmp_path, folder, name, wanted):
-    loader = ps.share(name, folder, **options())
+    loader = ps.share(name, folder, patience=1, **options())  # it takes no batch meanwhile
     lines, _ = Training(tmp_path, "attach", name, folder).go_on()
     assert lines == wanted
     assert lines_of(loader) == wanted

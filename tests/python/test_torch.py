@@ -148,7 +148,7 @@ def test_it_has_the_methods_of_the_loader_that_diagnose(arrays, tmp_path):
     assert loader.steps()["steps"] == len(loader)
     assert isinstance(loader.gains(), list)
     assert loader.explain(0, 0, 1)["key"] == loader.loader.explain(0, 0, 1)["key"]
-    inside = {"at", "close", "dataset", "epoch"}  # of loader.loader; frameworks look for some of these names
+    inside = {"at", "close", "dataset", "epoch", "share"}  # of loader.loader; frameworks look for some of these names
     names = {name for name in dir(ps.Loader) if not name.startswith("_")}
     assert names - set(dir(ps.torch.Loader)) == inside
 

@@ -54,13 +54,14 @@ def share(
       transforms, batch size and rank. Their own functions (batch_transform, ps.transform()) may differ: each runs its
       own. Different names for training and validation.
     dataset: a path, a Dataset, or a Mixture.
-    consumers: loaders that the first batch waits for. A loader that comes later begins with the batch that the slowest
-      one needs next; set_epoch() and load_state_dict() work as usual.
-    lag: batches that the fastest loader may be ahead of the slowest.
-    behind: "wait": the others wait for a loader that is `lag` batches behind. "build": it builds the batches itself
+    consumers: loaders that the first batch waits for. Later loaders begin with the batch that the slowest one needs
+      next.
+
+    lag: limit in batches between the fastest and the slowest loader.
+    behind: "wait": the others wait for a loader that is `lag` batches behind. "build": it builds for itself the batches
       that the others have passed.
-    patience: seconds that the others wait for a loader that takes no batch, and that a loader waits for the process that
-      builds. Then they continue, with the same bytes.
+    patience: seconds that the others wait for a loader that takes no batch. A loader waits equally long for the process
+      that builds. Then they continue, with the same bytes.
     options: of Loader. Not `device`: copy batches to the device in your loop.
 
     You may change the values of a batch in place: no other process sees it. Raises Error: invalid_argument, if the
