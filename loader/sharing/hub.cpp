@@ -414,24 +414,18 @@ void Hub::hand(Consumer& consumer, const Built& built) {
     if (!found) return send_elsewhere(consumer);
     places.push_back(*found);
   }
-  WireWriter to;
-  to.number(consumer.ask->number);
-  to.number(++loans_);
   Frame frame{.kind = Kind::batch};
-  std::vector<SharedRegions::Place> news;
-  for (const SharedRegions::Place& place : places)
-    if (place.region != 0 && consumer.knows.insert(place.region).second) news.push_back(place);
-  to.number(news.size());
-  for (const SharedRegions::Place& place : news) {
-    to.number(place.region);
-    to.number(place.bytes);
+  Handed handed{.ask = consumer.ask->number, .loan = ++loans_};
+  for (const SharedRegions::Place& place : places) {
+    if (place.region == 0 || !consumer.knows.insert(place.region).second) continue;
+    handed.regions.push_back({.number = place.region, .bytes = place.bytes});
     frame.beside.push_back(place.file);
   }
-  std::vector<std::uint64_t> ended;
   for (const std::uint64_t region : consumer.knows)
-    if (!builder_.memory->has(region)) ended.push_back(region);
-  for (const std::uint64_t region : ended) consumer.knows.erase(region);
-  to.numbers<std::uint64_t>(ended);
+    if (!builder_.memory->has(region)) handed.ended.push_back(region);
+  for (const std::uint64_t region : handed.ended) consumer.knows.erase(region);
+  WireWriter to;
+  write(to, handed);
   write(to, record, [&, next = std::size_t{0}](const Field&) mutable {
     const SharedRegions::Place& place = places[next++];
     return ValuePlace{.region = place.region, .offset = place.offset};

@@ -43,7 +43,7 @@ void wait_for(int socket, int wake, bool sends, std::chrono::milliseconds longes
 /// A batch whose values are in the memory of the hub. Destroying it returns the memory.
 struct Link::Lent final : NotedBatch {
   Lent(std::shared_ptr<Link> from, std::uint64_t of_loan)
-      : NotedBatch(from->dataset_), link(std::move(from)), loan(of_loan) {}
+      : link(std::move(from)), loan(of_loan), dataset(link->dataset_) {}
   ~Lent() {
     for (std::size_t i = 0; i < views.size(); ++i)
       if (views[i] != nullptr) views[i]->forget_changes(places[i].offset, fields[i].values.bytes());
@@ -53,6 +53,7 @@ struct Link::Lent final : NotedBatch {
 
   const std::shared_ptr<Link> link;
   const std::uint64_t loan;
+  const Dataset dataset;  // owns the keys
   std::vector<std::shared_ptr<const PrivateView>> views;  // by field
 };
 
@@ -170,18 +171,17 @@ Answer Link::ask(const Position& at, std::chrono::milliseconds patience, const s
 // Returns nothing for the answer to an earlier ask, which this consumer gave up.
 std::optional<Batch> Link::received(Frame& frame, std::uint64_t number, const Position& at) {
   WireReader from(frame.body);
-  const bool wanted = from.number() == number;
-  const std::uint64_t loan = from.number();
-  auto lent = std::make_shared<Lent>(shared_from_this(), loan);
-  const std::uint64_t news = from.number();
-  if (news != frame.descriptors.size()) throw Error::corrupt("a message of another process lacks memory");
-  for (const UnforkedDescriptor& file : frame.descriptors) {
-    const std::uint64_t region = from.number();
-    views_[region] = std::make_shared<const PrivateView>(file, from.number());
-  }
-  for (const std::uint64_t region : from.numbers<std::uint64_t>(kLongestBody)) views_.erase(region);
-  if (!wanted) return std::nullopt;
-  read_batch(from, outputs_, at, *lent);
+  const Handed handed = read_handed(from);
+  auto lent = std::make_shared<Lent>(shared_from_this(), handed.loan);
+  if (handed.regions.size() != frame.descriptors.size())
+    throw Error::corrupt("a message of another process lacks memory");
+  for (std::size_t i = 0; i < handed.regions.size(); ++i)
+    views_[handed.regions[i].number] =
+        std::make_shared<const PrivateView>(frame.descriptors[i], handed.regions[i].bytes);
+  for (const std::uint64_t region : handed.ended) views_.erase(region);
+  if (handed.ask != number) return std::nullopt;
+  read_batch(from, outputs_, dataset_.size(), at, *lent);
+  for (const std::uint64_t sample : lent->samples) lent->keys.push_back(lent->dataset.key(sample));
   for (std::size_t i = 0; i < lent->fields.size(); ++i) {
     const std::uint64_t bytes = lent->fields[i].values.bytes();
     lent->views.push_back(nullptr);

@@ -136,6 +136,30 @@ std::string key_of(const Position& position) {
   return to.take();
 }
 
+void write(WireWriter& to, const Handed& handed) {
+  to.number(handed.ask);
+  to.number(handed.loan);
+  to.number(handed.regions.size());
+  for (const Handed::Region& region : handed.regions) {
+    to.number(region.number);
+    to.number(region.bytes);
+  }
+  to.numbers<std::uint64_t>(handed.ended);
+}
+
+Handed read_handed(WireReader& from) {
+  Handed handed{.ask = from.number(), .loan = 0};
+  handed.loan = from.number();
+  const std::uint64_t regions = from.number();
+  if (regions > kMostDescriptors) refuse("it has too much memory");
+  for (std::uint64_t i = 0; i < regions; ++i) {
+    const std::uint64_t number = from.number();
+    handed.regions.push_back({.number = number, .bytes = from.number()});
+  }
+  handed.ended = from.numbers<std::uint64_t>(kLongestBody);
+  return handed;
+}
+
 void write(WireWriter& to, const BatchRecord& batch, const std::function<ValuePlace(const Field&)>& place) {
   to.number(batch.rows);
   to.numbers<std::uint64_t>(batch.samples);
@@ -163,7 +187,8 @@ void write(WireWriter& to, const BatchRecord& batch, const std::function<ValuePl
   }
 }
 
-void read_batch(WireReader& from, std::span<const Output> outputs, const Position& at, NotedBatch& batch) {
+void read_batch(WireReader& from, std::span<const Output> outputs, std::uint64_t samples, const Position& at,
+                NotedBatch& batch) {
   batch.seed = at.seed;
   batch.epoch = at.epoch;
   batch.number = at.batch;
@@ -189,10 +214,8 @@ void read_batch(WireReader& from, std::span<const Output> outputs, const Positio
   const std::uint64_t bad = from.number();
   if (bad > rows) refuse("it has too many invalid rows");
   for (std::uint64_t i = 0; i < bad; ++i) batch.bad.push_back(read_bad(from));
-  for (const std::uint64_t sample : batch.samples) {
-    if (sample >= batch.dataset.size()) refuse("it has samples that the dataset lacks");
-    batch.keys.push_back(batch.dataset.key(sample));
-  }
+  if (std::ranges::any_of(batch.samples, [samples](std::uint64_t sample) { return sample >= samples; }))
+    refuse("it has samples that the dataset lacks");
   if (from.number() != outputs.size()) refuse("it has other outputs");
   for (const Output& output : outputs) {
     Field field{.name = output.name, .values = {.data = nullptr, .dtype = output.dtype, .shape = {}}, .offsets = {}};

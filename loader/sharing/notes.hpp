@@ -14,7 +14,6 @@
 #include <loader/node_memory/shared_pages.hpp>
 #include <loader/sharing/wire.hpp>
 #include <order/position.hpp>
-#include <penstock/dataset.hpp>
 #include <transforms/output.hpp>
 
 namespace penstock::sharing {
@@ -36,6 +35,18 @@ Position read_position(WireReader& from);
 /// Text that is equal only for equal positions.
 std::string key_of(const Position& position);
 
+/// The first part of a message with a batch; the note of the batch follows.
+struct Handed {
+  std::uint64_t ask, loan;  ///< number of the ask, and number with which the consumer returns the batch
+  struct Region {
+    std::uint64_t number, bytes;
+  };
+  std::vector<Region> regions = {};       ///< that the consumer does not know; their descriptors are beside the frame
+  std::vector<std::uint64_t> ended = {};  ///< regions that the hub does not use any more
+};
+void write(WireWriter& to, const Handed& handed);
+Handed read_handed(WireReader& from);
+
 /// A value of a batch in the memory of the hub.
 struct ValuePlace {
   std::uint64_t region, offset;
@@ -44,15 +55,14 @@ struct ValuePlace {
 /// Describes a batch without its values. `place` returns where the values of a field are.
 void write(WireWriter& to, const BatchRecord& batch, const std::function<ValuePlace(const Field&)>& place);
 
-/// A batch that a note describes. Its fields have no `data` yet.
+/// A batch that a note describes. Its fields have no `data` yet, and it has no keys.
 struct NotedBatch : BatchRecord {
-  explicit NotedBatch(Dataset from) : dataset(std::move(from)) {}
-  const Dataset dataset;                                   ///< owns the keys
   std::vector<std::vector<std::int64_t>> offsets, shapes;  ///< by field
   std::vector<ValuePlace> places;                          ///< by field
 };
-/// Throws Error: corrupt, if the note does not fit the dataset and the outputs. `at` is the position that was asked
-/// for.
-void read_batch(WireReader& from, std::span<const Output> outputs, const Position& at, NotedBatch& batch);
+/// Throws Error: corrupt, if the note does not fit a dataset of that many samples and the outputs. `at` is the position
+/// that was asked for.
+void read_batch(WireReader& from, std::span<const Output> outputs, std::uint64_t samples, const Position& at,
+                NotedBatch& batch);
 
 }  // namespace penstock::sharing

@@ -100,6 +100,8 @@ class Connection {
   void flush();
   /// Receives what has arrived. Returns false once the other end is closed, or if it sends something else than frames.
   bool receive();
+  /// Takes bytes as if they had arrived, without descriptors. For tests.
+  void take(std::string_view bytes) { in_ += bytes; }
   /// Returns the next whole frame, or nothing.
   std::optional<Frame> next();
   bool gone() const { return gone_; }

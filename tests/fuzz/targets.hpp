@@ -52,6 +52,7 @@ void idx(Input input);
 void kept_index(Input input);
 void combined_index(Input input);
 void manifest(Input input);
+void messages(Input input);
 void labels(Input input);
 void pattern(Input input);
 void state(Input input);

@@ -12,8 +12,6 @@
 #include <loader/sharing/wire.hpp>
 #include <penstock/error.hpp>
 
-#include "support/loading.hpp"
-
 namespace penstock::test::wire_test {
 namespace {
 
@@ -40,7 +38,7 @@ std::string note_of(const BatchRecord& record) {
 }
 
 struct Noted {
-  Noted() : arrays(4) {
+  Noted() {
     outputs.push_back({.name = "npy", .sources = {}, .dtype = DType::f32, .shape = {3}});
     record.rows = 2;
     record.samples = {1, 3};
@@ -52,7 +50,6 @@ struct Noted {
     record.fields.push_back(
         {.name = "npy", .values = {.data = nullptr, .dtype = DType::f32, .shape = {2, 3}}, .offsets = {}});
   }
-  Arrays arrays;
   std::vector<Output> outputs;
   BatchRecord record;
 };
@@ -101,13 +98,12 @@ TEST_CASE("a frame that is too long, or lacks its descriptors, ends the connecti
 TEST_CASE("a note gives the batch back") {
   Noted noted;
   const std::string note = note_of(noted.record);
-  NotedBatch batch(noted.arrays.dataset());
+  NotedBatch batch;
   WireReader from(note);
-  sharing::read_batch(from, noted.outputs, {.seed = 9, .epoch = 2, .batch = 5}, batch);
+  sharing::read_batch(from, noted.outputs, 4, {.seed = 9, .epoch = 2, .batch = 5}, batch);
   CHECK(batch.seed == 9);
   CHECK(batch.number == 5);
   CHECK(batch.samples == noted.record.samples);
-  CHECK(batch.keys == std::vector<std::string_view>{number_key(1), number_key(3)});
   CHECK(batch.fields[0].values.shape == Shape{2, 3});
   CHECK(batch.places[0].offset == 256);
   CHECK(batch.mix->box == noted.record.mix->box);
@@ -118,11 +114,10 @@ TEST_CASE("a note gives the batch back") {
 TEST_CASE("a note that was cut or changed is refused or read, and nothing else happens") {
   Noted noted;
   const std::string note = note_of(noted.record);
-  const Dataset dataset = noted.arrays.dataset();
   const auto read = [&](const std::string& bytes) {
-    NotedBatch batch(dataset);
+    NotedBatch batch;
     WireReader from(bytes);
-    sharing::read_batch(from, noted.outputs, {}, batch);
+    sharing::read_batch(from, noted.outputs, 4, {}, batch);
     for (const Field& field : batch.fields) CHECK(field.values.bytes() < std::uint64_t{1} << 47U);
   };
   for (std::size_t length = 0; length < note.size(); ++length) CHECK_THROWS_AS(read(note.substr(0, length)), Error);
