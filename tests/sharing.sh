@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: tests/sharing.sh [--kills N]
 # Trainings in four processes share batches. Kills 100 processes that take batches, and 100 that build them, and compares
-# every batch with a plain loader's. Takes about 5 minutes on two idle cores. Builds what it needs.
+# every batch with a plain loader's. Takes about 2 minutes on two idle cores. Builds what it needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

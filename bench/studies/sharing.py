@@ -4,8 +4,8 @@ In turns, runs one loader, several loaders that share batches (ps.share), and as
 process. DATASET has photographs in the field jpg. Prints the samples per second of the slowest process, the CPU time of all
 processes, and the ratio of each CPU time to that of the one loader. All count from the second epoch on.
 
---folder: the same photographs in class folders. As many DataLoaders run too and, if tensorsocket is installed, its producer
- around a DataLoader, and around a penstock loader. A DataLoader has one worker, a producer's has one per core.
+--folder: the same photographs in class folders. The program then also runs DataLoaders with one worker each. With
+tensorsocket installed, it runs its producer around a DataLoader with a worker per core, and around a penstock loader.
 The producer collects eight batches before it sends, so an epoch needs more: --batch-size 16 for 500 photographs.
 """
 
@@ -15,6 +15,7 @@ import math
 import multiprocessing
 import os
 import pathlib
+import queue
 import random
 import resource
 import statistics
@@ -138,8 +139,20 @@ def train(given, kind, name, ready, results):
     ready.wait()  # the process that builds lives until all are done
 
 
+def figures_of(results, processes, maker):
+    """The figures of all processes, or fewer if the producer has failed."""
+    for _ in range(processes):
+        while True:
+            try:
+                yield results.get(timeout=2)
+                break
+            except queue.Empty:
+                if maker is not None and not maker.is_alive():
+                    return
+
+
 def run(given, processes, kind, name=None, producer=None):
-    """The samples per second of the slowest process, and the CPU time of all of them."""
+    """The samples per second of the slowest process, and the CPU time of all of them; NaN if the producer failed."""
     context = multiprocessing.get_context("spawn")
     ready, results = context.Barrier(processes), context.Queue()
     maker = context.Process(target=produce, args=(given, producer)) if producer else None
@@ -148,12 +161,16 @@ def run(given, processes, kind, name=None, producer=None):
     workers = [context.Process(target=train, args=(given, kind, name, ready, results)) for _ in range(processes)]
     for worker in workers:
         worker.start()
-    figures = [results.get() for _ in workers]
+    figures = list(figures_of(results, processes, maker))
     for worker in workers:
+        if len(figures) < processes:
+            worker.kill()
         worker.join()
     if maker:
         maker.kill()
         maker.join()
+    if len(figures) < processes:
+        return math.nan, math.nan
     return min(rate for rate, _ in figures), sum(used for _, used in figures)
 
 
