@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <base/caught.hpp>
-#include <base/numbers/decimal.hpp>
 #include <base/printable.hpp>
 #include <base/processor/streamed_copy.hpp>
 #include <loader/batch/batch_stage.hpp>
@@ -12,6 +11,7 @@
 #include <loader/pipeline.hpp>
 #include <penstock/image.hpp>
 #include <transforms/output.hpp>
+#include <transforms/program/missing_rows.hpp>
 #include <transforms/simd_targets.hpp>
 
 namespace penstock {
@@ -196,7 +196,7 @@ sharing::Own Pipeline::own_part() {
                       .grow = [this](std::uint64_t batches) { slabs_->grow(static_cast<unsigned>(batches)); },
                       .order = plan_options_,
                       .memory = regions_},
-          .rebuild = [this](const Position& at) { return filled_here(at, plan_of(at), {}); },
+          .rebuild = [this](const Position& at) { return filled_here(at, plan_of(at), on_device_.share); },
           .dataset = dataset_,
           .outputs = program().outputs(),
           .loads = loads(),
@@ -205,42 +205,29 @@ sharing::Own Pipeline::own_part() {
 
 // Everything that the bytes of batches depend on, without the position.
 std::string Pipeline::loads() const {
-  const auto told = [](const MissingRows& rows) {
-    return std::visit(
-        [](const auto& value) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Missing>)
-            return std::string(name(value));
-          else
-            return shortest_decimal(static_cast<double>(value));
-        },
-        rows);
-  };
   LoaderState state = consumer_.cursor.save(dataset_.fingerprint(), version());
   state.epoch = state.start = state.batch = 0;
   std::string text = state.to_json() + ", rank " + std::to_string(options_.rank) + ", on_error=\"" +
-                     std::string(name(options_.on_error)) + "\", missing=" + told(options_.missing);
-  for (const auto& [output, rows] : options_.missing_by_output) text += ", " + output + "=" + told(rows);
+                     std::string(name(options_.on_error)) + "\", missing=" + text_of(options_.missing);
+  for (const auto& [output, rows] : options_.missing_by_output) text += ", " + output + "=" + text_of(rows);
   for (const std::string& key : options_.read_options.unreadable) text += ", unreadable " + double_quoted(key);
   return text;
 }
 
+// Without a device or sharing, this pool counts the consumer's batches. With sharing, it also grows with the batches of
+// other processes.
 std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
-  if (regions_ != nullptr) {
-    // A slab without memory takes about 64 bytes a row.
-    constexpr std::uint64_t kBytesOfRow = 64, kBytesOfSlabs = std::uint64_t{64} << 20, kMost = 1024;
-    const auto more = static_cast<unsigned>(
-        std::min(kMost, std::max<std::uint64_t>(16, kBytesOfSlabs / (kBytesOfRow * options_.batch_size))));
-    return std::make_shared<SlabPool>(
-        dataset_, program().outputs(), options_.batch_size, options_.memory_options.max_items,
-        slab_count(options_, program().outputs(), ahead_by(*engine_.engine)) + 2 * options_.sharing.lag, 0, nullptr,
-        DeviceShare{}, more, regions_);
-  }
-  const bool consumers = options_.device_options.opened == nullptr;
+  const bool shares = regions_ != nullptr;
+  const bool consumers = options_.device_options.opened == nullptr && !shares;
+  const unsigned more = options_.memory_options.max_live_batches - options_.memory_options.reserved_batches;
   return std::make_shared<SlabPool>(
       dataset_, program().outputs(), options_.batch_size, options_.memory_options.max_items,
       slab_count(options_, program().outputs(), ahead_by(*engine_.engine)),
       consumers ? options_.memory_options.reserved_batches : 0, options_.device_options.opened, on_device_.share,
-      consumers ? options_.memory_options.max_live_batches - options_.memory_options.reserved_batches : 0);
+      shares      ? slabs_to_share(options_.batch_size)
+      : consumers ? more
+                  : 0,
+      regions_);
 }
 
 std::shared_ptr<DevicePool> Pipeline::device_slabs() const {
@@ -312,9 +299,9 @@ void Pipeline::go_to(const Position& position) {
   consumer_.cursor.go_to(position);
   consumer_.iterating = consumer_.restored = false;
   const std::uint64_t generation = ++generations_;
-  for (const auto& stage : stages_)
-    if (shared_ == nullptr || stage.get() != &reorder_) stage->go_to(position, generation);
-  if (shared_ == nullptr) scheduler_->go_to(position, generation);
+  const bool builds = shared_ == nullptr;  // else the hub or the shared stage moves the builder
+  for (const auto& stage : std::span(stages_).subspan(builds ? 0 : 1)) stage->go_to(position, generation);
+  if (builds) scheduler_->go_to(position, generation);
 }
 
 }  // namespace penstock

@@ -11,7 +11,7 @@ class PositionWalk {
  public:
   PositionWalk(const PlanOptions& options, const Position& begin) : options_(options), at_(begin) { settle(); }
 
-  /// Whether there is no batch, now and in all later epochs: an epoch has too few samples for a full batch.
+  /// Whether no epoch from now on has a batch, because an epoch has too few samples for a full batch.
   bool empty() const { return empty_; }
   const Position& at() const { return at_; }  ///< of the next batch
   const Plan& plan() const { return plan_; }  ///< of its epoch

@@ -45,7 +45,14 @@ unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, Reads
   const unsigned transformed = options.batch_transform ? options.prefetch + 1 : 0;
   const unsigned behind = options.device_options.opened != nullptr ? options.device_options.prefetch + 1
                                                                    : options.memory_options.reserved_batches;
-  return ahead + transformed + behind;
+  const unsigned window = options.sharing.name.empty() ? 0 : 2 * options.sharing.lag;
+  return ahead + transformed + behind + window;
+}
+
+unsigned slabs_to_share(std::uint32_t batch_size) {
+  constexpr std::uint64_t kBytesOfRow = 64;  // of a slab without memory
+  constexpr std::uint64_t kBytes = std::uint64_t{64} << 20, kFewest = 16, kMost = 1024;
+  return static_cast<unsigned>(std::clamp(kBytes / (kBytesOfRow * batch_size), kFewest, kMost));
 }
 
 unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead) {

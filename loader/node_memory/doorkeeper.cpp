@@ -1,20 +1,13 @@
 #include <array>
-#include <cerrno>
-#include <cstdint>
 #include <memory>
 #include <stop_token>
-#include <system_error>
 #include <utility>
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <loader/node_memory/doorkeeper.hpp>
-#include <loader/node_memory/meeting.hpp>
+#include <loader/node_memory/local_socket.hpp>
 #include <loader/node_memory/message.hpp>
-#include <penstock/error.hpp>
 
 namespace penstock {
 namespace {
@@ -23,23 +16,19 @@ constexpr int kPauseMs = 100;  // pause after the system could not provide a des
 
 /// The objects that the thread owns.
 struct OpenDoor {
-  UnforkedDescriptor place, wake;
+  UnforkedDescriptor place;
   int handed_on;
+  WakeEvent wake = {};
 
   // Returns false if the system has no more descriptors.
   bool answer() const {
-    const UnforkedDescriptor guest(
-        [&] { return ::accept4(place.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
-    if (!guest) return errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS;
-    if (is_of_this_user(guest.get())) send_descriptor(guest.get(), handed_on);
-    return true;
+    const Guest guest = next_guest(place.get());
+    if (guest.socket) send_descriptor(guest.socket.get(), handed_on);
+    return !guest.out_of_descriptors;
   }
 
   void keep(const std::stop_token& stop) const {
-    const std::stop_callback waking(stop, [&] {
-      const std::uint64_t one = 1;
-      static_cast<void>(::write(wake.get(), &one, sizeof one));
-    });
+    const std::stop_callback waking(stop, [&] { wake.ring(); });
     std::array<pollfd, 2> events{pollfd{.fd = wake.get(), .events = POLLIN, .revents = 0},
                                  pollfd{.fd = place.get(), .events = POLLIN, .revents = 0}};
     while (!stop.stop_requested()) {
@@ -52,10 +41,7 @@ struct OpenDoor {
 }  // namespace
 
 Doorkeeper::Doorkeeper(UnforkedDescriptor place, int handed_on) {
-  UnforkedDescriptor wake([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); });
-  if (!wake) throw Error::resource("cannot make an event: " + std::generic_category().message(errno));
-  const auto door = std::shared_ptr<const OpenDoor>(
-      new OpenDoor{.place = std::move(place), .wake = std::move(wake), .handed_on = handed_on});
+  const auto door = std::shared_ptr<const OpenDoor>(new OpenDoor{.place = std::move(place), .handed_on = handed_on});
   thread_ = Thread("cache door", [door](const std::stop_token& stop) { door->keep(stop); });
 }
 

@@ -1,18 +1,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
-#include <cstring>
 #include <span>
 #include <system_error>
 #include <vector>
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <base/thread.hpp>
+#include <loader/node_memory/local_socket.hpp>
 #include <loader/node_memory/meeting.hpp>
 #include <loader/node_memory/message.hpp>
 #include <penstock/error.hpp>
@@ -20,51 +17,10 @@
 namespace penstock {
 namespace {
 
-constexpr int kBacklog = 512;  // simultaneous requests
 constexpr std::chrono::milliseconds kAskAgain{1};
 
-struct SocketName {
-  sockaddr_un address{};
-  socklen_t length = 0;
-};
-
-// In the abstract namespace: the name begins with a zero byte.
-SocketName socket_name(const std::string& name) {
-  SocketName made;
-  made.address.sun_family = AF_UNIX;
-  const std::size_t length = std::min(name.size(), sizeof made.address.sun_path - 1);
-  std::memcpy(made.address.sun_path + 1, name.data(), length);
-  made.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
-  return made;
-}
-
 // SOCK_SEQPACKET delivers a message whole or not at all.
-template <typename Use>
-UnforkedDescriptor socket_with(const Use& use) {
-  return UnforkedDescriptor([&] {
-    const int made = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (made < 0) return -1;
-    if (use(made)) return made;
-    const int why = errno;
-    ::close(made);
-    errno = why;
-    return -1;
-  });
-}
-
-UnforkedDescriptor listening(const std::string& name) {
-  const SocketName at = socket_name(name);
-  return socket_with([&](int made) {
-    return ::bind(made, reinterpret_cast<const sockaddr*>(&at.address), at.length) == 0 &&
-           ::listen(made, kBacklog) == 0;
-  });
-}
-
-UnforkedDescriptor connected(const std::string& name) {
-  const SocketName to = socket_name(name);
-  return socket_with(
-      [&](int made) { return ::connect(made, reinterpret_cast<const sockaddr*>(&to.address), to.length) == 0; });
-}
+constexpr int kType = SOCK_SEQPACKET;
 
 Error refused(const std::string& what) {
   return Error::resource(what + ": " + std::generic_category().message(errno));
@@ -101,20 +57,14 @@ struct Asked {
 
 }  // namespace
 
-bool is_of_this_user(int socket) {
-  ucred other{};
-  socklen_t length = sizeof other;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &length) == 0 && other.uid == ::geteuid();
-}
-
 // The holder of the turn listens at the name's socket. Others can then check its user, and their connections end when
 // the turn is released.
 UnforkedDescriptor Meeting::turn() const {
   const Deadline deadline(patience_);
   do {
-    if (UnforkedDescriptor mine = listening(turn_name())) return mine;
+    if (UnforkedDescriptor mine = listening(turn_name(), kType)) return mine;
     if (errno != EADDRINUSE) throw refused("cannot listen at a socket");
-    const UnforkedDescriptor other = connected(turn_name());
+    const UnforkedDescriptor other = connected(turn_name(), kType);
     if (!other) {
       if (errno != ECONNREFUSED && errno != EAGAIN) throw refused("cannot connect to a socket");
       wait_for({}, kAskAgain);  // the holder is gone, or does not listen yet
@@ -134,7 +84,7 @@ UnforkedDescriptor Meeting::ask() const {
     Asked asked;
     bool busy = false;  // more processes ask a member than its backlog holds
     for (unsigned number = 0; number < kPlaces; ++number) {
-      UnforkedDescriptor member = connected(place_name(number));
+      UnforkedDescriptor member = connected(place_name(number), kType);
       if (!member && errno == EAGAIN) busy = true;
       if (!member && errno != ECONNREFUSED && errno != EAGAIN) throw refused("cannot connect to a socket");
       if (member && is_of_this_user(member.get())) asked.sockets.push_back(std::move(member));
@@ -150,7 +100,7 @@ UnforkedDescriptor Meeting::ask() const {
 }
 
 UnforkedDescriptor Meeting::place(unsigned number) const {
-  UnforkedDescriptor mine = listening(place_name(number));
+  UnforkedDescriptor mine = listening(place_name(number), kType);
   if (!mine && errno != EADDRINUSE) throw refused("cannot listen at a socket");
   return mine;
 }

@@ -1,8 +1,4 @@
-// Lets processes of one user on a node find each other by names of sockets. The names end with the processes.
-//
-// The names are abstract (unix(7)). They occupy no file system, are visible in one network namespace, and are
-// released as soon as their process ends, even if it is killed. Any user may take a name first. Each side therefore
-// asks the system for the other's user (SO_PEERCRED) and talks only to its own user.
+// Lets processes of one user on a node find each other by names of sockets (local_socket.hpp).
 #pragma once
 
 #include <chrono>
@@ -40,8 +36,5 @@ class Meeting {
   std::string name_;
   std::chrono::milliseconds patience_;
 };
-
-/// Returns true if the process at the other end of the socket belongs to this user.
-bool is_of_this_user(int socket);
 
 }  // namespace penstock

@@ -72,6 +72,7 @@ SharedRegions::Region SharedRegions::add(const std::shared_ptr<SharedRegions>& a
 void SharedRegions::remove(const std::byte* begin) {
   const std::scoped_lock lock(mutex_);
   regions_.erase(begin);
+  ++ended_;
 }
 
 std::optional<SharedRegions::Place> SharedRegions::find(const std::byte* address) const {
@@ -82,6 +83,11 @@ std::optional<SharedRegions::Place> SharedRegions::find(const std::byte* address
   const auto offset = static_cast<std::uint64_t>(address - begin);
   if (offset >= entry.bytes) return std::nullopt;
   return Place{.region = entry.number, .offset = offset, .bytes = entry.bytes, .file = entry.file};
+}
+
+std::uint64_t SharedRegions::ended() const {
+  const std::scoped_lock lock(mutex_);
+  return ended_;
 }
 
 bool SharedRegions::has(std::uint64_t region) const {

@@ -51,6 +51,8 @@ class SharedRegions {
   };
   /// Returns the place of an address, or nothing if it is in no region.
   std::optional<Place> find(const std::byte* address) const;
+  /// Returns how many regions have ended so far.
+  std::uint64_t ended() const;
   /// Returns whether the region still exists.
   bool has(std::uint64_t region) const;
   /// Lets the system provide the bytes at this address. Throws Error: resource, if it refuses or the address is in no
@@ -66,7 +68,7 @@ class SharedRegions {
 
   mutable std::mutex mutex_;                   // guards the members below
   std::map<const std::byte*, Entry> regions_;  // by their first byte
-  std::uint64_t last_ = 0;
+  std::uint64_t last_ = 0, ended_ = 0;
 };
 
 }  // namespace penstock

@@ -1,17 +1,15 @@
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <base/caught.hpp>
-#include <loader/node_memory/meeting.hpp>
+#include <loader/node_memory/local_socket.hpp>
 #include <loader/sharing/hub.hpp>
 #include <penstock/error.hpp>
 
@@ -37,7 +35,7 @@ std::chrono::milliseconds patience_of(const SharingOptions& options) {
 
 std::unique_ptr<Hub> Hub::open(const std::string& name, const SharingOptions& options, Builder builder,
                                std::string loads, bool first) {
-  UnforkedDescriptor socket = listening(name);
+  UnforkedDescriptor socket = listening(name, SOCK_STREAM);
   if (!socket && errno == EADDRINUSE) return nullptr;
   if (!socket) throw Error::resource("cannot listen at a socket: " + std::generic_category().message(errno));
   std::unique_ptr<Hub> hub(new Hub(std::move(socket), options, std::move(builder), std::move(loads)));
@@ -52,10 +50,7 @@ Hub::Hub(UnforkedDescriptor socket, const SharingOptions& options, Builder build
       patience_(patience_of(options)),
       builder_(std::move(builder)),
       loads_(std::move(loads)),
-      socket_(std::move(socket)),
-      wake_([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }) {
-  if (!wake_) throw Error::resource("cannot make an event: " + std::generic_category().message(errno));
-}
+      socket_(std::move(socket)) {}
 
 void Hub::start() {
   const Thread::Failed failed = [this](const std::exception_ptr&) { close(); };
@@ -77,7 +72,7 @@ void Hub::close() {
     closed_ = true;
   }
   changed_.notify_all();
-  wake_server();
+  wake_.ring();
 }
 
 HubCounts Hub::counts() const {
@@ -92,11 +87,6 @@ std::optional<Journey> Hub::journey_of(const Position& at) const {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(journeys_, key_of(at), &std::pair<std::string, Journey>::first);
   return found == journeys_.end() ? std::nullopt : std::optional(found->second);
-}
-
-void Hub::wake_server() const {
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(wake_.get(), &one, sizeof one));
 }
 
 // ---- The window -----------------------------------------------------------------------------------------------------
@@ -125,29 +115,26 @@ void Hub::feed() {
         ++counts_.built;
       }
     }
-    wake_server();
+    wake_.ring();
   }
 }
 
 bool Hub::may_build() const {
   if (!walk_ || walk_->empty()) return false;
-  const auto limit = options_.behind == Behind::wait ? slowest() : fastest();
-  const std::uint64_t ahead = options_.behind == Behind::wait ? options_.lag : std::max(options_.lag / 2, 1U);
-  return limit && frontier() < *limit + ahead;
+  const auto needed = needed_next();
+  if (!needed) return false;
+  return frontier() < (options_.behind == Behind::wait ? needed->slowest + options_.lag
+                                                       : needed->fastest + std::max(options_.lag / 2, 1U));
 }
 
-std::optional<std::uint64_t> Hub::slowest() const {
-  std::optional<std::uint64_t> next;
-  for (const auto& each : consumers_)
-    if (each->with_others) next = std::min(next.value_or(each->next), each->next);
-  return next;
-}
-
-std::optional<std::uint64_t> Hub::fastest() const {
-  std::optional<std::uint64_t> next;
-  for (const auto& each : consumers_)
-    if (each->with_others) next = std::max(next.value_or(each->next), each->next);
-  return next;
+std::optional<Hub::Needed> Hub::needed_next() const {
+  std::optional<Needed> needed;
+  for (const auto& each : consumers_) {
+    if (!each->with_others) continue;
+    const Needed both = needed.value_or(Needed{.slowest = each->next, .fastest = each->next});
+    needed = {.slowest = std::min(both.slowest, each->next), .fastest = std::max(both.fastest, each->next)};
+  }
+  return needed;
 }
 
 bool Hub::gathering(Clock::time_point now) const {
@@ -175,7 +162,8 @@ std::uint64_t Hub::oldest_held() const {
 // consumer still holds. A loader that comes next can then begin with them.
 void Hub::trim() {
   if (gathering(Clock::now())) return;
-  const std::uint64_t next = slowest().value_or(first_), held = oldest_held();
+  const auto needed = needed_next();
+  const std::uint64_t next = needed ? needed->slowest : first_, held = oldest_held();
   const std::uint64_t kept = std::max(held, next - std::min<std::uint64_t>(next, options_.lag));
   const bool builds = options_.behind == Behind::build;
   while (!window_.empty() &&
@@ -202,13 +190,14 @@ void Hub::leave_behind(Clock::time_point now) {
 
 void Hub::serve() {
   std::vector<pollfd> events;
+  bool has_descriptors = true;
   for (;;) {
-    bool waits = false;
+    bool waits = !has_descriptors;
     {
       const std::scoped_lock lock(mutex_);
       if (closed_) break;
-      events.assign(
-          {{.fd = wake_.get(), .events = POLLIN, .revents = 0}, {.fd = socket_.get(), .events = POLLIN, .revents = 0}});
+      events.assign({{.fd = wake_.get(), .events = POLLIN, .revents = 0},
+                     {.fd = has_descriptors ? socket_.get() : -1, .events = POLLIN, .revents = 0}});
       for (const auto& each : consumers_) {
         const bool sends = each->connection.sends();
         events.push_back({.fd = each->connection.socket(),
@@ -223,14 +212,13 @@ void Hub::serve() {
     {
       const std::scoped_lock lock(mutex_);
       if (closed_) break;
-      std::uint64_t count = 0;
-      if (events[0].revents != 0) static_cast<void>(::read(wake_.get(), &count, sizeof count));
+      if (events[0].revents != 0) wake_.reset();
       for (std::size_t i = 2; i < events.size(); ++i) {
         Consumer& consumer = *consumers_[i - 2];
         if ((events[i].revents & POLLOUT) != 0) consumer.connection.flush();
         if ((events[i].revents & ~POLLOUT) != 0) hear(consumer);
       }
-      if (events[1].revents != 0) accept();
+      has_descriptors = events[1].revents == 0 || accept();
       leave_behind(Clock::now());
       answer_all();
       ask_for_patience(Clock::now());
@@ -247,14 +235,12 @@ void Hub::serve() {
   socket_ = {};  // another process may take the name
 }
 
-void Hub::accept() {
-  for (;;) {
-    UnforkedDescriptor guest(
-        [this] { return ::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); });
-    if (!guest) return;
-    if (!is_of_this_user(guest.get()) || consumers_.size() >= kMostConsumers) continue;
-    consumers_.push_back(std::make_unique<Consumer>(std::move(guest)));
-  }
+// Returns false if the system has no descriptor for the next guest.
+bool Hub::accept() {
+  Guest guest = next_guest(socket_.get());
+  if (guest.socket && consumers_.size() < kMostConsumers)
+    consumers_.push_back(std::make_unique<Consumer>(std::move(guest.socket)));
+  return !guest.out_of_descriptors;
 }
 
 void Hub::hear(Consumer& consumer) {
@@ -307,8 +293,7 @@ void Hub::greet(Consumer& consumer, const Frame& frame) {
 // A consumer that has no position yet begins with the oldest batch that the others still need. The window keeps it.
 void Hub::welcome(Consumer& consumer) {
   WireWriter to;
-  const bool follows = consumer.hello->anywhere && walk_ && slowest();
-  to.number(static_cast<std::uint64_t>(::getpid()));
+  const bool follows = consumer.hello->anywhere && walk_ && needed_next();
   to.number(follows ? 1 : 0);
   if (follows) {
     write(to, window_.empty() ? walk_->at() : window_.front().at);
@@ -421,9 +406,11 @@ void Hub::hand(Consumer& consumer, const Built& built) {
     handed.regions.push_back({.number = place.region, .bytes = place.bytes});
     frame.beside.push_back(place.file);
   }
-  for (const std::uint64_t region : consumer.knows)
-    if (!builder_.memory->has(region)) handed.ended.push_back(region);
-  for (const std::uint64_t region : handed.ended) consumer.knows.erase(region);
+  if (const std::uint64_t ended = builder_.memory->ended(); std::exchange(consumer.saw_ended, ended) != ended) {
+    for (const std::uint64_t region : consumer.knows)
+      if (!builder_.memory->has(region)) handed.ended.push_back(region);
+    for (const std::uint64_t region : handed.ended) consumer.knows.erase(region);
+  }
   WireWriter to;
   write(to, handed);
   write(to, record, [&, next = std::size_t{0}](const Field&) mutable {
@@ -432,7 +419,6 @@ void Hub::hand(Consumer& consumer, const Built& built) {
   });
   frame.body = to.take();
   consumer.holds.emplace(loans_, Consumer::Loan{.run = run_, .place = consumer.next, .batch = built.result.batch});
-  ++counts_.handed;
   consumer.connection.send(frame);
 }
 

@@ -2,16 +2,15 @@
 //
 // Consumers are loaders of this user on this machine, also the loader whose process has the hub. Each has its own
 // position. The hub keeps a window of consecutive batches: those that the slowest consumer still needs, up to `lag`
-// ahead of it. A batch in the window is in the memory of a slab, which consumers map; it is recycled when no window and
-// no consumer has it.
+// ahead of it. A batch in the window is in the memory of a slab, which consumers map. The slab is recycled when neither
+// the window nor a consumer has the batch.
 //
-//   builder (scheduler, workers) -> feeder thread -> window -> server thread -> sockets -> consumers
+//   builder (scheduler, workers) -> feeder thread -> window -> server thread -> sockets -> consumers.
 //
 // A hub never waits for a consumer without a limit. One that takes nothing for `patience` while others wait for it is
 // left behind. A consumer whose batch is not in the window, and will not be soon, builds it itself.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -27,6 +26,7 @@
 
 #include <base/thread.hpp>
 #include <loader/batch/stage.hpp>
+#include <loader/node_memory/local_socket.hpp>
 #include <loader/node_memory/shared_pages.hpp>
 #include <loader/sharing/notes.hpp>
 #include <loader/sharing/wire.hpp>
@@ -52,7 +52,7 @@ std::chrono::milliseconds patience_of(const SharingOptions& options);
 /// Numbers for the stats. Sums over all consumers that the hub had.
 struct HubCounts {
   std::uint64_t consumers = 0;  ///< now, including its own
-  std::uint64_t built = 0, handed = 0, left_behind = 0;
+  std::uint64_t built = 0, left_behind = 0;
 };
 
 class Hub {
@@ -93,6 +93,7 @@ class Hub {
     };
     std::map<std::uint64_t, Loan> holds;  ///< by number of the loan
     std::set<std::uint64_t> knows;        ///< regions
+    std::uint64_t saw_ended = 0;          ///< SharedRegions::ended() at the last look
     std::uint64_t keeps = 0;
   };
   struct Built {
@@ -104,13 +105,13 @@ class Hub {
   Hub(UnforkedDescriptor socket, const SharingOptions& options, Builder builder, std::string loads);
   void start();
 
-  // The feeder's thread. All functions below require the lock, except feed(), serve() and wake_server().
+  // The feeder's thread. All functions below require the lock, except feed() and serve().
   void feed();
   bool may_build() const;
 
   // The server's thread.
   void serve();
-  void accept();
+  bool accept();
   void hear(Consumer& consumer);
   void hear(Consumer& consumer, const Frame& frame);
   void greet(Consumer& consumer, const Frame& frame);
@@ -126,18 +127,21 @@ class Hub {
   void leave_behind(Clock::time_point now);
   void trim();
   std::uint64_t frontier() const { return first_ + window_.size(); }  ///< place of the next batch to build
-  std::optional<std::uint64_t> slowest() const;
-  std::optional<std::uint64_t> fastest() const;
+  /// Places in the run of the batches that the slowest and the fastest consumer need next; nothing if none follows.
+  struct Needed {
+    std::uint64_t slowest, fastest;
+  };
+  std::optional<Needed> needed_next() const;
   std::uint64_t oldest_held() const;
   bool gathering(Clock::time_point now) const;
   bool followed_by_others(const Consumer& than, Clock::time_point now) const;
-  void wake_server() const;
 
   const SharingOptions options_;
   const std::chrono::milliseconds patience_;
   const Builder builder_;
   const std::string loads_;
-  UnforkedDescriptor socket_, wake_;
+  UnforkedDescriptor socket_;
+  WakeEvent wake_;            // the server's thread waits for it, too
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Consumer>> consumers_;

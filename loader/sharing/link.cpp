@@ -5,11 +5,11 @@
 #include <utility>
 
 #include <poll.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <base/caught.hpp>
-#include <loader/node_memory/meeting.hpp>
+#include <loader/node_memory/local_socket.hpp>
 #include <loader/sharing/link.hpp>
 #include <penstock/error.hpp>
 
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 // Connects to the name. Returns nothing if no process listens. Throws if the name belongs to another user.
 UnforkedDescriptor reach(const std::string& name) {
-  UnforkedDescriptor socket = connected(name);
+  UnforkedDescriptor socket = connected(name, SOCK_STREAM);
   if (!socket && (errno == ECONNREFUSED || errno == EAGAIN)) return {};
   if (!socket) throw Error::resource("cannot connect to a socket: " + std::generic_category().message(errno));
   if (!is_of_this_user(socket.get()))
@@ -29,13 +29,12 @@ UnforkedDescriptor reach(const std::string& name) {
   return socket;
 }
 
-void wait_for(int socket, int wake, bool sends, std::chrono::milliseconds longest) {
+void wait_for(int socket, bool sends, const WakeEvent& wake, std::chrono::milliseconds longest) {
   std::array<pollfd, 2> events{
       pollfd{.fd = socket, .events = static_cast<short>(sends ? POLLIN | POLLOUT : POLLIN), .revents = 0},
-      pollfd{.fd = wake, .events = POLLIN, .revents = 0}};
+      pollfd{.fd = wake.get(), .events = POLLIN, .revents = 0}};
   ::poll(events.data(), events.size(), static_cast<int>(longest.count()));
-  std::uint64_t count = 0;
-  if (events[1].revents != 0) static_cast<void>(::read(wake, &count, sizeof count));
+  if (events[1].revents != 0) wake.reset();
 }
 
 }  // namespace
@@ -53,17 +52,12 @@ struct Link::Lent final : NotedBatch {
 
   const std::shared_ptr<Link> link;
   const std::uint64_t loan;
-  const Dataset dataset;  // owns the keys
+  const Dataset dataset;                                  // owns the keys
   std::vector<std::shared_ptr<const PrivateView>> views;  // by field
 };
 
 Link::Link(UnforkedDescriptor socket, Dataset dataset, std::span<const Output> outputs)
-    : dataset_(std::move(dataset)),
-      outputs_(outputs.begin(), outputs.end()),
-      wake_([] { return ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }),
-      connection_(std::move(socket)) {
-  if (!wake_) throw Error::resource("cannot make an event: " + std::generic_category().message(errno));
-}
+    : dataset_(std::move(dataset)), outputs_(outputs.begin(), outputs.end()), connection_(std::move(socket)) {}
 
 std::shared_ptr<Link> Link::join(const std::string& name, const Hello& hello, Dataset dataset,
                                  std::span<const Output> outputs, std::chrono::milliseconds patience) {
@@ -77,7 +71,7 @@ std::shared_ptr<Link> Link::join(const std::string& name, const Hello& hello, Da
   if (!frame) return link;  // the process was stopped
   link->require_welcome(*frame);
   WireReader from(frame->body);
-  link->process_ = from.number();
+  link->answered_ = true;
   if (from.number() != 0) link->suggested_ = read_position(from);
   return link;
 }
@@ -97,11 +91,6 @@ bool Link::gone() const {
 bool Link::waits_to_send() const {
   const std::scoped_lock lock(mutex_);
   return connection_.sends();
-}
-
-void Link::wake() const {
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(wake_.get(), &one, sizeof one));
 }
 
 void Link::send(const Frame& frame) {
@@ -142,7 +131,7 @@ std::optional<Frame> Link::await(Clock::time_point until, const std::function<bo
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     if (cancelled() || left.count() <= 0) return std::nullopt;
-    wait_for(socket, wake_.get(), sends, std::min(left, kSlice));
+    wait_for(socket, sends, wake_, std::min(left, kSlice));
   }
 }
 
@@ -210,7 +199,7 @@ std::optional<std::string> recipe_of(const std::string& name, std::chrono::milli
     const bool there = connection.receive();
     if (auto frame = connection.next(); frame && frame->kind == Kind::recipe) return std::move(frame->body);
     if (!there) return std::nullopt;
-    wait_for(connection.socket(), -1, connection.sends(), kSlice);
+    wait_for(connection.socket(), connection.sends(), WakeEvent(), kSlice);
   }
   throw Error::resource("the process that builds the batches does not answer");
 }

@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include <loader/node_memory/local_socket.hpp>
 #include <loader/sharing/notes.hpp>
 #include <loader/sharing/private_view.hpp>
 #include <loader/sharing/wire.hpp>
@@ -40,9 +41,10 @@ class Link : public std::enable_shared_from_this<Link> {
   static std::shared_ptr<Link> join(const std::string& name, const Hello& hello, Dataset dataset,
                                     std::span<const Output> outputs, std::chrono::milliseconds patience);
 
-  /// Where the hub's window begins, for a consumer that said Hello::anywhere; nothing if it has none.
+  /// The position at which a consumer with Hello::anywhere begins: the first one of the hub's window, or nothing
+  /// without a window.
   const std::optional<Position>& suggested() const { return suggested_; }
-  std::uint64_t process() const { return process_; }  ///< of the hub; 0: it did not answer in time
+  bool answered() const { return answered_; }  ///< whether the hub did in time
 
   /// Asks for a batch, and waits at most `patience` for each sign of the hub. `result` is set for Answer::batch. Throws
   /// Error: invalid_argument, if the hub refuses this consumer only now. `cancelled` is called from time to time, and
@@ -50,7 +52,7 @@ class Link : public std::enable_shared_from_this<Link> {
   Answer ask(const Position& at, std::chrono::milliseconds patience, const std::function<bool()>& cancelled,
              Batch& result);
   void more(std::uint64_t batches);  ///< this consumer keeps more batches at a time
-  void wake() const;
+  void wake() const { wake_.ring(); }
 
  private:
   struct Lent;
@@ -65,10 +67,11 @@ class Link : public std::enable_shared_from_this<Link> {
 
   const Dataset dataset_;
   const std::vector<Output> outputs_;  // batches refer to their names
-  UnforkedDescriptor wake_;
+  WakeEvent wake_;
   const pid_t made_in_ = ::getpid();
   std::optional<Position> suggested_;
-  std::uint64_t process_ = 0, asks_ = 0;
+  bool answered_ = false;
+  std::uint64_t asks_ = 0;
   std::string loads_;
   std::map<std::uint64_t, std::shared_ptr<const PrivateView>> views_;  // by region; only the asking thread uses it
   mutable std::mutex mutex_;                                           // guards the connection

@@ -87,7 +87,6 @@ std::string Hello::body() const {
   to.text(loads);
   to.number(keeps);
   to.number(anywhere ? 1 : 0);
-  to.text(about);
   return to.take();
 }
 
@@ -97,7 +96,6 @@ Hello Hello::of(std::string_view body) {
   Hello hello{.loads = from.text()};
   hello.keeps = from.number();
   hello.anywhere = from.number() != 0;
-  hello.about = from.text();
   return hello;
 }
 

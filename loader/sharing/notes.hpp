@@ -23,7 +23,6 @@ struct Hello {
   std::string loads;        ///< everything that the bytes of its batches depend on; equal in all consumers.
   std::uint64_t keeps = 1;  ///< batches that it keeps at a time, at most.
   bool anywhere = false;    ///< it has no position yet, and begins where the others are.
-  std::string about = {};   ///< for people: "process 123"
 
   std::string body() const;
   /// Throws Error: corrupt, for another version, too.

@@ -79,8 +79,7 @@ void SharedStage::connect(bool anywhere) {
   const Deadline deadline(patience_);
   const Hello hello{.loads = own_.loads,
                     .keeps = own_.reserved + std::uint64_t{2},  // in the queue, and the one that is passed on
-                    .anywhere = anywhere,
-                    .about = "process " + std::to_string(::getpid())};
+                    .anywhere = anywhere};
   do {
     {
       const std::scoped_lock lock(mutex_);
@@ -92,7 +91,7 @@ void SharedStage::connect(bool anywhere) {
     if (link != nullptr) {
       const std::scoped_lock lock(mutex_);
       link_ = std::move(link);
-      late_ = link_->process() == 0;
+      late_ = !link_->answered();
       return;
     }
     std::this_thread::sleep_for(kAskAgain);

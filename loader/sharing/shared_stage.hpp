@@ -61,8 +61,8 @@ class SharedStage final : public QueuedStage {
   SharedStage(Stage& before, const SharingOptions& options, std::size_t ahead, Own own);
   ~SharedStage() override;
 
-  /// Joins the group. Returns the position where the others are, for a loader that has no position of its own. Throws
-  /// what Link::join() throws. Called once, before start().
+  /// Joins the group. Returns the position of the others, at which a new loader begins; nothing if there are none.
+  /// Throws what Link::join() throws. Called once, before start().
   std::optional<Position> join_group();
   void go_to(const Position& position, std::uint64_t generation) override;
   void close() override;
@@ -92,7 +92,7 @@ class SharedStage final : public QueuedStage {
   std::optional<PositionWalk> building_;  // the run of its workers; only the stage's thread uses these three
   std::uint64_t own_run_ = 0;
   bool late_ = false;  // the hub did not answer the last time, so this stage does not wait for it
-  std::atomic<std::uint64_t> received_{0}, built_{0}, numbers_{0};  // relaxed: sums order nothing
+  std::atomic<std::uint64_t> received_{0}, built_{0};  // relaxed: sums order nothing
 };
 
 }  // namespace penstock::sharing

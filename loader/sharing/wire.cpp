@@ -6,8 +6,6 @@
 
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <loader/sharing/wire.hpp>
 #include <penstock/error.hpp>
@@ -17,32 +15,11 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "frames are little-endian");
 
-constexpr int kBacklog = 512;  // simultaneous connections
 constexpr std::size_t kReadAtOnce = std::size_t{64} << 10U;
 
 struct Head {
   std::uint32_t kind, length, descriptors, zero;
 };
-
-// In the abstract namespace (unix(7)): the name begins with a zero byte.
-template <typename Use>
-UnforkedDescriptor socket_named(std::string_view name, const Use& use) {
-  return UnforkedDescriptor([&] {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
-    std::memcpy(address.sun_path + 1, name.data(), length);
-    const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (made < 0) return -1;
-    if (use(made, reinterpret_cast<const sockaddr*>(&address),
-            static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length)))
-      return made;
-    const int why = errno;
-    ::close(made);
-    errno = why;
-    return -1;
-  });
-}
 
 }  // namespace
 
@@ -190,17 +167,6 @@ std::optional<Frame> Connection::next() {
     read_ = 0;
   }
   return frame;
-}
-
-UnforkedDescriptor listening(std::string_view name) {
-  return socket_named(name, [](int made, const sockaddr* address, socklen_t length) {
-    return ::bind(made, address, length) == 0 && ::listen(made, kBacklog) == 0;
-  });
-}
-
-UnforkedDescriptor connected(std::string_view name) {
-  return socket_named(
-      name, [](int made, const sockaddr* address, socklen_t length) { return ::connect(made, address, length) == 0; });
 }
 
 }  // namespace penstock::sharing

@@ -1,6 +1,6 @@
-// The messages between a hub and its consumers: frames with a kind, a body and descriptors.
+// The messages between a hub and its consumers. A frame has a kind, a body and descriptors:
 //
-//   u32 kind, u32 length of the body, u32 descriptors beside it, u32 zero, body
+//   u32 kind, u32 length of the body, u32 descriptors beside it, u32 zero, body.
 //
 // All numbers are little-endian. Every length is checked before it is used, so a wrong message ends the connection and
 // nothing else.
@@ -120,11 +120,5 @@ class Connection {
   std::deque<UnforkedDescriptor> arrived_;
   bool gone_ = false;
 };
-
-/// Returns a socket that listens under a name that only processes of this machine can find, or nothing if the name is
-/// taken. errno then says why. The name ends with the socket.
-UnforkedDescriptor listening(std::string_view name);
-/// Returns a connection to the socket with that name, or nothing. errno then says why.
-UnforkedDescriptor connected(std::string_view name);
 
 }  // namespace penstock::sharing

@@ -18,12 +18,6 @@ std::optional<Element> element_of(DType dtype, const MissingRows& number) {
   return penstock::element_of(dtype, std::get<double>(number));
 }
 
-std::string text_of(const MissingRows& rows) {
-  if (const auto* policy = std::get_if<Missing>(&rows)) return double_quoted(name(*policy));
-  if (const auto* whole = std::get_if<std::int64_t>(&rows)) return std::to_string(*whole);
-  return shortest_decimal(std::get<double>(rows));
-}
-
 // For rows that no number fills.
 std::string instead_of_number(const Output& output) {
   return output.may_be_missing ? "; use \"empty\" for rows without items"
@@ -107,6 +101,12 @@ void find_needed_leaders(const LedOutputs& led, std::uint32_t number, const Miss
 }
 
 }  // namespace
+
+std::string text_of(const MissingRows& rows) {
+  if (const auto* policy = std::get_if<Missing>(&rows)) return double_quoted(name(*policy));
+  if (const auto* whole = std::get_if<std::int64_t>(&rows)) return std::to_string(*whole);
+  return shortest_decimal(std::get<double>(rows));
+}
 
 void treat_missing(const LedOutputs& led, const MissingRows& otherwise, std::span<const MissingRowsOf> by_output) {
   require_known(led.outputs, by_output);

@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include <penstock/schema.hpp>
 #include <transforms/output.hpp>
 
 namespace penstock {
+
+/// Writes "raise" in quotes, or the number.
+std::string text_of(const MissingRows& rows);
 
 /// The outputs of a program, and how they depend on each other.
 struct LedOutputs {
