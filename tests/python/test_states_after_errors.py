@@ -202,10 +202,10 @@ def test_the_same_loader_tries_again_and_another_for_goes_on(folder):
     assert take(loader, got) is None
     assert sorted(keys_of(got)) == loader.dataset.keys
     with damaged(folder / "1_021.npy"):
-        loader.set_epoch(1)  # discards what was read ahead
+        loader.set_epoch(2)  # discards epoch 1, which was read ahead
         assert take(loader, []).key == "1_021"
         batches = iter(loader)  # leaves the epoch, as a `for` that was left by break does
-    assert (loader.state_dict()["epoch"], loader.state_dict()["batch"]) == (2, 0)
+    assert (loader.state_dict()["epoch"], loader.state_dict()["batch"]) == (3, 0)
     assert len(next(batches)["__key__"]) == ROWS
 
 
