@@ -10,6 +10,7 @@ from typing import Any
 from . import _penstock
 from ._error import made
 from ._loader import Loader, require_options
+from ._processes.packers import packers
 
 _LONGEST_RECIPE = 32 << 20  # bytes
 _OWN = ("delivery_log", "all_reduce")  # options that each loader needs for itself
@@ -18,16 +19,9 @@ _OWN = ("delivery_log", "all_reduce")  # options that each loader needs for itse
 def recipe_of(dataset: object, options: Mapping[str, Any]) -> bytes:
     """The arguments of a Loader as bytes, for attach(). Empty if they cannot be pickled."""
     given = {name: value for name, value in options.items() if name not in _OWN}
-    packers: list[Any] = [pickle.dumps]
-    try:
-        import cloudpickle
-
-        packers.append(cloudpickle.dumps)  # for functions that are defined in the program
-    except ImportError:
-        pass
-    for packer in packers:
+    for packer in packers():
         with contextlib.suppress(Exception):  # whatever an object raises
-            recipe: bytes = packer((dataset, given))
+            recipe = packer((dataset, given))
             return recipe if len(recipe) <= _LONGEST_RECIPE else b""
     return b""
 
@@ -54,10 +48,8 @@ def share(
       transforms, batch size and rank. Their own functions (batch_transform, ps.transform()) may differ: each runs its
       own. Different names for training and validation.
     dataset: a path, a Dataset, or a Mixture.
-    consumers: loaders that the first batch waits for. Later loaders begin with the batch that the slowest one needs
-      next.
-
-    lag: limit in batches between the fastest and the slowest loader.
+    consumers: loaders that the first batch waits for. Later loaders begin where the slowest one is.
+    lag: limit in batches between fastest and slowest.
     behind: "wait": the others wait for a loader that is `lag` batches behind. "build": it builds for itself the batches
       that the others have passed.
     patience: seconds that the others wait for a loader that takes no batch. A loader waits equally long for the process

@@ -9,11 +9,11 @@ import pickle
 import signal
 import struct
 import sys
-from typing import Any
 
 from .._penstock import end_with_process
 from .channel import Channel, PeerGone
 from .memory import SharedMemory
+from .packers import packers
 
 READY, FAILED, DONE = b"R", b"F", b"D"
 AT = struct.Struct("qq")  # the page of each process holds the number of its current task and the step in it, or -1
@@ -24,14 +24,7 @@ def packed_exception(error: BaseException) -> bytes:
     import traceback
 
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-    packers: list[Any] = [pickle.dumps]
-    try:
-        import cloudpickle
-
-        packers.append(cloudpickle.dumps)  # for classes that are defined in the program
-    except ImportError:
-        pass
-    for packer in packers:
+    for packer in packers():
         try:
             packed = packer(error)
             pickle.loads(packed)
