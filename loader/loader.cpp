@@ -84,8 +84,11 @@ Loader::Loader(const Mixture& mixture, LoaderOptions options)
     : Loader(mixture.dataset(), of_mixture(mixture, std::move(options))) {}
 
 Loader::Loader(Dataset dataset, LoaderOptions options, EngineFactory make_engine)
+    : Loader(std::move(dataset), std::move(options), make_engine, nullptr) {}
+
+Loader::Loader(Dataset dataset, LoaderOptions options, const EngineFactory& make_engine, const LoaderState* at)
     : pipeline_(made(std::move(dataset), std::move(options), make_engine)) {
-  const auto failure = caught([&] { Pipeline::start(pipeline_); });
+  const auto failure = caught([&] { Pipeline::start(pipeline_, at); });
   if (failure == nullptr) return;
   if (!pipeline_->stop()) leak_until_exit(pipeline_);
   throw error_of(failure, {.dataset = pipeline_->dataset().path().string()});
@@ -142,14 +145,13 @@ std::vector<Loader> Loader::share(unsigned consumers, SharingOptions sharing) co
   if (sharing.name.empty()) sharing.name = "process " + std::to_string(::getpid()) + "-" + std::to_string(++made);
   sharing.consumers = consumers;
   options.sharing = std::move(sharing);
+  const LoaderState begins = state();
   std::vector<Loader> loaders;
   for (unsigned i = 0; i < consumers; ++i) {
     LoaderOptions own = options;
     if (!own.delivery_log.empty()) own.delivery_log /= "consumer" + std::to_string(i);
-    loaders.emplace_back(dataset(), std::move(own));
+    loaders.push_back(Loader(dataset(), std::move(own), choose_engine, &begins));
   }
-  const LoaderState begins = state();
-  for (Loader& loader : loaders) loader.restore(begins);
   return loaders;
 }
 

@@ -252,7 +252,7 @@ std::string Pipeline::version() const {
   return text;
 }
 
-void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
+void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline, const LoaderState* at) {
   pipeline->self_ = pipeline;
   const std::stop_token stop = pipeline->stopping_.get_token();
   const Thread::Failed failed = [pipeline](const std::exception_ptr& failure) { pipeline->fail(failure); };
@@ -263,8 +263,11 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline) {
   pipeline->scheduler_thread_ = std::make_unique<Thread>(
       "penstock-feed", [pipeline, stop](const std::stop_token&) { pipeline->scheduler_->run(stop); }, failed);
   for (const auto& stage : pipeline->stages_) stage->start(pipeline, failed);
-  const auto others = pipeline->shared_ != nullptr ? pipeline->shared_->join_group() : std::nullopt;
-  pipeline->go_to(others.value_or(pipeline->consumer_.cursor.position()));
+  const auto others = pipeline->shared_ != nullptr ? pipeline->shared_->join_group(at == nullptr) : std::nullopt;
+  if (at != nullptr)
+    pipeline->restore(*at);
+  else
+    pipeline->go_to(others.value_or(pipeline->consumer_.cursor.position()));
 }
 
 void Pipeline::fail(const std::exception_ptr& failure) noexcept {

@@ -48,8 +48,9 @@ class Pipeline {
  public:
   Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& make_engine);
 
-  /// Throws Error: resource, if a thread cannot be started; stop() then joins those that were.
-  static void start(const std::shared_ptr<Pipeline>& pipeline);
+  /// Starts at the position of a state; null: at the first batch or, with sharing, where the other loaders are. Throws
+  /// Error: resource, if a thread cannot be started; stop() then joins those that were. Throws what restore() throws.
+  static void start(const std::shared_ptr<Pipeline>& pipeline, const LoaderState* at = nullptr);
   /// Returns false if a thread is left running: the objects that it may use must then stay alive.
   bool stop();
   bool in_its_process() const;

@@ -141,6 +141,8 @@ class Loader {
   std::nullptr_t end() const { return nullptr; }
 
  private:
+  /// Starts at the position of a state, if there is one.
+  Loader(Dataset dataset, LoaderOptions options, const EngineFactory& make_engine, const LoaderState* at);
   // shared with the threads, so that one that is stuck in the kernel can be abandoned
   std::shared_ptr<Pipeline> pipeline_;
 };

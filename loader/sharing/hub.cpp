@@ -263,6 +263,7 @@ void Hub::hear(Consumer& consumer, const Frame& frame) {
     Consumer::Ask ask{.number = number, .at = read_position(from), .key = {}, .since = now, .signed_at = now};
     ask.key = key_of(ask.at);
     consumer.ask = std::move(ask);
+    if (!std::exchange(consumer.asked, true) && awaited_ != 0) --awaited_;
   } else if (frame.kind == Kind::release) {
     consumer.holds.erase(from.number());
   } else if (frame.kind == Kind::more) {
@@ -285,7 +286,6 @@ void Hub::greet(Consumer& consumer, const Frame& frame) {
   if (!hello || hello->loads != loads_)
     return consumer.connection.send({.kind = Kind::refused, .body = std::move(refusal)});
   consumer.hello = std::move(hello);
-  if (awaited_ != 0) --awaited_;
   make_room();
   welcome(consumer);
 }

@@ -83,6 +83,7 @@ class Hub {
       Clock::time_point since, signed_at;  ///< signed_at: when the hub last gave a sign of life
     };
     std::optional<Ask> ask;
+    bool asked = false;        ///< at least once
     bool with_others = false;  ///< its next batch is in the window, or will be.
     std::uint64_t next = 0;    ///< with_others: place in the run of the batch that it needs next.
     bool apart = false;        ///< it waited in vain for a batch that the others do not need
@@ -152,7 +153,7 @@ class Hub {
   std::uint64_t run_ = 0;                                 // generation of the builder
   Clock::time_point opened_ = Clock::now();
   std::uint64_t loans_ = 0;
-  std::uint64_t awaited_ = 0;  // consumers that have not joined yet
+  std::uint64_t awaited_ = 0;  // consumers that have not asked yet
   bool takes_over_ = false;    // from a hub that has ended
   std::uint64_t granted_ = 0;  // batches that the builder has memory for, beyond its own
   HubCounts counts_;

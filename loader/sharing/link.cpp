@@ -60,12 +60,13 @@ Link::Link(UnforkedDescriptor socket, Dataset dataset, std::span<const Output> o
     : dataset_(std::move(dataset)), outputs_(outputs.begin(), outputs.end()), connection_(std::move(socket)) {}
 
 std::shared_ptr<Link> Link::join(const std::string& name, const Hello& hello, Dataset dataset,
-                                 std::span<const Output> outputs, std::chrono::milliseconds patience) {
+                                 std::span<const Output> outputs, std::chrono::milliseconds patience,
+                                 const std::function<bool()>& cancelled) {
   UnforkedDescriptor socket = reach(name);
   if (!socket) return nullptr;
   std::shared_ptr<Link> link(new Link(std::move(socket), std::move(dataset), outputs));
   link->send({.kind = Kind::hello, .body = hello.body()});
-  const auto frame = link->await(Clock::now() + patience, [] { return false; });
+  const auto frame = link->await(Clock::now() + patience, cancelled);
   if (!frame && link->gone()) return nullptr;
   link->loads_ = hello.loads;
   if (!frame) return link;  // the process was stopped

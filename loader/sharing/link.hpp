@@ -18,6 +18,7 @@
 #include <loader/sharing/notes.hpp>
 #include <loader/sharing/private_view.hpp>
 #include <loader/sharing/wire.hpp>
+#include <penstock/batch.hpp>
 #include <penstock/dataset.hpp>
 #include <transforms/output.hpp>
 
@@ -36,10 +37,11 @@ enum class Answer : std::uint8_t {
 class Link : public std::enable_shared_from_this<Link> {
  public:
   /// Joins the hub of that name. Returns null if there is none, or if it has just ended. A hub that does not answer
-  /// within `patience` may answer later. Throws Error: invalid_argument, if the hub's loader has other batches;
-  /// resource, if the name belongs to another user.
+  /// within `patience`, or until cancelled, may answer later. Throws Error: invalid_argument, if the hub's loader has
+  /// other batches; resource, if the name belongs to another user.
   static std::shared_ptr<Link> join(const std::string& name, const Hello& hello, Dataset dataset,
-                                    std::span<const Output> outputs, std::chrono::milliseconds patience);
+                                    std::span<const Output> outputs, std::chrono::milliseconds patience,
+                                    const std::function<bool()>& cancelled);
 
   /// The position at which a consumer with Hello::anywhere begins: the first one of the hub's window, or nothing
   /// without a window.

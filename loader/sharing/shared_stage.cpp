@@ -68,14 +68,14 @@ SharedStage::SharedStage(Stage& before, const SharingOptions& options, std::size
 
 SharedStage::~SharedStage() = default;
 
-std::optional<Position> SharedStage::join_group() {
-  connect(true);
+std::optional<Position> SharedStage::join_group(bool anywhere) {
+  connect(Group::new_one, anywhere, [] { return false; });
   return link_->suggested();
 }
 
 // Joins the hub, or becomes it. A name that is taken and does not answer belongs to a process that is about to listen,
 // or has just ended.
-void SharedStage::connect(bool anywhere) {
+void SharedStage::connect(Group group, bool anywhere, const std::function<bool()>& cancelled) {
   const Deadline deadline(patience_);
   const Hello hello{.loads = own_.loads,
                     .keeps = own_.reserved + std::uint64_t{2},  // in the queue, and the one that is passed on
@@ -85,9 +85,9 @@ void SharedStage::connect(bool anywhere) {
       const std::scoped_lock lock(mutex_);
       if (closed_) throw Error::resource("the loader is closing");
       hub_.reset();
-      hub_ = Hub::open(socket_name(options_.name), options_, own_.builder, own_.loads, anywhere);
+      hub_ = Hub::open(socket_name(options_.name), options_, own_.builder, own_.loads, group == Group::new_one);
     }
-    auto link = Link::join(socket_name(options_.name), hello, own_.dataset, own_.outputs, deadline.left());
+    auto link = Link::join(socket_name(options_.name), hello, own_.dataset, own_.outputs, deadline.left(), cancelled);
     if (link != nullptr) {
       const std::scoped_lock lock(mutex_);
       link_ = std::move(link);
@@ -95,7 +95,8 @@ void SharedStage::connect(bool anywhere) {
       return;
     }
     std::this_thread::sleep_for(kAskAgain);
-  } while (deadline.left() > std::chrono::milliseconds(0));
+  } while (deadline.left() > std::chrono::milliseconds(0) && !cancelled());
+  if (cancelled()) throw Error::resource("the loader is closing");
   throw Error::resource("cannot join the loaders that share batches as \"" + options_.name +
                         "\": the process that has the name does not answer");
 }
@@ -136,7 +137,7 @@ BatchResult SharedStage::fetched(const Position& at, std::uint64_t generation) {
   const auto cancelled = [&] { return !wants(generation); };
   for (int tries = 0; tries < kTries; ++tries) {
     if (cancelled()) break;
-    if (link_ == nullptr) connect(false);
+    if (link_ == nullptr) connect(Group::known, false, cancelled);
     Batch batch;
     const Answer answer = link_->ask(at, late_ ? std::chrono::milliseconds(0) : patience_, cancelled, batch);
     late_ = answer == Answer::late;

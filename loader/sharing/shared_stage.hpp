@@ -61,9 +61,9 @@ class SharedStage final : public QueuedStage {
   SharedStage(Stage& before, const SharingOptions& options, std::size_t ahead, Own own);
   ~SharedStage() override;
 
-  /// Joins the group. Returns the position of the others, at which a new loader begins; nothing if there are none.
-  /// Throws what Link::join() throws. Called once, before start().
-  std::optional<Position> join_group();
+  /// Joins the group, or begins it. `anywhere`: the loader has no position yet. Returns the position of the others, at
+  /// which it then begins; nothing if there are none. Throws what Link::join() throws. Called once, before go_to().
+  std::optional<Position> join_group(bool anywhere);
   void go_to(const Position& position, std::uint64_t generation) override;
   void close() override;
   void fail(const std::exception_ptr& failure) noexcept override;
@@ -74,7 +74,8 @@ class SharedStage final : public QueuedStage {
 
  private:
   void run() override;
-  void connect(bool anywhere);
+  enum class Group : std::uint8_t { new_one, known };  // whether this stage belonged to the group before
+  void connect(Group group, bool anywhere, const std::function<bool()>& cancelled);
   BatchResult fetched(const Position& at, std::uint64_t generation);
   BatchResult received(Batch batch, const Position& at) const;
   BatchResult built_here(const Position& at);
