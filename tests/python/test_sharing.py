@@ -12,6 +12,7 @@ import time
 import numpy as np
 import penstock as ps
 import pytest
+from PIL import Image
 
 PROGRAM = """
 import sys
@@ -76,9 +77,11 @@ class Training:
 
     def go_on(self):
         """Returns the lines, and how many batches the process built alone."""
-        told, _ = self.process.communicate("\n\n", timeout=120)
-        *lines, last = told.splitlines()
-        assert self.process.returncode == 0
+        self.process.stdin.write("\n\n")
+        self.process.stdin.close()
+        # communicate() would lose lines that readline() has buffered
+        *lines, last = self.process.stdout.read().splitlines()
+        assert self.process.wait() == 0
         return lines, int(last.removeprefix("alone "))
 
 
@@ -154,6 +157,90 @@ def test_the_state_of_one_loader_restores_another(folder, name, wanted):
     later = ps.share(name, folder, **options())
     later.load_state_dict(state)
     assert lines_of(later, 1) == wanted[3:6]
+
+
+def photographs(folder):
+    """Icons with a label and a text of its own length; one of them is damaged, and one lacks its text."""
+    for number in range(23):
+        image = np.random.default_rng(number).integers(0, 255, (20 + number % 5, 24, 3), np.uint8)
+        Image.fromarray(image).save(folder / f"s{number:03}.png")
+        (folder / f"s{number:03}.cls").write_text(str(number % 3))
+        (folder / f"s{number:03}.txt").write_text("x" * (number % 7))
+    return folder
+
+
+COMBINATIONS = {
+    "plain": {},
+    "rows of different lengths": {"transforms": {"txt": ps.raw(), "cls": ps.label()}},
+    "images of their own size": {"transforms": {"png": ps.image.decode(ragged=True), "cls": ps.label()}},
+    "padded": {"transforms": {"txt": ps.raw() | ps.pad(), "cls": ps.label()}},
+    "mixup": {
+        "transforms": {"png": ps.image.random_resized_crop(16) | ps.image.cast("float32"), "cls": ps.label()},
+        "mix": ps.mixup(0.2, num_classes=3),
+    },
+    "lengths with a budget": {"batching": ps.batching.by_length("txt", budget=24), "transforms": {"txt": ps.raw()}},
+    "weights": {"sampler": ps.sampler.weighted(np.arange(1.0, 24.0), num_samples=31)},
+    "repeats": {"sampler": ps.sampler.repeated(np.arange(23) % 3)},
+    "blocks": {"shuffle": ps.shuffle.blocks(4)},
+    "a rank of two": {"rank": 1, "world_size": 2},
+    "dropped rest": {"last_batch": "drop"},
+    "a cache": {"cache": "decoded"},
+    "a replaced sample": {"on_error": "replace", "max_errors": 1.0},
+    "a marked sample": {"on_error": "mark", "max_errors": 1.0},
+    "a missing field": {"transforms": {"txt": ps.raw(), "cls": ps.label()}, "missing": "exclude"},
+    "pread": {"read_options": ps.ReadOptions(engine="pread")},
+    "own functions": {"batch_transform": lambda batch: (batch["__key__"], batch["cls"].numpy() + 1)},
+}
+
+
+def contents(batch):
+    """What a batch has, for comparison."""
+    if isinstance(batch, tuple):
+        return [contents(part) for part in batch]
+    if isinstance(batch, (dict, ps.Batch)):
+        return {name: contents(batch[name]) for name in batch}
+    if isinstance(batch, ps.Ragged):
+        return [np.asarray(row).tolist() for row in batch]
+    return batch if isinstance(batch, (list, str)) else np.asarray(batch).tolist()
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS)
+def test_every_kind_of_loader_shares_the_batches_of_a_plain_one(tmp_path, name, combination):
+    folder = photographs(tmp_path)
+    chosen = COMBINATIONS[combination]
+    if "on_error" in chosen:
+        (folder / "s004.png").write_bytes(b"no picture")
+    if "missing" in chosen:
+        (folder / "s005.txt").unlink()
+    crop = {"png": ps.image.random_resized_crop(16), "cls": ps.label()}
+    given = {"batch_size": 4, "shuffle": True, "seed": 2, "publish": False, "transforms": crop, **chosen}
+    expected = ps.Loader(folder, **given)
+    wanted = [contents(batch) for _ in range(2) for batch in expected]
+    loaders = [ps.share(name, folder, consumers=2, **given) for _ in range(2)]
+    got = {}
+
+    def train(number):
+        got[number] = [contents(batch) for _ in range(2) for batch in loaders[number]]
+
+    threads = [threading.Thread(target=train, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert got[0] == wanted and got[1] == wanted
+    figures = [loader.stats() for loader in loaders]
+    assert [one["bad_samples"] for one in figures] == [expected.stats()["bad_samples"]] * 2
+    assert sum(one["sharing"]["built_for_all"] for one in figures) > 0
+
+
+def test_a_mixture_is_shared(folder):
+    expected = ps.Loader(ps.mixture({"one": folder, "two": folder}, {"one": 3, "two": 1}), **options())
+    first, second = expected.share(consumers=2)
+    batches = 0
+    for wanted, one, other in zip(expected, first, second):
+        assert contents(wanted) == contents(one) == contents(other)
+        batches += 1
+    assert batches == len(expected)
 
 
 def test_other_options_are_refused(folder, name):
