@@ -1,5 +1,6 @@
 """Loaders that share batches: in threads, in processes, by name, and when one of them is killed."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -77,8 +78,9 @@ class Training:
 
     def go_on(self):
         """Returns the lines, and how many batches the process built alone."""
-        self.process.stdin.write("\n\n")
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # a process that does not stop may have ended
+            self.process.stdin.write("\n\n")
+            self.process.stdin.flush()
         # communicate() would lose lines that readline() has buffered
         *lines, last = self.process.stdout.read().splitlines()
         assert self.process.wait() == 0
