@@ -27,7 +27,8 @@ add_test(NAME consumer_command COMMAND ${installed}/${CMAKE_INSTALL_BINDIR}/pens
 set_tests_properties(consumer_clean PROPERTIES FIXTURES_SETUP consumer_clean)
 set_tests_properties(consumer_install PROPERTIES FIXTURES_REQUIRED consumer_clean FIXTURES_SETUP before_move)
 set_tests_properties(consumer_move PROPERTIES FIXTURES_REQUIRED before_move FIXTURES_SETUP installed)
-set_tests_properties(consumer_build_and_run consumer_command PROPERTIES FIXTURES_REQUIRED installed)
+set_tests_properties(consumer_build_and_run consumer_command PROPERTIES FIXTURES_REQUIRED installed
+  ENVIRONMENT "${PENSTOCK_SANITIZER_OPTIONS}")
 if(with_torch)
   add_test(NAME consumer_torch COMMAND ${PROJECT_BINARY_DIR}/consumer/build/consumer_torch)
   set_tests_properties(consumer_build_and_run PROPERTIES FIXTURES_SETUP consumer_built)
