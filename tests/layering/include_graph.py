@@ -29,7 +29,7 @@ MOST_FILES, MOST_PUBLIC = 40, 45
 # has its folders, lowest first: a folder may include those before it. "." is the layer's own folder. Units of that folder
 # that stand on another floor are named there ("./open").
 ORDER = {
-    "base": ["names", "numbers", "processor", ".", "options", "waits", "./parallel_for"],
+    "base": ["names", "numbers", "processor", ".", "options", "secrets", "waits", "./parallel_for"],
     "formats": [
         "io", "./encodings ./extent ./element_types ./mosaic ./open_options ./schema", "places", "text",
         "filters", "index", "lists", ".", "streams", "./format ./writer", "folder", "tar", "lmdb", "sidecar", "packed", "zip",
@@ -47,7 +47,7 @@ ORDER = {
     "order": ["./order", "permutation", "draws", "mixture", "buckets", "tokens", "windows", "."],
     "storage": ["./storage", "read", "uring", ".", "disk_cache"],
     "record": ["time", "watch", "ledger"],
-    "loader": ["node_memory", "options", "batch", "sharing", "fetch", "work", "model", "device", ".", "choices"],
+    "loader": ["node_memory", "options", "batch", "sharing", "fetch", "asking", "work", "model", "device", ".", "serving", "choices"],
     "staging": ["."],
     "pack": ["."],
     "overview": ["trace", "reports", ".", "page", "./page"],
