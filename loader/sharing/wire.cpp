@@ -77,11 +77,17 @@ void Connection::send(const Frame& frame) {
   flush();
 }
 
+void Connection::send_values(std::span<const std::byte> values, std::shared_ptr<const void> owner) {
+  if (!values.empty()) out_.push_back({.bytes = {}, .values = values, .owner = std::move(owner)});
+  flush();
+}
+
 // Descriptors travel with the first bytes of their frame. Source: cmsg(3).
 void Connection::flush() {
   while (!gone_ && !out_.empty()) {
     Out& out = out_.front();
-    iovec part{.iov_base = out.bytes.data() + out.sent, .iov_len = out.bytes.size() - out.sent};
+    const std::span<const char> left = out.left();
+    iovec part{.iov_base = const_cast<char*>(left.data()), .iov_len = left.size()};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
@@ -104,39 +110,75 @@ void Connection::flush() {
       return;
     }
     out.sent += static_cast<std::size_t>(sent);
-    if (out.sent == out.bytes.size()) out_.pop_front();
+    sent_ += static_cast<std::uint64_t>(sent);
+    if (out.left().empty()) out_.pop_front();
   }
 }
 
 bool Connection::receive() {
-  while (!gone_) {
-    const std::size_t had = in_.size();
-    in_.resize(had + kReadAtOnce);
-    iovec part{.iov_base = in_.data() + had, .iov_len = kReadAtOnce};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> beside{};
-    message.msg_control = beside.data();
-    message.msg_controllen = beside.size();
-    const ssize_t got = ::recvmsg(socket(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    const int why = errno;
-    in_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && why == EINTR) continue;
-    if (got < 0 && why == EAGAIN) break;
-    for (cmsghdr* head = got < 0 ? nullptr : CMSG_FIRSTHDR(&message); head != nullptr;
-         head = CMSG_NXTHDR(&message, head)) {
-      if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
-      const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-      for (std::size_t i = 0; i < count; ++i) {
-        int descriptor = -1;
-        std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
-        arrived_.emplace_back([descriptor] { return descriptor; });
-      }
-    }
-    if (got <= 0 || (message.msg_flags & MSG_CTRUNC) != 0) gone_ = true;
+  while (receive_some()) {
   }
   return !gone_;
+}
+
+bool Connection::receive_some() {
+  if (gone_) return false;
+  const std::size_t had = in_.size();
+  in_.resize(had + kReadAtOnce);
+  iovec part{.iov_base = in_.data() + had, .iov_len = kReadAtOnce};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> beside{};
+  message.msg_control = beside.data();
+  message.msg_controllen = beside.size();
+  ssize_t got = -1;
+  do {
+    got = ::recvmsg(socket(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  const int why = errno;
+  in_.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0 && why == EAGAIN) return false;
+  for (cmsghdr* head = got < 0 ? nullptr : CMSG_FIRSTHDR(&message); head != nullptr;
+       head = CMSG_NXTHDR(&message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(head) + i * sizeof(int), sizeof descriptor);
+      arrived_.emplace_back([descriptor] { return descriptor; });
+    }
+  }
+  if (got <= 0 || (message.msg_flags & MSG_CTRUNC) != 0) gone_ = true;
+  return !gone_;
+}
+
+std::size_t Connection::receive_values(std::span<std::byte> to) {
+  const std::size_t had = std::min(to.size(), in_.size() - read_);
+  if (had != 0) {
+    std::memcpy(to.data(), in_.data() + read_, had);
+    passed(had);
+    return had;
+  }
+  if (gone_ || to.empty()) return 0;
+  ssize_t got = -1;
+  do {
+    got = ::recv(socket(), to.data(), to.size(), MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  if (got == 0 || (got < 0 && errno != EAGAIN)) gone_ = true;
+  return static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+}
+
+// Forgets bytes that have been taken.
+void Connection::passed(std::size_t count) {
+  read_ += count;
+  if (read_ == in_.size()) {
+    in_.clear();
+    read_ = 0;
+  } else if (read_ > kReadAtOnce) {
+    in_.erase(0, read_);
+    read_ = 0;
+  }
 }
 
 std::optional<Frame> Connection::next() {
@@ -144,7 +186,7 @@ std::optional<Frame> Connection::next() {
   const std::size_t there = in_.size() - read_;
   if (there < sizeof head) return std::nullopt;
   std::memcpy(&head, in_.data() + read_, sizeof head);
-  if (head.length > kLongestBody || head.descriptors > kMostDescriptors || head.zero != 0) {
+  if (head.length > longest_body_ || head.descriptors > kMostDescriptors || head.zero != 0) {
     gone_ = true;
     return std::nullopt;
   }
@@ -158,14 +200,7 @@ std::optional<Frame> Connection::next() {
     frame.descriptors.push_back(std::move(arrived_.front()));
     arrived_.pop_front();
   }
-  read_ += sizeof head + head.length;
-  if (read_ == in_.size()) {
-    in_.clear();
-    read_ = 0;
-  } else if (read_ > kReadAtOnce) {
-    in_.erase(0, read_);
-    read_ = 0;
-  }
+  passed(sizeof head + head.length);
   return frame;
 }
 

@@ -2,6 +2,8 @@
 //
 //   u32 kind, u32 length of the body, u32 descriptors beside it, u32 zero, body.
 //
+// Between machines, the values of a batch follow its frame as they are.
+//
 // All numbers are little-endian. Every length is checked before it is used, so a wrong message ends the connection and
 // nothing else.
 #pragma once
@@ -9,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +38,12 @@ enum class Kind : std::uint32_t {
   batch,      ///< the batch.
   patience,   ///< the batch is not ready yet. Sent each second.
   elsewhere,  ///< has no such batch, so the consumer builds it itself.
+  // between machines (loader/asking/handshake.hpp, loader/asking/request.hpp)
+  challenge,  ///< begins the handshake.
+  request,    ///< authenticates the client, and contains the recipe of all rows.
+  accepted,   ///< authenticates the server.
+  rows,       ///< the samples of a batch that a client needs.
+  values,     ///< the batch. Its values follow the frame.
   // of both
   recipe,  ///< asks for the arguments that another process needs to join, or contains them.
 };
@@ -94,12 +103,21 @@ class Connection {
   explicit Connection(UnforkedDescriptor socket) : socket_(std::move(socket)) {}
 
   int socket() const { return socket_.get(); }
+  /// The largest body that the other end may send.
+  void limit(std::uint32_t longest_body) { longest_body_ = longest_body; }
   /// Queues a frame and sends what the system takes at once.
   void send(const Frame& frame);
+  /// Queues bytes that follow a frame, and sends what the system takes. `owner` keeps them until they are sent.
+  void send_values(std::span<const std::byte> values, std::shared_ptr<const void> owner);
   bool sends() const { return !out_.empty(); }  ///< whether send() has left something, which flush() sends
   void flush();
+  std::uint64_t sent() const { return sent_; }  ///< bytes, since the beginning
   /// Receives what has arrived. Returns false once the other end is closed, or if it sends something else than frames.
   bool receive();
+  /// Receives once, 64 KiB at most. Returns false if nothing has arrived.
+  bool receive_some();
+  /// Receives bytes that follow the last frame. Returns how many have arrived.
+  std::size_t receive_values(std::span<std::byte> to);
   /// Takes bytes as if they had arrived, without descriptors. For tests.
   void take(std::string_view bytes) { in_ += bytes; }
   /// Returns the next whole frame, or nothing.
@@ -109,14 +127,25 @@ class Connection {
 
  private:
   struct Out {
+    std::span<const char> left() const {
+      const std::span<const char> all =
+          owner != nullptr ? std::span(reinterpret_cast<const char*>(values.data()), values.size()) : std::span(bytes);
+      return all.subspan(sent);
+    }
     std::string bytes;
-    std::vector<int> beside;
+    std::vector<int> beside = {};
+    std::span<const std::byte> values = {};
+    std::shared_ptr<const void> owner = {};  // of the values; null: bytes
     std::size_t sent = 0;
   };
+  void passed(std::size_t count);
+
   UnforkedDescriptor socket_;
   std::deque<Out> out_;
   std::string in_;
   std::size_t read_ = 0;  // bytes of in_ that next() has taken
+  std::uint32_t longest_body_ = kLongestBody;
+  std::uint64_t sent_ = 0;
   std::deque<UnforkedDescriptor> arrived_;
   bool gone_ = false;
 };
