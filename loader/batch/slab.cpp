@@ -155,7 +155,7 @@ void Slab::seal(std::span<const std::uint8_t> buffered_outputs) {
     if (output.ragged) {
       RaggedColumn& column = ragged_[i];
       if (output.padding) {
-        field.values.shape = {leading, pad(i)};
+        field.values.shape = {leading, buffered_outputs[i] != 0 ? pad(i) : padded_items(i)};
       } else {
         if (buffered_outputs[i] != 0) gather(i);
         field.values.shape = {column.offsets[rows]};
@@ -219,6 +219,49 @@ std::int64_t Slab::pad(std::uint32_t output) {
     padding.element.fill(place.subspan(row.size()));
   }
   return static_cast<std::int64_t>(length);
+}
+
+// The length that place() gave each row.
+std::int64_t Slab::padded_items(std::uint32_t output) const {
+  return rows == 0 ? 0 : ragged_[output].offsets[1];
+}
+
+std::span<std::byte> Slab::place(std::uint32_t index, const Field& built) {
+  const Output& output = outputs_[index];
+  const auto require = [&](bool good) {
+    if (!good) throw Error::corrupt("another process has built values of another shape", {.field = output.name});
+  };
+  const Shape& shape = built.values.shape;
+  const std::size_t own = output.shape.size(), leading = output.padding ? 2 : 1;
+  require(shape.size() == leading + own &&
+          std::ranges::equal(output.shape, std::span(shape.data(), shape.size()).subspan(leading)));
+  require(std::ranges::none_of(shape, [](std::int64_t size) { return size < 0; }));
+  if (!output.ragged) {
+    require(shape.front() == rows);
+    return {row(index, 0).data(), static_cast<std::size_t>(output.row_bytes() * rows)};
+  }
+  std::vector<std::uint64_t> items(rows);
+  if (output.padding) {
+    require(shape.front() == rows);
+    items.assign(rows, static_cast<std::uint64_t>(shape[1]));
+  } else {
+    require(built.offsets.size() == rows + std::size_t{1} && built.offsets.front() == 0 &&
+            built.offsets.back() == shape.front() && std::ranges::is_sorted(built.offsets));
+    require(built.shapes.size() == std::size_t{rows} * output.own_dimensions);
+    for (std::uint32_t r = 0; r < rows; ++r)
+      items[r] = static_cast<std::uint64_t>(built.offsets[r + 1] - built.offsets[r]);
+    std::ranges::copy(built.shapes, ragged_[index].shapes.begin());
+  }
+  RaggedColumn& column = ragged_[index];
+  std::uint64_t total = 0;
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    column.offsets[r] = static_cast<std::int64_t>(total);
+    total += items[r];
+  }
+  column.offsets[rows] = static_cast<std::int64_t>(total);
+  require(static_cast<double>(total) * static_cast<double>(output.row_bytes()) <= kAddresses);
+  reserve(index, total);
+  return {column.arena.data(), static_cast<std::size_t>(total * output.row_bytes())};
 }
 
 void Slab::write_table() {

@@ -77,6 +77,10 @@ class Slab : public BatchRecord {
   const std::byte* columns() const { return memory_; }  ///< all fixed outputs and the table, laid out as in SlabLayout
   /// Gathers buffered ragged rows and publishes the fields. Called after the last row is written and before delivery.
   void seal(std::span<const std::uint8_t> buffered_outputs);
+  /// Makes room for the values of an output that another process has built, and returns it. `built` has their shape,
+  /// and the offsets and shapes of ragged rows. Throws Error: corrupt, if the output of a batch with this slab's rows
+  /// cannot have them; resource. After all outputs, seal() with no buffered output publishes the fields.
+  std::span<std::byte> place(std::uint32_t output, const Field& built);
 
   bool counted = false;                              ///< held by the consumer; guarded by the pool
   std::chrono::steady_clock::time_point released{};  ///< when it became free; guarded by the pool
@@ -86,6 +90,7 @@ class Slab : public BatchRecord {
   void reserve(std::uint32_t output, std::uint64_t items);
   void gather(std::uint32_t output);
   std::int64_t pad(std::uint32_t output);
+  std::int64_t padded_items(std::uint32_t output) const;
 
   std::span<const Output> outputs_;
   std::uint32_t capacity_;

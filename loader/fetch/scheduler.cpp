@@ -20,9 +20,45 @@ constexpr std::uint64_t kRowAlignment = 64;
 // Stored bytes; a worker reads longer blocks itself when it needs them.
 constexpr std::uint64_t kLongestBlock = 16 << 20;
 
+// Delivers a batch with its failure. Rows that were not started count as finished here. The thread that finishes the
+// last row does it.
+void end_early(BatchBuilder& builder, const WorkerContext& context, std::uint32_t first, std::exception_ptr failure,
+               Clock::time_point now) {
+  const std::uint32_t rows = builder.units();
+  builder.fail(first < rows ? builder.row_of(first) : 0, std::move(failure));
+  Journey journey = builder.journey_of(now, now);
+  journey.finished = now;
+  if (rows == first || builder.finish_rows(rows - first)) {
+    builder.journey = journey;
+    context.reorder.put(builder);
+  }
+}
+
 }  // namespace
 
-void name_rows(BatchBuilder& builder, const WorkerContext& context, const Position& position) {
+void fill_by_workers(BatchBuilder& builder, const WorkerContext& context) {
+  const std::uint32_t rows = builder.units(), share = std::max(1U, rows / (4 * context.tasks.callable()));
+  std::uint32_t first = 0;
+  const auto failure = caught([&] {
+    while (first < rows) {
+      RowTask* const task = context.row_tasks.acquire();
+      task->buffer = nullptr;
+      task->builder = &builder;
+      task->first = first;
+      task->count = std::min(share, rows - first);
+      task->tasks = &context.tasks;
+      task->trace = &context.recorder.request_trace();
+      task->read_ahead = false;
+      task->sent = Clock::now();
+      first += task->count;
+      context.tasks.push(*task, task->sent);
+    }
+  });
+  if (failure != nullptr) end_early(builder, context, first, failure, Clock::now());
+}
+
+void name_rows(BatchBuilder& builder, const WorkerContext& context, const Position& position, NamedBy by) {
+  const bool selected = by == NamedBy::selection;
   Slab& slab = builder.slab();
   builder.cells.clear();
   slab.begin(position.epoch, position.batch, static_cast<std::uint32_t>(builder.rows.size()));
@@ -33,8 +69,8 @@ void name_rows(BatchBuilder& builder, const WorkerContext& context, const Positi
   slab.composed = position.composed;
   for (std::uint32_t i = 0; i < slab.rows; ++i) {
     const Row& row = builder.rows[i];
-    slab.samples[i] = context.selection.sample(row.sample);
-    slab.occurrences[i] = context.selection.occurrence(row.sample, row.occurrence);
+    slab.samples[i] = selected ? context.selection.sample(row.sample) : row.sample;
+    slab.occurrences[i] = selected ? context.selection.occurrence(row.sample, row.occurrence) : row.occurrence;
     slab.keys[i] = context.from.dataset.key(slab.samples[i]);
     slab.valid[i] = row.valid ? 1 : 0;
     if (context.selection.mixed) slab.sources.push_back(context.selection.mixed->source_of(row.sample));
@@ -124,11 +160,20 @@ void Scheduler::trace_slot(const BatchBuilder& before, std::size_t slot) {
 }
 
 void Scheduler::feed(const Command& command, std::stop_token stop) {
+  if (asked_ != nullptr) {
+    while (const auto asked = asked_->next(stop)) {
+      const auto name = [&](std::vector<Row>& rows) { rows = asked->rows; };
+      if (!feed_batch(asked->at, name, command.generation, stop)) return;
+    }
+    return;
+  }
   PositionWalk walk(plan_options_, command.position);
-  while (!walk.empty() && feed_batch(walk.at(), walk.plan(), command.generation, stop)) walk.next();
+  const auto name = [&](std::vector<Row>& rows) { walk.plan().batch(walk.at().batch, rows); };
+  while (!walk.empty() && feed_batch(walk.at(), name, command.generation, stop)) walk.next();
 }
 
-bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t generation, std::stop_token stop) {
+bool Scheduler::feed_batch(const Position& at, const std::function<void(std::vector<Row>&)>& name_samples,
+                           std::uint64_t generation, std::stop_token stop) {
   planned();
   context_.tasks.waits_for_room(watch_.last(), true);
   Slab* slab = context_.slabs.acquire(stop, [&] { return stale(generation); });
@@ -143,10 +188,15 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   const auto where = [&] { return ErrorContext{.dataset = context_.from.dataset.path().string()}; };
   std::uint32_t first = 0;
   auto failure = caught([&] {
-    plan.batch(at.batch, builder.rows);
-    name_rows(builder, context_, at);
+    name_samples(builder.rows);
+    name_rows(builder, context_, at, asked_ != nullptr ? NamedBy::dataset : NamedBy::selection);
   });
   builder.begin(at.seed, generation, sequence_++);
+  if (failure == nullptr && fill_) {
+    planned();
+    fill_(builder);
+    return true;
+  }
   const std::uint32_t rows = builder.units();
   if (failure == nullptr) {
     failure = caught([&] {
@@ -155,16 +205,8 @@ bool Scheduler::feed_batch(const Position& at, const Plan& plan, std::uint64_t g
   }
   flush();
   if (failure != nullptr) {
-    // Rows that were not started count as finished here. The thread that finishes the last row then delivers the batch
-    // with its failure.
-    builder.fail(first < rows ? builder.row_of(first) : 0, explained(std::move(failure), where));
     planned();
-    Journey journey = builder.journey_of(watch_.last(), watch_.last());
-    journey.finished = watch_.last();
-    if (rows == first || builder.finish_rows(rows - first)) {
-      builder.journey = journey;
-      context_.reorder.put(builder);
-    }
+    end_early(builder, context_, first, explained(std::move(failure), where), watch_.last());
   }
   return true;
 }
