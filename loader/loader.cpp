@@ -189,6 +189,7 @@ TraceSummary Loader::end_trace() {
 
 std::vector<Gain> Loader::gains() const {
   const Stats stats = pipeline_->stats();
+  if (!stats.servers.empty()) return {};  // the model knows this machine only
   const MachineModel machine{.cores = static_cast<double>(usable_cores())};
   LoaderOptions options = pipeline_->options();
   options.read_options.engine = stats.engine;

@@ -158,6 +158,13 @@ Pipeline::Pipeline(Dataset opened, LoaderOptions chosen, const EngineFactory& ma
 void Pipeline::lay_line() {
   // Dataset -> Plan -> reads: names the rows of a free slab and requests their bytes
   scheduler_ = std::make_unique<Scheduler>(context_, plan_options_, *engine_.engine, builders_, disk_cache_.get());
+  // with servers: they fill the rows, unless none answers
+  if (!options_.servers.addresses.empty()) {
+    servers_ = std::make_unique<asking::Servers>(
+        context_, options_.servers,
+        asking::Recipe::of(dataset_, options_, programs_.chains, program().version() + version_of(options_.mix)));
+    scheduler_->fill_with([this](BatchBuilder& builder) { servers_->ask(builder); });
+  }
   // reads -> rows of the slab: decodes and transforms
   workers_ = std::make_unique<WorkerPool>(options_.max_workers);
   // finished slabs -> batches in order: workers put them into reorder_
@@ -262,12 +269,22 @@ void Pipeline::start(const std::shared_ptr<Pipeline>& pipeline, const LoaderStat
                             [of = pipeline.get()](const std::exception_ptr& failure) { of->fail(failure); });
   pipeline->scheduler_thread_ = std::make_unique<Thread>(
       "penstock-feed", [pipeline, stop](const std::stop_token&) { pipeline->scheduler_->run(stop); }, failed);
+  if (pipeline->servers_ != nullptr) pipeline->servers_->start(pipeline, failed);
   for (const auto& stage : pipeline->stages_) stage->start(pipeline, failed);
   const auto others = pipeline->shared_ != nullptr ? pipeline->shared_->join_group(at == nullptr) : std::nullopt;
   if (at != nullptr)
     pipeline->restore(*at);
   else
     pipeline->go_to(others.value_or(pipeline->consumer_.cursor.position()));
+}
+
+void Pipeline::start_asked(const std::shared_ptr<Pipeline>& pipeline, const std::shared_ptr<AskedRows>& asked) {
+  pipeline->scheduler_->build(asked);
+  start(pipeline);
+}
+
+std::optional<BatchResult> Pipeline::take_asked() {
+  return reorder_.take_of(generations_.load());
 }
 
 void Pipeline::fail(const std::exception_ptr& failure) noexcept {
@@ -286,10 +303,12 @@ bool Pipeline::stop() {
   stopping_.request_stop();
   if (fallback_.engine != nullptr) fallback_.engine->cancel();
   tasks_.close();
+  if (servers_ != nullptr) servers_->close();
   for (const auto& stage : stages_) stage->close();
   slabs_->wake();
   window_.wake();
   bool ended = scheduler_thread_ == nullptr || scheduler_thread_->join_for(kGrace);
+  if (servers_ != nullptr) ended &= servers_->join(kGrace);
   ended &= workers_->join_for(kGrace);
   ended &= engine_.engine->stop(kGrace);
   if (fallback_.engine != nullptr) ended &= fallback_.engine->stop(kGrace);

@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include <base/cores.hpp>
+#include <loader/asking/servers.hpp>
 #include <loader/batch/reorder_buffer.hpp>
 #include <loader/batch/stage.hpp>
 #include <loader/device/device_copy.hpp>
 #include <loader/device/device_offload.hpp>
+#include <loader/fetch/asked_rows.hpp>
 #include <loader/fetch/scheduler.hpp>
 #include <loader/prepare.hpp>
 #include <loader/sharing/shared_stage.hpp>
@@ -51,10 +53,17 @@ class Pipeline {
   /// Starts at the position of a state; null: at the first batch or, with sharing, where the other loaders are. Throws
   /// Error: resource, if a thread cannot be started; stop() then joins those that were. Throws what restore() throws.
   static void start(const std::shared_ptr<Pipeline>& pipeline, const LoaderState* at = nullptr);
+  /// For a server: builds the rows that are asked for, in that order, instead of the plan's batches. Throws like
+  /// start().
+  static void start_asked(const std::shared_ptr<Pipeline>& pipeline, const std::shared_ptr<AskedRows>& asked);
+  /// Waits for the next batch that was asked for. Returns nothing once stopped.
+  std::optional<BatchResult> take_asked();
   /// Returns false if a thread is left running: the objects that it may use must then stay alive.
   bool stop();
   bool in_its_process() const;
 
+  /// Returns codecs, transforms, mixes and decoders as a text that is part of a state.
+  std::string version() const;
   std::optional<Batch> next(const std::function<void()>& while_waiting,
                             const std::function<void(const Batch&)>& hand_over);
   void go_to(const Position& position);
@@ -93,8 +102,6 @@ class Pipeline {
   /// The chains of the batches that the reader gets.
   const Program& whole_program() const { return programs_.whole ? *programs_.whole : program(); }
   const Program& program() const { return programs_.workers; }
-  /// Returns codecs, transforms, mixes and decoders as a text that is part of a state.
-  std::string version() const;
   Plan plan_of(const Position& at) const;  ///< of the epoch, from its start
   /// Fills a batch in the calling thread, in separate memory. `of_device` is the part of the work that is left to the
   /// device. Throws what filling throws.
@@ -211,7 +218,8 @@ class Pipeline {
                          .reorder = reorder_,
                          .slabs = *slabs_,
                          .recorder = recorder_};
-  std::weak_ptr<Pipeline> self_;  // its threads own it
+  std::weak_ptr<Pipeline> self_;              // its threads own it
+  std::unique_ptr<asking::Servers> servers_;  // null: the workers fill all batches
   std::unique_ptr<Scheduler> scheduler_;
   std::stop_source stopping_;
   std::unique_ptr<WorkerPool> workers_;

@@ -101,6 +101,7 @@ Stats Pipeline::stats() const {
   stats.engine_reason = engine_.reason;
   if (disk_cache_ != nullptr) stats.disk_cache_dir = disk_cache_->path().string();
   stats.sharing_name = options_.sharing.name;
+  if (servers_ != nullptr) servers_->report(stats);
   stats.block_offer = block_offered();
   stats.epochs = consumer_.epochs_over.load(std::memory_order_relaxed);
   stats.bytes_read = stats.reads.bytes + stats.gpu_direct_bytes;

@@ -228,6 +228,16 @@ void require_shareable(const Dataset& dataset, const LoaderOptions& options) {
       "in your loop");
 }
 
+void require_servable(const Dataset& dataset, const LoaderOptions& options) {
+  constexpr std::size_t kMostServers = 256;
+  const auto require = [&](bool good, const char* cause) {
+    if (!good) throw Error::invalid_argument(cause, {.dataset = dataset.path().string()});
+  };
+  require(options.servers.addresses.size() <= kMostServers, "there may be 256 servers at most");
+  require(options.servers.patience > 0 && options.servers.patience <= static_cast<double>(kLongestTimeout.count()),
+          "servers.patience must be more than 0 seconds");
+}
+
 }  // namespace
 
 LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
@@ -273,6 +283,7 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   require_order_of_draws(dataset, options);
   if (options.batching != nullptr) require_whole_batches(dataset, options);
   if (!options.sharing.name.empty()) require_shareable(dataset, options);
+  if (!options.servers.addresses.empty()) require_servable(dataset, options);
   require(options.device_options.prefetch > 0, "device_options.prefetch must be at least 1");
   if (options.device_options.opened == nullptr && !options.device.empty())
     options.device_options.opened = open_device(options.device);
@@ -306,7 +317,7 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   if (const auto chains = chains_before_device(options, whole.outputs())) {
     Program workers = compiled(dataset, *chains, options);
     if (auto outputs = device_outputs(options, workers.outputs(), whole.outputs()))
-      return {std::move(workers), std::move(whole), std::move(*outputs)};
+      return {std::move(workers), *chains, std::move(whole), std::move(*outputs)};
   }
   if (options.device_options.finish_on == FinishOn::device) {
     throw Error::invalid_argument(
@@ -318,7 +329,7 @@ Programs programs_of(const Dataset& dataset, const LoaderOptions& options) {
   }
   std::vector<DeviceOutput> outputs;
   for (const Output& output : whole.outputs()) outputs.push_back({.output = output});
-  return {std::move(whole), std::nullopt, std::move(outputs)};
+  return {std::move(whole), options.transforms, std::nullopt, std::move(outputs)};
 }
 
 EngineOptions engine_options(const LoaderOptions& options) {

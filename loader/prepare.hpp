@@ -28,6 +28,7 @@ Program compiled(const Dataset& dataset, const LoaderOptions& options);
 /// steps.
 struct Programs {
   Program workers;
+  std::vector<FieldChain> chains;  ///< of the workers
   std::optional<Program> whole;  ///< empty: the workers run all steps
   std::vector<DeviceOutput> outputs;
 };

@@ -116,8 +116,8 @@ class Loader {
   /// invalid_argument, if no trace is recorded.
   TraceSummary end_trace();
   /// Predicts the effect of other options, the largest gain first, by simulating the record since reset_stats(). Empty
-  /// if no option gains 3 % or more, or if too little was recorded. The simulation assumes that cores are as fast
-  /// together as one by one, so gains from more workers are upper limits (`penstock bench --verify-predictions`
+  /// if no option gains 3 % or more, with servers, or if too little was recorded. The simulation assumes that cores are
+  /// as fast together as one by one, so gains from more workers are upper limits (`penstock bench --verify-predictions`
   /// measures them). The call takes tens of milliseconds. With images it decodes some, to try a cache of them, and
   /// takes some tenths of a second. Any thread may call it.
   std::vector<Gain> gains() const;

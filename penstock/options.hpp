@@ -115,8 +115,8 @@ struct DeviceOptions {
 /// over. Each loader has its own position and state. The bytes are the same as without sharing. batch_transform runs in
 /// each loader.
 ///
-/// Memory: 2 * `lag` more batches than without sharing, and those that each loader holds. Only pages that a program writes
-/// to are copied.
+/// Memory: 2 * `lag` more batches than without sharing, and those that each loader holds. Only pages that a program
+/// writes to are copied.
 struct SharingOptions {
   /// Loaders with this name share batches. They must load the same dataset with the same seed, transforms, batch size
   /// and rank. Empty: no sharing.
@@ -131,6 +131,16 @@ struct SharingOptions {
   double patience = 30;
   /// The arguments that another process needs to make such a loader, as bytes; recipe_of_sharing() returns them there.
   std::string recipe = {};
+};
+
+/// Batches that servers on other machines fill (penstock/batch_server.hpp). The bytes are the same as without servers.
+/// If a server ends, is silent or sends a wrong checksum, another one fills the batch. If none is left, the workers of
+/// the loader do, until a server comes back. Servers know the dataset under any path; penstock compares fingerprints.
+struct ServersOptions {
+  std::vector<std::string> addresses = {};  ///< HOST:PORT of each server. Empty: the workers fill all batches.
+  /// The token of the servers (ServeOptions::token). Empty: PENSTOCK_TOKEN in the environment.
+  std::string token = {};
+  double patience = 10;  ///< seconds to wait for a server, at the beginning and for each answer
 };
 
 /// Returns SharingOptions::recipe of the process that builds the batches of that name; nothing if there is none. Throws
@@ -211,6 +221,7 @@ struct LoaderOptions {
   MemoryOptions memory_options = {};
   DeviceOptions device_options = {};
   SharingOptions sharing = {};
+  ServersOptions servers = {};
 
   // ---- Your own code and logs ---------------------------------------------------------------------------------------
 

@@ -36,6 +36,14 @@ struct SharingStats {
   friend bool operator==(const SharingStats&, const SharingStats&) = default;
 };
 
+/// A server that fills batches, from the loader's side.
+struct ServerStats {
+  std::string address;
+  bool ready = false;                    ///< connected, and the token is proven
+  std::string problem = {};              ///< the last one, if it is not ready
+  std::uint64_t batches = 0, bytes = 0;  ///< that it has filled
+};
+
 /// The numbers of a loader. counters() documents each of them. All members have 64 bits, because they are also the
 /// words of a live page (record/watch/live_page.hpp).
 struct Counts {
@@ -217,10 +225,12 @@ struct Stats : Counts {
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
   std::string disk_cache_dir;  ///< folder of the disk cache (LoaderOptions::disk_cache.path); empty: there is none
-  std::string sharing_name;    ///< SharingOptions::name; empty: batches are not shared
-  BlockOffer block_offer;      ///< for a dataset in a store, under a full shuffle
-  std::string staging;         ///< whether slabs are page-locked for the device, or why not
-  std::string device;          ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in the host's memory
+  std::vector<ServerStats> servers;         ///< LoaderOptions::servers, in that order
+  std::uint64_t filled_without_server = 0;  ///< batches for which no server answered
+  std::string sharing_name;                 ///< SharingOptions::name; empty: batches are not shared
+  BlockOffer block_offer;                   ///< for a dataset in a store, under a full shuffle
+  std::string staging;                      ///< whether slabs are page-locked for the device, or why not
+  std::string device;                       ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in the host's memory
   /// Effect of LoaderOptions::device_options.gpu_direct, known once the first file is read: "direct: OUTPUTS"; "bounce
   /// buffer, WHY: OUTPUTS", if their bytes still pass through the host's memory; "not used: WHY"; empty: not requested.
   std::string gpu_direct;
@@ -288,6 +298,7 @@ enum class Binds : std::uint8_t {
   memory,             ///< the read window
   custom_transform,   ///< the program's function of whole batches, in one thread
   copy,               ///< copies to the device
+  servers,            ///< the servers that fill the batches, or their network
   sharing,            ///< the process that builds the batches for several loaders, or the slowest of these
 };
 std::string_view name(Binds binds);  ///< "storage bandwidth"

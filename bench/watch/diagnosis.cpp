@@ -37,6 +37,8 @@ std::string_view remedy(Binds binds) {
              "python_workers help.";
     case Binds::copy:
       return "Copies to the device are the bottleneck.";
+    case Binds::servers:
+      return "The servers that fill the batches are the bottleneck: more servers, or more cores for them, help.";
     case Binds::sharing:
       return "The process that builds the shared batches is the bottleneck, or the slowest loader is.";
   }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint32_t kDiskRows = 64;         // reads in flight that keep a disk busy
 constexpr std::uint32_t kStoreRows = 256;       // the same for a store 50 ms away, at 2,000 rows per second and more
+constexpr std::uint32_t kServerRows = 128;      // the same for a server of 64 cores
 constexpr std::uint64_t kSmallBatch = 8 << 20;  // in bytes: filled about as fast as handed from thread to thread
 
 // Rejects sizes whose products would overflow later.
@@ -38,8 +39,9 @@ unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, Reads
   const std::uint32_t in_flight = ahead_of == ReadsAhead::of_store  ? kStoreRows
                                   : ahead_of == ReadsAhead::of_disk ? kDiskRows
                                                                     : 0;
-  const std::uint64_t rows = std::max(2 * options.max_workers, in_flight);
-  const auto filling = static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
+  const auto servers = static_cast<unsigned>(options.servers.addresses.size());
+  const std::uint64_t rows = std::max({2 * options.max_workers, in_flight, servers * kServerRows});
+  const auto filling = servers + static_cast<unsigned>(1 + (rows + options.batch_size - 1) / options.batch_size);
   const bool small = row_bytes <= kSmallBatch / options.batch_size;
   const unsigned ahead = small ? options.prefetch + filling : std::max(options.prefetch, filling);
   const unsigned transformed = options.batch_transform ? options.prefetch + 1 : 0;

@@ -10,7 +10,7 @@ constexpr std::string_view kFirst = "Options that most people set", kOrder = "Or
                            kErrors = "Errors and data", kMachine = "Machine", kOwn = "Your own code and logs",
                            kCache = "CacheOptions", kDisk = "DiskCacheOptions", kRead = "ReadOptions",
                            kMemory = "MemoryOptions", kDevice = "DeviceOptions", kSharing = "SharingOptions",
-                           kCpp = "C++ only";
+                           kServers = "ServersOptions", kCpp = "C++ only";
 
 using L = LoaderOptions;
 using Bytes = LoaderOption::Bytes;
@@ -124,6 +124,12 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "ps.SharingOptions(\"search\", consumers=8) has more.",
      "If several trainings on a machine use the same batches, as in a search for hyper-parameters.", Door::python},
 
+    {kMachine, "servers", ByHand{"collections.abc.Sequence[str] | ServersOptions | None", "None"},
+     "Addresses of `penstock serve` on other machines, [\"node7:7710\"]. Their cores fill the batches. If none "
+     "answers, "
+     "this loader does. PENSTOCK_TOKEN must be the same for all.",
+     "If the GPU waits for the cores of its node, and your job can have nodes without GPUs.", Door::python},
+
     {kOwn, "sample_transform", ByHand{"object | None", "None"},
      "ps.sample_transform(function, outputs): your function of several outputs. The function gets NumPy arrays, and "
      "returns a dict of new values.",
@@ -218,6 +224,16 @@ constexpr auto kOptions = std::to_array<LoaderOption>({
      "Seconds that the others wait for a loader that takes no batch, and that a loader waits for the process that "
      "builds. Then they continue, with the same bytes.",
      "Raise it above the time of your validation."},
+
+    {kServers, "servers.addresses", in<&L::servers, &ServersOptions::addresses>(),
+     "HOST:PORT of each server. The servers have the dataset under any path; their penstock has the same version.",
+     "All nodes of the job that have cores to spare."},
+    {kServers, "servers.token", in<&L::servers, &ServersOptions::token>(),
+     "A secret of the job, which is never sent: at least 16 characters. \"\": PENSTOCK_TOKEN in the environment.",
+     "If the environment cannot contain it."},
+    {kServers, "servers.patience", in<&L::servers, &ServersOptions::patience>(),
+     "Seconds to wait for a server, at the beginning and for each answer. Then others fill the batch.",
+     "Raise it if a batch takes long, or servers start late."},
 
     {kDevice, "device_options.finish_on",
      Words<&L::device_options, &DeviceOptions::finish_on>::of<FinishOn::automatic, FinishOn::host, FinishOn::device>(),

@@ -74,7 +74,7 @@ class Judge {
       return say(Binds::start_up, "", *why);
     if (verdict_.data_wait < kFed) return fed();
     if (waited != nullptr && ready_all_the_same(*waited)) return;
-    if (sharing() || custom_transform() || copy()) return;
+    if (sharing() || custom_transform() || copy() || servers()) return;
     const double of_workers = share_of({"decode", "transform", "deliver"});
     const double read = share_of({"read"}), plan = share_of({"plan"});
     if (read >= kMost) return storage();
@@ -139,6 +139,18 @@ class Judge {
     say(Binds::sharing, "share",
         waits("no shared batch was ready. The process that builds them is the bottleneck, or the slowest loader is; "
               "stats() of the loader that builds says which"));
+    return true;
+  }
+  bool servers() {
+    if (stats_.servers.empty() || share_of({"read"}) < kMost) return false;
+    const auto ready = std::ranges::count_if(stats_.servers, &ServerStats::ready);
+    std::string why =
+        text_of("%zu of %zu servers fill the batches, too slowly: more servers, or more cores for them, help",
+                static_cast<std::size_t>(ready), stats_.servers.size());
+    const auto broken =
+        std::ranges::find_if(stats_.servers, [](const auto& server) { return !server.problem.empty(); });
+    if (broken != stats_.servers.end()) why += "; " + broken->address + ": " + broken->problem;
+    say(Binds::servers, "read", waits(why));
     return true;
   }
   bool copy() {
@@ -324,6 +336,8 @@ std::string_view name(Binds binds) {
       return "custom transform";
     case Binds::copy:
       return "copy";
+    case Binds::servers:
+      return "servers";
     case Binds::sharing:
       return "sharing";
   }

@@ -184,6 +184,18 @@ TEST_CASE("storage that gives so many bytes a second is told from one that answe
   }
 }
 
+TEST_CASE("waits for servers are told from those for storage, and a server that is away is named") {
+  Scene scene{.samples = 400, .bytes = 20'000, .options = options_with(2, 8)};
+  scene.engine = ThrottledEngine::factory({.latency = 20ms});
+  Stats stats = scene.run().stats;
+  stats.servers = {{.address = "node7:7710", .ready = true},
+                   {.address = "node8:7710", .problem = "Connection refused"}};
+  const Verdict verdict = verdict_of(stats);
+  CHECK(name(verdict.binds) == "servers");
+  CHECK(verdict.text.find("1 of 2 servers fill the batches, too slowly") != std::string::npos);
+  CHECK(verdict.text.find("node8:7710: Connection refused") != std::string::npos);
+}
+
 TEST_CASE("files that are opened for a few bytes each are what binds") {
   Scene scene{.samples = 6000, .options = options_with(1, 64)};
   scene.options.read_options.engine = EngineKind::in_worker;

@@ -1,0 +1,46 @@
+// Proves between a client and a server that both know the token of the job. No message contains the token.
+//
+//   server: challenge   version, random number
+//   client: request     random number, HMAC(token, "client", both numbers, request), request
+//   server: accepted    HMAC(token, "server", both numbers); or `refused`, with the reason
+//
+// The client checks the server's proof before it sends more. A foreign process on the port therefore learns only the
+// request, and the client uses none of its batches.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock::asking {
+
+inline constexpr std::uint32_t kLongestHandshake = 1U << 20U;  ///< bytes of each message
+
+/// Returns the token, or the value of PENSTOCK_TOKEN if it is empty. Throws Error: invalid_argument, if both are
+/// empty, or if it has less than 16 bytes.
+std::string token_of(std::string_view given);
+
+struct Challenge {
+  std::string number;  ///< 16 bytes
+
+  static Challenge make();
+  std::string body() const;
+  /// Throws Error: corrupt; unsupported, for another version of the messages.
+  static Challenge of(std::string_view body);
+};
+
+/// The client's side.
+struct Request {
+  std::string number;  ///< 16 bytes
+  std::string proof, text;
+
+  static Request make(std::string_view token, const Challenge& challenge, std::string text);
+  std::string body() const;
+  /// Throws Error: corrupt.
+  static Request of(std::string_view body);
+  bool knows(std::string_view token, const Challenge& challenge) const;
+};
+
+/// Returns the server's proof. The client computes it, too, and compares.
+std::string proof_of_server(std::string_view token, const Challenge& challenge, const Request& request);
+
+}  // namespace penstock::asking
