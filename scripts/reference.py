@@ -62,7 +62,15 @@ GROUPS: list[tuple[str, list[str]]] = [
     ("Orders and batches", ["shuffle.*", "sampler.*", "batching.*"]),
     (
         "Options in objects",
-        ["CacheOptions", "DiskCacheOptions", "ReadOptions", "MemoryOptions", "DeviceOptions", "SharingOptions"],
+        [
+            "CacheOptions",
+            "DiskCacheOptions",
+            "ReadOptions",
+            "MemoryOptions",
+            "DeviceOptions",
+            "SharingOptions",
+            "ServersOptions",
+        ],
     ),
     (
         "PyTorch",

@@ -29,6 +29,7 @@ Command inspect_command(CLI::App& app);
 Command verify_command(CLI::App& app);
 Command audit_command(CLI::App& app);
 Command stage_command(CLI::App& app);
+Command serve_command(CLI::App& app);
 Command bench_command(CLI::App& app);
 Command bench_sampling_command(CLI::App& app);
 Command tune_command(CLI::App& app);

@@ -39,7 +39,7 @@ std::vector<Command> add_commands(CLI::App& app) {
           tune_command(app),      tune_dataloader_command(app),
           top_command(app),       run_command(app),
           overview_command(app),  doctor_command(app),
-          cache_command(app)};
+          cache_command(app),     serve_command(app)};
 }
 
 // The commands whose options are parsed in Python.

@@ -81,6 +81,20 @@ nb::dict sharing(const Stats& stats) {
   return all;
 }
 
+nb::dict servers(const Stats& stats) {
+  nb::dict all;
+  nb::list each;
+  for (const ServerStats& server : stats.servers)
+    each.append(dict_of({{"address", server.address},
+                         {"ready", server.ready},
+                         {"problem", server.problem},
+                         {"batches", server.batches},
+                         {"bytes", server.bytes}}));
+  all["each"] = each;
+  all["filled_without_server"] = stats.filled_without_server;
+  return all;
+}
+
 nb::dict percentiles(const Stats& stats) {
   nb::dict all;
   for (const auto& [name, values] : stats.histograms)
@@ -207,6 +221,7 @@ nb::object to_python(const Stats& stats) {
   if (reads_store(stats)) all["store"] = store(stats);
   if (has_disk_cache(stats)) all["disk_cache"] = disk_cache(stats);
   if (!stats.sharing_name.empty()) all["sharing"] = sharing(stats);
+  if (!stats.servers.empty()) all["servers"] = servers(stats);
   add_members(all, {{"cache", cache(stats)},
                     {"staging", stats.staging},
                     {"device", stats.device},

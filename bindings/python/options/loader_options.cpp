@@ -126,9 +126,10 @@ Keywords::Keywords(const nb::kwargs& given) {
         given_.emplace_back(option_of_python(keyword, nb::cast<std::string>(own)), nb::borrow(each));
       continue;
     }
-    // The first option of an object can be given without the object: cache="decoded".
+    // The first option of some objects can be given without the object: cache="decoded".
     if (const auto of_object = options_of_python(keyword); !of_object.empty() && !value.is_none()) {
-      if (!python_value(*option).type.starts_with("str")) misfit();
+      const std::string first = python_value(*of_object.front()).type;
+      if (!python_value(*option).type.starts_with(first.substr(0, first.find(" | None")))) misfit();
       option = of_object.front();
     }
     given_.emplace_back(option, nb::borrow(value));

@@ -29,6 +29,8 @@ constexpr Class kClasses[] = {
      "limit=\"1TiB\"))."},
     {"SharingOptions", "sharing", true,
      "Shares batches with other loaders: Loader(sharing=ps.SharingOptions(\"search\", consumers=8))."},
+    {"ServersOptions", "servers", true,
+     "Servers that fill batches: Loader(servers=ps.ServersOptions([\"node7:7710\"], patience=30))."},
     {"ReadOptions", "read_options", false,
      "Sets how a loader reads bytes: Loader(read_options=ps.ReadOptions(engine=\"pread\"))."},
     {"MemoryOptions", "memory_options", false,
@@ -92,8 +94,10 @@ nb::object value_of(const OptionObject& object, const LoaderOption& option) {
 
 std::string shown_object(const Class& of, const OptionObject& object) {
   std::string text;
-  for (const auto& [keyword, value] : object.given)
-    text += (text.empty() ? "" : ", ") + bytes_of(nb::str(keyword)) + "=" + bytes_of(nb::repr(value));
+  for (const auto& [keyword, value] : object.given) {
+    const std::string name = bytes_of(nb::str(keyword));
+    text += (text.empty() ? "" : ", ") + name + "=" + (name == "token" ? "..." : bytes_of(nb::repr(value)));
+  }
   return std::string("penstock.") + of.name + "(" + text + ")";
 }
 

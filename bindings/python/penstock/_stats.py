@@ -12,7 +12,7 @@ class Stats(dict[str, Any]):
 
     "verdict" names the bottleneck: {"binds", "stage", "output", "data_wait", "text"}. "binds" is "nothing", "consumer",
     "cores", "storage bandwidth", "storage latency", "files", "prefetch", "memory", "custom transform", "copy", "plan",
-    "sharing", "start-up" or "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads.
+    "servers", "sharing", "start-up" or "unknown". "percentiles" has count, mean, p50, p90, p99 and max of waits, steps, samples and reads.
     "slowest" lists the samples that took a worker longest, and "levels" the fill of the queues over the last minutes.
 
     A dataset in an object store adds "store": requests, received bytes, retries, hedges, connections, "waited_s"
@@ -24,6 +24,9 @@ class Stats(dict[str, Any]):
 
     The option sharing adds "sharing": its "name", the batches "received" from the process that builds them, and those
     "built_alone" here. In the process that builds, "built_for_all", "consumers" and "left_behind" are not 0.
+
+    The option servers adds "servers": "each" has the "address" of a server, whether it is "ready", its last "problem",
+    and the "batches" and "bytes" that it has filled. "filled_without_server" counts the batches for which none answered.
     """
 
     def __init__(self, values: dict[str, Any], table: str, figures: bytes) -> None:
