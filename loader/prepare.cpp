@@ -234,8 +234,8 @@ void require_servable(const Dataset& dataset, const LoaderOptions& options) {
     if (!good) throw Error::invalid_argument(cause, {.dataset = dataset.path().string()});
   };
   require(options.servers.addresses.size() <= kMostServers, "there may be 256 servers at most");
-  require(options.servers.patience > 0 && options.servers.patience <= static_cast<double>(kLongestTimeout.count()),
-          "servers.patience must be more than 0 seconds");
+  require(options.servers.patience >= 0.001 && options.servers.patience <= static_cast<double>(kLongestTimeout.count()),
+          "servers.patience must be at least 0.001 seconds");
 }
 
 }  // namespace
@@ -284,6 +284,8 @@ LoaderOptions resolved(const Dataset& dataset, LoaderOptions options) {
   if (options.batching != nullptr) require_whole_batches(dataset, options);
   if (!options.sharing.name.empty()) require_shareable(dataset, options);
   if (!options.servers.addresses.empty()) require_servable(dataset, options);
+  if (options.timeout.count() > 0)  // the loader fills a batch itself before next() gives up
+    options.servers.patience = std::min(options.servers.patience, static_cast<double>(options.timeout.count()) / 2000);
   require(options.device_options.prefetch > 0, "device_options.prefetch must be at least 1");
   if (options.device_options.opened == nullptr && !options.device.empty())
     options.device_options.opened = open_device(options.device);

@@ -22,7 +22,7 @@ struct ServeOptions {
   unsigned workers = 0;              ///< Threads for each set of transforms; 0: usable cores.
   unsigned most_connections = 1024;  ///< More are closed at once.
   unsigned most_recipes = 8;         ///< Sets of transforms at a time; each has separate workers and memory.
-  double patience = 30;              ///< Seconds after which a loader that takes nothing loses its connection.
+  double patience = 5;               ///< Seconds after which a loader that takes nothing loses its connection.
 };
 
 /// Sums since the server began, unless stated otherwise.
@@ -36,9 +36,11 @@ struct ServeStats {
 };
 
 /// Makes rows of its datasets as a loader describes them, and sends the values with a checksum. A loader describes its
-/// rows with steps of penstock; the server runs no code from the network. Messages are not encrypted: use it inside the
-/// network of a job. Memory: at most `most_recipes` times the batches that a Loader with prefetch=4 has, and 1 MiB for
-/// each connection.
+/// rows with steps of penstock; the server runs no code from the network. After the handshake, messages are neither
+/// encrypted nor signed: use it inside the network of a job.
+///
+/// Memory: the batches of a Loader with prefetch=4 for each set of transforms. 1 MiB for each new connection. 32 bytes
+/// for each row that a loader has asked for.
 class BatchServer {
  public:
   /// Starts to listen. Throws Error: invalid_argument, for options; resource, if the address cannot be used.

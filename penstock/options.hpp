@@ -135,12 +135,14 @@ struct SharingOptions {
 
 /// Batches that servers on other machines fill (penstock/batch_server.hpp). The bytes are the same as without servers.
 /// If a server ends, is silent or sends a wrong checksum, another one fills the batch. If none is left, the workers of
-/// the loader do, until a server comes back. Servers know the dataset under any path; penstock compares fingerprints.
+/// the loader do, until a server comes back. Servers have the dataset under any path. penstock compares keys and
+/// classes, and of up to 4,096 samples the lengths and the checksums in the index.
 struct ServersOptions {
   std::vector<std::string> addresses = {};  ///< HOST:PORT of each server. Empty: the workers fill all batches.
   /// The token of the servers (ServeOptions::token). Empty: PENSTOCK_TOKEN in the environment.
   std::string token = {};
-  double patience = 10;  ///< seconds to wait for a server, at the beginning and for each answer
+  /// Seconds to wait for a server, at the beginning and for each answer. With `timeout`, at most half of it.
+  double patience = 10;
 };
 
 /// Returns SharingOptions::recipe of the process that builds the batches of that name; nothing if there is none. Throws

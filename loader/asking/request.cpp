@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <formats/io/hash.hpp>
+#include <loader/asking/handshake.hpp>
 #include <loader/asking/request.hpp>
 #include <loader/sharing/notes.hpp>
 #include <penstock/error.hpp>
@@ -39,6 +41,25 @@ MissingRows read_missing(sharing::WireReader& from) {
 
 }  // namespace
 
+Content Content::of(const Dataset& dataset) {
+  constexpr std::uint64_t kSamples = 4096;
+  Content content{.keys = dataset.fingerprint(), .checksums = 1};
+  for (const std::string& name : dataset.classes()) content.lengths = mix64(content.lengths ^ fnv1a(name));
+  const std::uint64_t step = std::max<std::uint64_t>(1, dataset.size() / kSamples);
+  const auto fields = dataset.fields();
+  for (std::uint64_t sample = 0; sample < dataset.size(); sample += step) {
+    for (std::uint32_t field = 0; field < fields.size(); ++field) {
+      const std::uint64_t length = dataset.length(sample, field);
+      if (length == 0) continue;
+      const std::uint64_t place = mix64(fnv1a(fields[field].name) ^ sample);  // formats list fields in several orders
+      content.lengths += mix64(place ^ length);
+      const auto sum = dataset.crc32c(sample, field);
+      content.checksums = sum && content.checksums != 0 ? content.checksums + mix64(place ^ *sum) : 0;
+    }
+  }
+  return content;
+}
+
 Recipe Recipe::of(const Dataset& dataset, const LoaderOptions& options, std::vector<FieldChain> chains,
                   std::string version) {
   const auto require = [&](bool good, const std::string& cause) {
@@ -50,7 +71,7 @@ Recipe Recipe::of(const Dataset& dataset, const LoaderOptions& options, std::vec
   require(options.windows == nullptr, "a row of window() consists of several samples");
   require(!options.device_options.gpu_direct && options.device_options.gpu_jpeg == 0,
           "gpu_direct and gpu_jpeg leave work to the device");
-  Recipe recipe{.dataset = dataset.fingerprint(),
+  Recipe recipe{.dataset = Content::of(dataset),
                 .version = std::move(version),
                 .batch_size = options.batch_size,
                 .max_items = options.memory_options.max_items,
@@ -58,7 +79,8 @@ Recipe Recipe::of(const Dataset& dataset, const LoaderOptions& options, std::vec
                 .transforms = std::move(chains),
                 .mix = options.mix,
                 .missing = options.missing,
-                .missing_by_output = options.missing_by_output};
+                .missing_by_output = options.missing_by_output,
+                .unreadable = options.read_options.unreadable};
   for (const auto& [output, chain] : recipe.transforms) {
     try {
       static_cast<void>(parse_chain(to_string(chain)));
@@ -73,7 +95,7 @@ Recipe Recipe::of(const Dataset& dataset, const LoaderOptions& options, std::vec
 
 std::string Recipe::text() const {
   sharing::WireWriter to;
-  to.number(dataset);
+  for (const std::uint64_t part : {dataset.keys, dataset.lengths, dataset.checksums}) to.number(part);
   to.text(version);
   to.number(batch_size);
   to.number(max_items);
@@ -91,12 +113,16 @@ std::string Recipe::text() const {
     to.text(output);
     write(to, rows);
   }
+  to.number(unreadable.size());
+  for (const std::string& key : unreadable) to.text(key);
   return to.take();
 }
 
 Recipe Recipe::parse(std::string_view text) {
   sharing::WireReader from(text);
-  Recipe recipe{.dataset = from.number()};
+  Recipe recipe;
+  for (std::uint64_t* part : {&recipe.dataset.keys, &recipe.dataset.lengths, &recipe.dataset.checksums})
+    *part = from.number();
   recipe.version = from.text();
   const std::uint64_t rows = from.number();
   if (rows == 0 || rows > UINT32_MAX) refuse("it has an invalid batch size");
@@ -115,6 +141,7 @@ Recipe Recipe::parse(std::string_view text) {
     std::string output = from.text();
     recipe.missing_by_output.emplace_back(std::move(output), read_missing(from));
   }
+  for (std::uint64_t left = count(from, kLongestHandshake); left != 0; --left) recipe.unreadable.push_back(from.text());
   if (!from.done()) refuse("it is longer than it says");
   return recipe;
 }
@@ -130,6 +157,8 @@ LoaderOptions Recipe::options() const {
   options.checksums = checksums;
   options.memory_options.max_items = max_items;
   options.memory_options.reserved_batches = 1;
+  options.read_options.unreadable = unreadable;
+  if (!unreadable.empty()) options.on_error = OnError::mark;  // which they require; a batch with such a row fails
   options.publish = false;
   return options;
 }

@@ -15,10 +15,23 @@
 
 namespace penstock::asking {
 
+/// Identifies the content of a dataset on another machine, under any path and in any format.
+struct Content {
+  std::uint64_t keys = 0;       ///< Dataset::fingerprint()
+  std::uint64_t lengths = 0;    ///< hash of the classes, and of the lengths of up to 4,096 samples' values
+  std::uint64_t checksums = 0;  ///< hash of these values' checksums; 0 if the index lacks one
+
+  static Content of(const Dataset& dataset);
+  bool same(const Content& other) const {
+    return keys == other.keys && lengths == other.lengths &&
+           (checksums == 0 || other.checksums == 0 || checksums == other.checksums);
+  }
+};
+
 /// Everything that the bytes of a row depend on, besides the row itself.
 struct Recipe {
-  std::uint64_t dataset = 0;  ///< its fingerprint
-  std::string version = {};   ///< of program and mixes; a server that makes other rows refuses
+  Content dataset = {};
+  std::string version = {};  ///< of program and mixes; a server that makes other rows refuses
   std::uint32_t batch_size = 0;
   std::uint64_t max_items = 0;
   Checksums checksums = Checksums::first;
@@ -26,6 +39,7 @@ struct Recipe {
   std::vector<Mix> mix = {};
   MissingRows missing = Missing::raise;
   std::vector<MissingRowsOf> missing_by_output = {};
+  std::vector<std::string> unreadable = {};
 
   /// `chains`: those of the workers; a device may run later steps. Throws Error: invalid_argument, for options that
   /// have functions of the program, or that need other samples than those of the row. The message names the option.
@@ -51,9 +65,12 @@ Ask read_ask(sharing::WireReader& from, std::uint32_t batch_size, std::uint64_t 
 /// fields, one after the other.
 struct ValuesHead {
   std::uint64_t number = 0;  ///< of the ask
-  std::uint32_t crc32c = 0;  ///< of all values
+  std::uint32_t crc32c = 0;  ///< of the note and all values
 };
 void write(sharing::WireWriter& to, const ValuesHead& head);
 ValuesHead read_values_head(sharing::WireReader& from);
+inline constexpr std::size_t kValuesHead = 16;  ///< bytes
+
+inline constexpr std::string_view kLater = "later: ";  ///< begins the reason of a refusal that may pass
 
 }  // namespace penstock::asking

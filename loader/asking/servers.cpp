@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
@@ -17,7 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kAgain{1000};  // between two attempts to connect
+constexpr double kShortestPace = 1e-3;  // seconds for a batch
+constexpr milliseconds kAgain{1000};    // between two attempts to connect
 constexpr milliseconds kLongestPoll{200};
 constexpr std::size_t kAtOnce = std::size_t{256} << 10U;  // bytes received at once
 
@@ -27,7 +29,7 @@ Servers::Servers(const WorkerContext& context, const ServersOptions& options, co
     : context_(context),
       token_(token_of(options.token)),
       recipe_(recipe.text()),
-      patience_(static_cast<std::int64_t>(options.patience * 1000)) {
+      patience_(static_cast<std::int64_t>(std::ceil(options.patience * 1000))) {
   if (recipe_.size() > kLongestHandshake / 2)
     throw Error::invalid_argument("the transforms are too long to be sent to a server");
   for (const std::string& address : options.addresses) {
@@ -95,6 +97,7 @@ void Servers::connect(Server& server, Clock::time_point now) {
   }
   if (server.endpoints.empty()) {
     server.failed_once = true;
+    server.again = Clock::now() + std::max<Clock::duration>(kAgain, 30 * (Clock::now() - now));  // it may take seconds
     return tell(server, why);
   }
   UnforkedDescriptor socket = connecting_to(server.endpoints[server.endpoint]);
@@ -124,7 +127,8 @@ void Servers::talk(Server& server, short events, Clock::time_point now) {
     });
     if (failure != nullptr) {
       const Error error = error_of(failure);
-      return lose(server, error.cause(), server.state == State::unproven && error.kind() != ErrorKind::corrupt);
+      const bool stays = error.kind() == ErrorKind::invalid_argument || error.kind() == ErrorKind::unsupported;
+      return lose(server, error.cause(), server.state == State::unproven && stays);
     }
     if (server.connection && server.connection->gone()) return lose(server, "it ended the connection");
   }
@@ -150,7 +154,10 @@ void Servers::hear(Server& server) {
 
 void Servers::hear(Server& server, const sharing::Frame& frame) {
   const auto refuse = [](const char* cause) { throw Error::corrupt(cause); };
-  if (frame.kind == sharing::Kind::refused) throw Error::invalid_argument(frame.body);
+  if (frame.kind == sharing::Kind::refused) {
+    if (frame.body.starts_with(kLater)) throw Error::resource(frame.body.substr(kLater.size()));
+    throw Error::invalid_argument(frame.body);
+  }
   if (server.state == State::unproven) {
     if (frame.kind == sharing::Kind::challenge && server.proof.empty()) {
       const Challenge challenge = Challenge::of(frame.body);
@@ -185,7 +192,11 @@ void Servers::begin_values(Server& server, const sharing::Frame& frame) {
   const Open open = server.open.front();
   if (head.number != open.number) throw Error::corrupt("it answers another ask");
   Slab& slab = open.builder->slab();
-  Arriving arriving{.open = open, .note = std::make_unique<sharing::NotedBatch>(), .places = {}, .wanted = head.crc32c};
+  Arriving arriving{.open = open,
+                    .note = std::make_unique<sharing::NotedBatch>(),
+                    .places = {},
+                    .wanted = head.crc32c,
+                    .crc = crc32c(std::as_bytes(std::span(frame.body).subspan(kValuesHead)))};
   const std::span<const Output> outputs = context_.from.program.outputs();
   sharing::read_batch(from, outputs, context_.from.dataset.size(), {}, *arriving.note);
   if (arriving.note->samples != slab.samples || arriving.note->valid != slab.valid || !arriving.note->bad.empty())
@@ -214,6 +225,11 @@ bool Servers::receive_values(Server& server) {
   if (arriving.crc != arriving.wanted) throw Error::corrupt("its values have another checksum");
   Arriving arrived = std::move(arriving);
   server.arriving.reset();
+  const double took =
+      std::chrono::duration<double>(server.heard - std::max(arrived.open.sent, server.answered)).count();
+  server.pace = server.pace == 0 ? took : 0.8 * server.pace + 0.2 * took;
+  server.answered = server.heard;
+  server.silent = 0;
   {
     const std::scoped_lock lock(mutex_);
     ServerStats& told = told_[static_cast<std::size_t>(&server - servers_.data())];
@@ -243,11 +259,16 @@ void Servers::finish(Arriving arrived) {
 }
 
 void Servers::lose(Server& server, const std::string& why, bool for_good) {
+  constexpr unsigned kMostWaits = 6;
+  const Clock::time_point now = Clock::now();
+  // Its name may stand for another machine by the time all endpoints were tried.
+  if (server.state == State::connecting && server.endpoint == 0) server.endpoints.clear();
+  if (!server.open.empty() || server.arriving) server.silent = std::min(server.silent + 1, kMostWaits);
+  server.failed_once |= server.state != State::connecting || now - began_ >= patience_;
   server.connection.reset();
   server.proof.clear();
   server.state = for_good ? State::refused : State::away;
-  server.again = Clock::now() + kAgain;
-  server.failed_once = true;
+  server.again = now + kAgain * (1U << server.silent);
   while (!server.open.empty()) {  // the oldest first
     waiting_.push_front(server.open.back().builder);
     server.open.pop_back();
@@ -266,16 +287,22 @@ bool Servers::awaited(Clock::time_point now) const {
 void Servers::hand_out(Clock::time_point now) {
   while (!waiting_.empty()) {
     Server* best = nullptr;
+    double best_due = 0;  // seconds until it would have filled one batch more
     bool ready = false;
     for (Server& server : servers_) {
       ready |= server.state == State::ready;
       const std::size_t open = server.open.size() + (server.arriving ? 1 : 0);
-      if (server.state != State::ready || open >= server.most_open) continue;
-      if (best == nullptr || open < best->open.size() + (best->arriving ? 1 : 0)) best = &server;
+      if (server.state != State::ready || open >= most_open(server)) continue;
+      const double due = static_cast<double>(open + 1) * std::max(server.pace, kShortestPace);
+      if (best == nullptr || due < best_due) best = &server, best_due = due;
     }
     if (best == nullptr && (ready || awaited(now))) return;
     BatchBuilder& builder = *waiting_.front();
     waiting_.pop_front();
+    if (builder.generation() != context_.reorder.generation()) {  // set_epoch() or a restored state came between
+      if (builder.finish_rows(builder.units())) context_.reorder.put(builder);
+      continue;
+    }
     if (best != nullptr)
       send(*best, builder, now);
     else

@@ -83,6 +83,9 @@ class Servers {
     Clock::time_point again{}, heard{};
     unsigned most_open = 1;
     bool failed_once = false;  // batches do not wait for it any more
+    unsigned silent = 0;       // connections that it lost with asks, since its last batch
+    double pace = 0;           // seconds for a batch, smoothed; 0: unknown
+    Clock::time_point answered{};
   };
 
   void run(const std::stop_token& stop);
@@ -99,6 +102,7 @@ class Servers {
   void hand_out(Clock::time_point now);
   void send(Server& server, BatchBuilder& builder, Clock::time_point now);
   void fill_here(BatchBuilder& builder);
+  std::size_t most_open(const Server& server) const { return server.silent != 0 ? 1 : server.most_open; }
   bool awaited(Clock::time_point now) const;  ///< whether a server may soon be ready
   void tell(const Server& server, const std::string& problem = {});
 

@@ -1,8 +1,10 @@
 // The rows that others ask for, one batch after the other. A scheduler builds them in this order, instead of a plan's.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -17,6 +19,7 @@ namespace penstock {
 struct NamedRows {
   Position at = {};
   std::vector<Row> rows = {};
+  std::shared_ptr<const std::atomic<bool>> unwanted = {};  ///< true: the client is gone; null: false
 };
 
 /// Thread-safe.

@@ -161,7 +161,8 @@ void Scheduler::trace_slot(const BatchBuilder& before, std::size_t slot) {
 
 void Scheduler::feed(const Command& command, std::stop_token stop) {
   if (asked_ != nullptr) {
-    while (const auto asked = asked_->next(stop)) {
+    while (auto asked = asked_->next(stop)) {
+      if (asked->unwanted && asked->unwanted->load()) asked->rows.resize(1);  // keeps the order
       const auto name = [&](std::vector<Row>& rows) { rows = asked->rows; };
       if (!feed_batch(asked->at, name, command.generation, stop)) return;
     }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -38,12 +39,19 @@ milliseconds patience_of(const ServeOptions& options) {
   return milliseconds(static_cast<std::int64_t>(std::ceil(options.patience * 1000)));
 }
 
+std::vector<Content> contents_of(const std::vector<Dataset>& datasets) {
+  std::vector<Content> contents;
+  for (const Dataset& dataset : datasets) contents.push_back(Content::of(dataset));
+  return contents;
+}
+
 }  // namespace
 
 class BatchServer::Impl {
  public:
   Impl(std::vector<Dataset> datasets, const ServeOptions& options)
       : datasets_(std::move(datasets)),
+        contents_(contents_of(datasets_)),
         options_(options),
         token_(token_of(options.token)),
         patience_(patience_of(options)),
@@ -73,6 +81,7 @@ class BatchServer::Impl {
     Challenge challenge = Challenge::make();
     std::shared_ptr<Source> source;  // null until it has proven the token
     std::size_t asks = 0;            // without an answer
+    const std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
     Clock::time_point came = Clock::now(), moved = came;
     std::uint64_t sent = 0;  // bytes, when it last moved
     bool ends = false;       // once everything is sent
@@ -110,10 +119,13 @@ class BatchServer::Impl {
       Guest guest = next_client(socket_.get());
       if (!guest.socket) return !guest.out_of_descriptors;
       if (clients_.size() >= options_.most_connections) continue;  // closed
-      const auto [at, added] = clients_.try_emplace(++last_, std::move(guest.socket));
-      Client& client = at->second;
-      client.connection.limit(kLongestHandshake);
-      client.connection.send({.kind = sharing::Kind::challenge, .body = client.challenge.body()});
+      const std::uint64_t number = ++last_;
+      const auto failure = caught([&] {
+        Client& client = clients_.try_emplace(number, std::move(guest.socket)).first->second;
+        client.connection.limit(kLongestHandshake);
+        client.connection.send({.kind = sharing::Kind::challenge, .body = client.challenge.body()});
+      });
+      if (failure != nullptr) clients_.erase(number);
       count([&](ServeStats& stats) { stats.connections = clients_.size(); });
     }
   }
@@ -126,7 +138,7 @@ class BatchServer::Impl {
       client.connection.receive_some();
       while (const auto frame = client.connection.next()) hear(number, client, *frame);
     });
-    if (failure != nullptr) refuse(client, error_of(failure).cause());
+    if (failure != nullptr) refuse(client, failure);
     if (client.connection.gone() || (client.ends && !client.connection.sends())) forget(number);
   }
 
@@ -136,6 +148,7 @@ class BatchServer::Impl {
     if (client.asks >= kMostAsks) throw Error::corrupt("too many asks at a time");
     sharing::WireReader from(frame.body);
     Ask ask = read_ask(from, client.source->batch_size(), client.source->dataset().size());
+    ask.rows.unwanted = client.gone;
     ++client.asks;
     client.source->ask(number, std::move(ask));
   }
@@ -154,24 +167,26 @@ class BatchServer::Impl {
   }
 
   std::shared_ptr<Source> source_of(const std::string& text) {
-    if (const auto found = sources_.find(text); found != sources_.end()) return found->second;
+    if (const auto found = sources_.find(text); found != sources_.end() && !found->second->ended())
+      return found->second;
+    sources_.erase(text);
     std::erase_if(sources_, [](const auto& each) { return each.second.use_count() == 1; });
     const Recipe recipe = Recipe::parse(text);
-    const auto dataset =
-        std::ranges::find_if(datasets_, [&](const Dataset& each) { return each.fingerprint() == recipe.dataset; });
-    if (dataset == datasets_.end())
-      throw Error::invalid_argument("the server does not have this dataset, or has another version of it");
+    const auto same = std::ranges::find_if(contents_, [&](const Content& each) { return each.same(recipe.dataset); });
+    if (same == contents_.end())
+      throw Error::invalid_argument("the server does not have this dataset, or has other classes, keys or values");
     if (sources_.size() >= options_.most_recipes) {
       throw Error::resource("the server fills batches for " + std::to_string(sources_.size()) +
                             " sets of transforms already, which is its limit");
     }
-    auto source = std::make_shared<Source>(*dataset, recipe, options_.workers, [this](Made made) {
-      {
-        const std::scoped_lock lock(mutex_);
-        made_.push_back(std::move(made));
-      }
-      wake_.ring();
-    });
+    auto source = std::make_shared<Source>(datasets_[static_cast<std::size_t>(same - contents_.begin())], recipe,
+                                           options_.workers, [this](Made made) {
+                                             {
+                                               const std::scoped_lock lock(mutex_);
+                                               made_.push_back(std::move(made));
+                                             }
+                                             wake_.ring();
+                                           });
     return sources_.emplace(text, std::move(source)).first->second;
   }
 
@@ -187,7 +202,7 @@ class BatchServer::Impl {
       Client& client = found->second;
       --client.asks;
       const auto failure = caught([&] { send(client, made); });
-      if (failure != nullptr) refuse(client, error_of(failure).cause());
+      if (failure != nullptr) refuse(client, failure);
       if (client.connection.gone()) forget(made.client);
     }
   }
@@ -202,8 +217,7 @@ class BatchServer::Impl {
     }
     const std::shared_ptr<const BatchRecord>& record = made.batch->slab();
     write(to, ValuesHead{.number = made.ask, .crc32c = made.crc32c});
-    sharing::write(to, *record, [](const Field&) { return sharing::ValuePlace{}; });
-    client.connection.send({.kind = sharing::Kind::values, .body = to.take()});
+    client.connection.send({.kind = sharing::Kind::values, .body = to.take() + made.note});
     for (const Field& field : record->fields)
       client.connection.send_values({field.values.data, static_cast<std::size_t>(field.values.bytes())}, record);
     count([&](ServeStats& stats) {
@@ -228,16 +242,23 @@ class BatchServer::Impl {
     for (const std::uint64_t number : late) forget(number);
   }
 
-  void refuse(Client& client, const std::string& why) {
+  // Without memory for the reason, the connection ends without one.
+  void refuse(Client& client, const std::exception_ptr& why) {
     count([](ServeStats& stats) { ++stats.refused; });
     client.ends = true;
-    const auto failure = caught([&] { client.connection.send({.kind = sharing::Kind::refused, .body = why}); });
+    const auto failure = caught([&] {
+      const Error error = error_of(why);
+      const bool later = error.kind() == ErrorKind::resource || error.kind() == ErrorKind::io;
+      client.connection.send(
+          {.kind = sharing::Kind::refused, .body = std::string(later ? kLater : std::string_view()) + error.cause()});
+    });
     if (failure != nullptr) client.connection.end();
   }
 
   void forget(std::uint64_t number) {
     const auto found = clients_.find(number);
     const bool loader = found->second.source != nullptr;
+    *found->second.gone = true;
     clients_.erase(found);
     count([&](ServeStats& stats) {
       stats.connections = clients_.size();
@@ -252,6 +273,7 @@ class BatchServer::Impl {
   }
 
   const std::vector<Dataset> datasets_;
+  const std::vector<Content> contents_;  // of the datasets
   const ServeOptions options_;
   const std::string token_;
   const milliseconds patience_;

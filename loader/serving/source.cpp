@@ -1,8 +1,11 @@
 #include <utility>
 
+#include <base/caught.hpp>
 #include <base/leak_until_exit.hpp>
 #include <formats/io/crc32c.hpp>
 #include <loader/serving/source.hpp>
+#include <loader/sharing/notes.hpp>
+#include <loader/sharing/wire.hpp>
 #include <penstock/error.hpp>
 #include <storage/read/read_engine.hpp>
 
@@ -26,7 +29,10 @@ Source::Source(const Dataset& dataset, const Recipe& recipe, unsigned workers, s
     : made_(std::move(made)), pipeline_(pipeline_of(dataset, recipe, workers)) {
   try {
     Pipeline::start_asked(pipeline_, asked_);
-    thread_ = Thread("penstock-give", [this](const std::stop_token&) { run(); });
+    thread_ = Thread("penstock-give", [this](const std::stop_token&) {
+      caught([&] { run(); });
+      ended_ = true;
+    });
   } catch (...) {
     if (!pipeline_->stop()) leak_until_exit(pipeline_);
     throw;
@@ -53,6 +59,10 @@ void Source::run() {
       waiting_.pop_front();
     }
     if (result->failure == nullptr && result->bad.empty()) {
+      sharing::WireWriter note;
+      sharing::write(note, *result->batch.slab(), [](const Field&) { return sharing::ValuePlace{}; });
+      made.note = note.take();
+      made.crc32c = crc32c(std::as_bytes(std::span(made.note)));
       for (const Field& field : result->batch.fields())
         made.crc32c = crc32c({field.values.data, static_cast<std::size_t>(field.values.bytes())}, made.crc32c);
       made.batch = std::move(result->batch);

@@ -1,6 +1,7 @@
 // Makes the batches of one recipe, for all clients that have it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -23,7 +24,8 @@ using asking::Recipe;
 struct Made {
   std::uint64_t client = 0, ask = 0;
   std::optional<Batch> batch = {};  ///< nothing: a sample is invalid
-  std::uint32_t crc32c = 0;         ///< of its values
+  std::string note = {};            ///< describes the batch (sharing/notes.hpp)
+  std::uint32_t crc32c = 0;         ///< of the note and the values
 };
 
 class Source {
@@ -38,6 +40,7 @@ class Source {
   const Dataset& dataset() const { return pipeline_->dataset(); }
   std::uint32_t batch_size() const { return pipeline_->options().batch_size; }
   unsigned workers() const { return pipeline_->options().workers; }
+  bool ended() const { return ended_; }  ///< it makes nothing any more
 
  private:
   void run();
@@ -47,6 +50,7 @@ class Source {
   const std::shared_ptr<Pipeline> pipeline_;
   std::mutex mutex_;  // guards waiting_, and keeps it in the order of asked_
   std::deque<Made> waiting_;
+  std::atomic<bool> ended_{false};
   Thread thread_;
 };
 

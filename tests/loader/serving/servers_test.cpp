@@ -258,7 +258,7 @@ TEST_CASE("if servers end, others fill the batches, or the loader does, and no b
   }
   CHECK(loader.stats().filled_without_server > 0);
   second.emplace(server(data, address));
-  std::this_thread::sleep_for(milliseconds(1300));  // the loader tries again each second
+  std::this_thread::sleep_for(milliseconds(2300));  // the loader tries again after 2 seconds
   for (const std::uint64_t batch : epochs(loader, 11)) got.push_back(batch);
   CHECK(got == wanted);
   CHECK(loader.stats().servers[1].problem == "");
@@ -289,9 +289,51 @@ TEST_CASE("a server refuses loaders with another token or dataset, and they say 
   CHECK(guesses.stats().servers[0].problem == "the server has another token");
   Loader strays(other.dataset(), served({fills.address()}));
   CHECK(epochs(strays, 1) == expected(other, 1));
-  CHECK(strays.stats().servers[0].problem == "the server does not have this dataset, or has another version of it");
-  CHECK(fills.stats().refused == 2);
+  const std::string lacks = "the server does not have this dataset, or has other classes, keys or values";
+  CHECK(strays.stats().servers[0].problem == lacks);
+  // Other values under the same keys.
+  const Data changed(12);
+  write_file(changed.folder / "data" / (number_key(3) + ".txt"), "another text");
+  Loader differs(changed.dataset(), served({fills.address()}));
+  CHECK(epochs(differs, 1) == expected(changed, 1));
+  CHECK(differs.stats().servers[0].problem == lacks);
+  CHECK(fills.stats().refused == 3);
   CHECK(fills.stats().batches == 0);
+}
+
+TEST_CASE("a sample that must not be read is not read by a server") {
+  const Data data(30);
+  const BatchServer fills = server(data);
+  LoaderOptions options = plain();
+  options.on_error = OnError::mark;
+  options.read_options.unreadable = {number_key(17)};
+  Loader loader(data.dataset(), served({fills.address()}, options));
+  CHECK(epochs(loader, 2) == expected(data, 2, options));
+  CHECK(loader.stats().servers[0].batches > 0);
+}
+
+TEST_CASE("a loader waits for a server that begins to listen within its patience") {
+  const Data data(30);
+  const std::string address = server(data).address();  // of a server that has ended
+  std::optional<BatchServer> late;
+  std::jthread starts([&] {
+    std::this_thread::sleep_for(milliseconds(300));
+    late.emplace(server(data, address));
+  });
+  Loader loader(data.dataset(), served({address}));
+  CHECK(epochs(loader, 2) == expected(data, 2));
+  CHECK(loader.stats().filled_without_server == 0);
+  starts.join();
+}
+
+TEST_CASE("a loader with a timeout fills batches itself before the timeout") {
+  const Data data(12);
+  const UnforkedDescriptor nobody = asking::listening_at({.host = "127.0.0.1", .port = "0"});
+  LoaderOptions options = served({"127.0.0.1:" + std::to_string(asking::port_of(nobody.get()))});
+  options.servers.patience = 100;
+  options.timeout = milliseconds(2000);
+  Loader loader(data.dataset(), options);
+  CHECK(epochs(loader, 1) == expected(data, 1));
 }
 
 TEST_CASE("a loader does not believe a process that does not know the token") {
