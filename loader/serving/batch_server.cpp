@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include <poll.h>
@@ -91,7 +92,7 @@ class BatchServer::Impl {
     std::vector<pollfd> events;
     std::vector<std::uint64_t> polled;
     bool has_descriptors = true;
-    while (!stop.stop_requested()) {
+    const auto turn = [&] {
       events.assign({{.fd = wake_.get(), .events = POLLIN, .revents = 0},
                      {.fd = has_descriptors ? socket_.get() : -1, .events = POLLIN, .revents = 0}});
       polled.clear();
@@ -108,7 +109,9 @@ class BatchServer::Impl {
         if (events[i + 2].revents != 0) hear(polled[i]);
       send_made();
       look_at_clock();
-    }
+    };
+    while (!stop.stop_requested())
+      if (caught(turn) != nullptr) std::this_thread::sleep_for(milliseconds(100));  // out of memory
     clients_.clear();
     sources_.clear();
   }
