@@ -63,11 +63,11 @@ LoaderOptions plain() {
 }
 
 BatchServer server(const Data& data, const std::string& address = "127.0.0.1:0") {
-  return BatchServer({data.dataset()}, {.address = address, .token = kToken, .workers = 2, .patience = 2});
+  return BatchServer({data.dataset()}, {.address = address, .token = kToken, .workers = 2, .patience = 60});
 }
 
 LoaderOptions served(std::vector<std::string> addresses, LoaderOptions options = plain()) {
-  options.servers = {.addresses = std::move(addresses), .token = kToken, .patience = 2};
+  options.servers = {.addresses = std::move(addresses), .token = kToken, .patience = 30};  // also on a busy machine
   return options;
 }
 
@@ -244,35 +244,44 @@ TEST_CASE("an invalid sample is treated as without servers") {
 
 TEST_CASE("if servers end, others fill the batches, or the loader does, and no byte changes") {
   const Data data(60);
-  const auto wanted = expected(data, 12);  // far more than a loader builds ahead
   auto first = std::make_optional(server(data)), second = std::make_optional(server(data));
   Loader loader(data.dataset(), served({first->address(), second->address()}));
+  Loader reference(data.dataset(), plain());
   const std::string address = second->address();
-  std::vector<std::uint64_t> got;
-  while (const auto batch = loader.next()) {
-    Digest digest;
-    digest.add(*batch);
-    got.push_back(digest.value());
-    if (got.size() == 4) first.reset();
-    if (got.size() == 9) second.reset();
-  }
-  CHECK(loader.stats().filled_without_server > 0);
+  // Takes epochs until it is so. A loader has several epochs of these ahead.
+  const auto take_until = [&](const std::function<bool()>& is_so) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    do {
+      REQUIRE(epochs(loader, 1) == epochs(reference, 1));
+      std::this_thread::sleep_for(milliseconds(20));
+    } while (!is_so() && std::chrono::steady_clock::now() < end);
+    CHECK(is_so());
+  };
+  CHECK(loader.next().has_value());
+  CHECK(reference.next().has_value());
+  first.reset();
+  take_until([&] { return !loader.stats().servers[0].problem.empty(); });
+  CHECK(loader.stats().filled_without_server == 0);
+  second.reset();
+  take_until([&] { return loader.stats().filled_without_server > 0; });
   second.emplace(server(data, address));
-  std::this_thread::sleep_for(milliseconds(2300));  // the loader tries again after 2 seconds
-  for (const std::uint64_t batch : epochs(loader, 11)) got.push_back(batch);
-  CHECK(got == wanted);
-  CHECK(loader.stats().servers[1].problem == "");
-  CHECK(second->stats().batches > 0);
+  take_until([&] { return second->stats().batches > 0; });
 }
 
 TEST_CASE("without any server, the loader fills its batches and says why") {
   const Data data(12);
   const UnforkedDescriptor nobody = asking::listening_at({.host = "127.0.0.1", .port = "0"});
   const std::string silent = "127.0.0.1:" + std::to_string(asking::port_of(nobody.get()));
-  Loader loader(data.dataset(), served({"127.0.0.1:1", "no-such-host.invalid:7710", silent}));
+  LoaderOptions options = served({"127.0.0.1:1", "no-such-host.invalid:7710", silent});
+  options.servers.patience = 1;
+  Loader loader(data.dataset(), options);
   CHECK(epochs(loader, 1) == expected(data, 1));
-  const Stats stats = loader.stats();
+  Stats stats = loader.stats();
   REQUIRE(stats.servers.size() == 3);
+  for (int i = 0; i < 1000 && stats.servers[2].problem.empty(); ++i) {  // its silence may be noticed a little later
+    std::this_thread::sleep_for(milliseconds(10));
+    stats = loader.stats();
+  }
   CHECK(stats.servers[0].problem == "Connection refused");
   CHECK_FALSE(stats.servers[1].problem.empty());
   CHECK(stats.servers[2].problem == "it does not answer");
@@ -331,7 +340,7 @@ TEST_CASE("a loader with a timeout fills batches itself before the timeout") {
   const UnforkedDescriptor nobody = asking::listening_at({.host = "127.0.0.1", .port = "0"});
   LoaderOptions options = served({"127.0.0.1:" + std::to_string(asking::port_of(nobody.get()))});
   options.servers.patience = 100;
-  options.timeout = milliseconds(2000);
+  options.timeout = milliseconds(8000);
   Loader loader(data.dataset(), options);
   CHECK(epochs(loader, 1) == expected(data, 1));
 }
