@@ -74,13 +74,13 @@ class Server:
 
 
 def write_rows(folder):
-    """Stored rows: uint8 arrays of one shape."""
+    """Rows that are stored as they are delivered: uint8 arrays of one shape in HDF5."""
     folder.mkdir()
     generator = np.random.default_rng(1)
     for number in range(ROWS):
         np.save(folder / f"{number:05}.npy", generator.integers(0, 256, ROW, np.uint8))
-    sh(COMMAND, "pack", folder, folder.parent / "rows.tar.d", "--format", "tar")
-    return folder.parent / "rows.tar.d"
+    sh(COMMAND, "pack", folder, folder.parent / "rows.h5.d", "--format", "hdf5")
+    return folder.parent / "rows.h5.d"
 
 
 def options():
@@ -170,7 +170,7 @@ while True:
 def measure(dataset, pairs=7):
     """Bytes per second of stored rows from one server, and of a copy of the shard: read, send, receive."""
     server = Server(1, dataset)
-    shard = max(pathlib.Path(dataset).glob("*.tar"), key=lambda path: path.stat().st_size)
+    shard = max(pathlib.Path(dataset).glob("*.h5"), key=lambda path: path.stat().st_size)
     copier = subprocess.Popen(
         ["ip", "netns", "exec", "penstock1", sys.executable, "-c", COPY, f"{NETWORK}.1", shard], stdout=subprocess.PIPE
     )
