@@ -345,18 +345,18 @@ TEST_CASE("a source reads ahead in large requests, and here and there in small o
     REQUIRE(std::string_view(reinterpret_cast<const char*>(bytes.data()), got) ==
             std::string_view(content).substr(std::min<std::uint64_t>(at, kLength), got));
   };
+  // First, because a source in order still reads ahead when it has answered.
+  const auto anywhere = open_byte_source("s3://bucket/large", Access::anywhere);
+  for (std::uint64_t at = 0; at < 10; ++at) check(*anywhere, at * (4 << 20), 100);
+  CHECK(places.store.ranges == 10);
+  CHECK(places.store.bytes <= 10 * (64 << 10));
   const auto in_order = open_byte_source("s3://bucket/large");
   CHECK(in_order->size() == kLength);
   for (std::uint64_t at = 0; at < kLength; at += 100'000) check(*in_order, at, 512);
-  CHECK(places.store.ranges <= 16);
+  CHECK(places.store.ranges <= 10 + 16);
   check(*in_order, kLength - 3, 100);
   check(*in_order, kLength + 3, 100);
   check(*in_order, 5 << 20, 20 << 20);
-  const std::uint64_t ranges = places.store.ranges, bytes = places.store.bytes;
-  const auto anywhere = open_byte_source("s3://bucket/large", Access::anywhere);
-  for (std::uint64_t at = 0; at < 10; ++at) check(*anywhere, at * (4 << 20), 100);
-  CHECK(places.store.ranges - ranges == 10);
-  CHECK(places.store.bytes - bytes <= 10 * (64 << 10));
   const auto expecting = open_byte_source("s3://bucket/large");
   expecting->expect(1 << 20, 1 << 20);
   check(*expecting, 1 << 20, 1 << 20);
