@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -60,12 +62,15 @@ class BatchServer::Impl {
         socket_(listening_at(at_)),
         address_((at_.host.find(':') == std::string::npos ? at_.host : "[" + at_.host + "]") + ":" +
                  std::to_string(port_of(socket_.get()))),
+        maker_("penstock-make", [this](const std::stop_token& stop) { make_sources(stop); }),
         thread_("penstock-serve", [this](const std::stop_token& stop) { run(stop); }) {}
 
   ~Impl() {
     thread_.request_stop();
+    maker_.request_stop();
     wake_.ring();
     thread_.join();
+    maker_.join();
   }
   Impl(Impl&&) = delete;
 
@@ -80,7 +85,8 @@ class BatchServer::Impl {
     explicit Client(UnforkedDescriptor socket) : connection(std::move(socket)) {}
     sharing::Connection connection;
     Challenge challenge = Challenge::make();
-    std::shared_ptr<Source> source;  // null until it has proven the token
+    std::shared_ptr<Source> source;  // null until it has proven the token, and its rows can be made
+    bool waits = false;              // for the source
     std::size_t asks = 0;            // without an answer
     const std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
     Clock::time_point came = Clock::now(), moved = came;
@@ -107,13 +113,13 @@ class BatchServer::Impl {
       has_descriptors = events[1].revents == 0 || accept();
       for (std::size_t i = 0; i < polled.size(); ++i)
         if (events[i + 2].revents != 0) hear(polled[i]);
+      welcome_clients();
       send_made();
       look_at_clock();
     };
     while (!stop.stop_requested())
       if (caught(turn) != nullptr) std::this_thread::sleep_for(milliseconds(100));  // out of memory
     clients_.clear();
-    sources_.clear();
   }
 
   // Returns false if the system has no descriptor for the next client.
@@ -146,7 +152,7 @@ class BatchServer::Impl {
   }
 
   void hear(std::uint64_t number, Client& client, const sharing::Frame& frame) {
-    if (client.source == nullptr) return greet(client, frame);
+    if (client.source == nullptr) return greet(number, client, frame);
     if (frame.kind != sharing::Kind::rows) throw Error::corrupt("an unknown message");
     if (client.asks >= kMostAsks) throw Error::corrupt("too many asks at a time");
     sharing::WireReader from(frame.body);
@@ -156,17 +162,57 @@ class BatchServer::Impl {
     client.source->ask(number, std::move(ask));
   }
 
-  void greet(Client& client, const sharing::Frame& frame) {
-    if (frame.kind != sharing::Kind::request) throw Error::corrupt("an unknown message");
-    const Request request = Request::of(frame.body);
+  void greet(std::uint64_t number, Client& client, const sharing::Frame& frame) {
+    if (frame.kind != sharing::Kind::request || client.waits) throw Error::corrupt("an unknown message");
+    Request request = Request::of(frame.body);
     if (!request.knows(token_, client.challenge)) throw Error::invalid_argument("the server has another token");
-    client.source = source_of(request.text);
-    client.connection.limit(kLongestAsk);
-    sharing::WireWriter to;
-    to.text(proof_of_server(token_, client.challenge, request));
-    to.number(client.source->workers());
-    client.connection.send({.kind = sharing::Kind::accepted, .body = to.take()});
-    count([&](ServeStats& stats) { ++stats.loaders; });
+    client.waits = true;
+    {
+      const std::scoped_lock lock(mutex_);
+      guests_.push_back({.client = number, .request = std::move(request)});
+    }
+    arrived_.notify_one();
+  }
+
+  void welcome_clients() {
+    std::deque<Known> all;
+    {
+      const std::scoped_lock lock(mutex_);
+      all.swap(known_);
+    }
+    for (Known& known : all) {
+      const auto found = clients_.find(known.client);
+      if (found == clients_.end()) continue;
+      Client& client = found->second;
+      if (known.failure != nullptr) {
+        refuse(client, known.failure);
+        if (!client.connection.sends()) forget(known.client);
+        continue;
+      }
+      client.source = std::move(known.source);
+      client.connection.limit(kLongestAsk);
+      sharing::WireWriter to;
+      to.text(proof_of_server(token_, client.challenge, known.request));
+      to.number(client.source->workers());
+      client.connection.send({.kind = sharing::Kind::accepted, .body = to.take()});
+      count([&](ServeStats& stats) { ++stats.loaders; });
+    }
+  }
+
+  // Sources are made and ended in a thread of their own, because both may wait for storage.
+  void make_sources(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (arrived_.wait(lock, stop, [&] { return !guests_.empty(); })) {
+      Known known = std::move(guests_.front());
+      guests_.pop_front();
+      lock.unlock();
+      known.failure = caught([&] { known.source = source_of(known.request.text); });
+      lock.lock();
+      known_.push_back(std::move(known));
+      wake_.ring();
+    }
+    lock.unlock();
+    sources_.clear();
   }
 
   std::shared_ptr<Source> source_of(const std::string& text) {
@@ -240,7 +286,8 @@ class BatchServer::Impl {
       }
       const bool slow = now - client.moved > patience_;
       if (slow) count([](ServeStats& stats) { ++stats.dropped; });
-      if (slow || (client.source == nullptr && now - client.came > kForHandshake)) late.push_back(number);
+      if (slow || (client.source == nullptr && !client.waits && now - client.came > kForHandshake))
+        late.push_back(number);
     }
     for (const std::uint64_t number : late) forget(number);
   }
@@ -287,11 +334,20 @@ class BatchServer::Impl {
   mutable std::mutex mutex_;  // guards stats_ and made_
   ServeStats stats_;
   std::deque<Made> made_;
+  // Guarded by mutex_, too:
+  struct Known {  // a client that has proven the token
+    std::uint64_t client;
+    Request request;
+    std::shared_ptr<Source> source = {};
+    std::exception_ptr failure = {};
+  };
+  std::deque<Known> guests_, known_;  // without a source, with one
+  std::condition_variable_any arrived_;
   // Only the thread uses these:
   std::map<std::uint64_t, Client> clients_;
   std::uint64_t last_ = 0;
-  std::map<std::string, std::shared_ptr<Source>> sources_;
-  Thread thread_;
+  std::map<std::string, std::shared_ptr<Source>> sources_;  // only maker_ uses it
+  Thread maker_, thread_;
 };
 
 BatchServer::BatchServer(std::vector<Dataset> datasets, const ServeOptions& options)
