@@ -43,6 +43,7 @@ Counts Pipeline::since_made() const {
     counts.gpu_jpeg_rows = on_device_.jpeg.jpegs->rows();
     counts.gpu_jpeg_refused = on_device_.jpeg.jpegs->refused();
   }
+  if (servers_ != nullptr) counts.served = servers_->counts();
   counts.blocks_undone = blocks_.made();
   counts.cache = cache_.stats();
   counts.checks = checks_.stats();
@@ -101,7 +102,7 @@ Stats Pipeline::stats() const {
   stats.engine_reason = engine_.reason;
   if (disk_cache_ != nullptr) stats.disk_cache_dir = disk_cache_->path().string();
   stats.sharing_name = options_.sharing.name;
-  if (servers_ != nullptr) servers_->report(stats);
+  if (servers_ != nullptr) stats.servers = servers_->report();
   stats.block_offer = block_offered();
   stats.epochs = consumer_.epochs_over.load(std::memory_order_relaxed);
   stats.bytes_read = stats.reads.bytes + stats.gpu_direct_bytes;

@@ -36,6 +36,12 @@ struct SharingStats {
   friend bool operator==(const SharingStats&, const SharingStats&) = default;
 };
 
+/// Counts of batches from servers; zeros without LoaderOptions::servers.
+struct ServedStats {
+  std::uint64_t ready = 0, batches = 0, bytes = 0, filled_without_server = 0;
+  friend bool operator==(const ServedStats&, const ServedStats&) = default;
+};
+
 /// A server that fills batches, from the loader's side.
 struct ServerStats {
   std::string address;
@@ -66,6 +72,7 @@ struct Counts {
   DiskCacheStats disk_cache;  ///< zeros without a disk cache
   CacheStats cache;
   SharingStats sharing;
+  ServedStats served;
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 
@@ -225,12 +232,11 @@ struct Stats : Counts {
   EngineKind engine = EngineKind::automatic;
   std::string engine_reason;
   std::string disk_cache_dir;  ///< folder of the disk cache (LoaderOptions::disk_cache.path); empty: there is none
-  std::vector<ServerStats> servers;         ///< LoaderOptions::servers, in that order
-  std::uint64_t filled_without_server = 0;  ///< batches for which no server answered
-  std::string sharing_name;                 ///< SharingOptions::name; empty: batches are not shared
-  BlockOffer block_offer;                   ///< for a dataset in a store, under a full shuffle
-  std::string staging;                      ///< whether slabs are page-locked for the device, or why not
-  std::string device;                       ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in the host's memory
+  std::vector<ServerStats> servers;  ///< LoaderOptions::servers, in that order; since the loader was made
+  std::string sharing_name;          ///< SharingOptions::name; empty: batches are not shared
+  BlockOffer block_offer;            ///< for a dataset in a store, under a full shuffle
+  std::string staging;               ///< whether slabs are page-locked for the device, or why not
+  std::string device;                ///< "cuda:0: NVIDIA H200, ..."; empty: batches stay in the host's memory
   /// Effect of LoaderOptions::device_options.gpu_direct, known once the first file is read: "direct: OUTPUTS"; "bounce
   /// buffer, WHY: OUTPUTS", if their bytes still pass through the host's memory; "not used: WHY"; empty: not requested.
   std::string gpu_direct;

@@ -55,7 +55,7 @@ Json json_of(const LoaderUse& use) {
               {"tasks", figures.tasks},
               {"reading_bytes", figures.reading}}}};
   json.update(counters_json("", figures));
-  for (const char* group : {"reads", "store", "disk_cache", "cache", "sharing"})
+  for (const char* group : {"reads", "store", "disk_cache", "cache", "sharing", "servers"})
     json[group] = counters_json(group, figures);
   Json stages = Json::object(), waits = Json::object(), busy = Json::object();
   for (std::size_t i = 0; i < use.stages.size(); ++i) {

@@ -91,7 +91,7 @@ nb::dict servers(const Stats& stats) {
                          {"batches", server.batches},
                          {"bytes", server.bytes}}));
   all["each"] = each;
-  all["filled_without_server"] = stats.filled_without_server;
+  set_counters(all, "servers", stats);
   return all;
 }
 

@@ -358,10 +358,20 @@ void Servers::tell(const Server& server, const std::string& problem) {
   told.problem = problem;
 }
 
-void Servers::report(Stats& stats) const {
+std::vector<ServerStats> Servers::report() const {
   const std::scoped_lock lock(mutex_);
-  stats.servers = told_;
-  stats.filled_without_server = filled_here_;
+  return told_;
+}
+
+ServedStats Servers::counts() const {
+  const std::scoped_lock lock(mutex_);
+  ServedStats counts{.filled_without_server = filled_here_};
+  for (const ServerStats& server : told_) {
+    counts.ready += server.ready ? 1 : 0;
+    counts.batches += server.batches;
+    counts.bytes += server.bytes;
+  }
+  return counts;
 }
 
 }  // namespace penstock::asking

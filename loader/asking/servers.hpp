@@ -45,7 +45,8 @@ class Servers {
   void ask(BatchBuilder& builder);
   void close();  ///< ends the thread. Batches that are not filled remain so.
   bool join(std::chrono::milliseconds grace) { return thread_ == nullptr || thread_->join_for(grace); }
-  void report(Stats& stats) const;
+  std::vector<ServerStats> report() const;
+  ServedStats counts() const;  ///< since it was made
 
  private:
   using Clock = std::chrono::steady_clock;

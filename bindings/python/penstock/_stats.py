@@ -25,8 +25,9 @@ class Stats(dict[str, Any]):
     The option sharing adds "sharing": its "name", the batches "received" from the process that builds them, and those
     "built_alone" here. In the process that builds, "built_for_all", "consumers" and "left_behind" are not 0.
 
-    The option servers adds "servers": "each" has the "address" of a server, whether it is "ready", its last "problem",
-    and the "batches" and "bytes" that it has filled. "filled_without_server" counts the batches for which none answered.
+    The option servers adds "servers": the number that is "ready", the "batches" and "bytes" from them, and the batches
+    "filled_without_server". For each server since the loader was made, "each" has "address", "ready", the last
+    "problem", "batches" and "bytes".
     """
 
     def __init__(self, values: dict[str, Any], table: str, figures: bytes) -> None:

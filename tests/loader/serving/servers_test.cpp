@@ -172,7 +172,7 @@ TEST_CASE("servers fill batches with the bytes of a plain loader") {
     Loader loader(data.dataset(), served(addresses));
     CHECK(epochs(loader, 3) == expected(data, 3));
     const Stats stats = loader.stats();
-    CHECK(stats.filled_without_server == 0);
+    CHECK(stats.served.filled_without_server == 0);
     std::uint64_t batches = 0;
     for (const ServerStats& each : stats.servers) batches += each.batches;
     CHECK(batches >= 3 * loader.batches());
@@ -189,7 +189,7 @@ TEST_CASE("servers fill batches of every kind") {
     const auto wanted = expected(data, 2, options);
     Loader loader(data.dataset(), served({fills.address()}, options));
     CHECK(epochs(loader, 2) == wanted);
-    CHECK(loader.stats().filled_without_server == 0);
+    CHECK(loader.stats().served.filled_without_server == 0);
     CHECK(loader.stats().servers[0].problem == "");
   };
   check("in order", [](LoaderOptions& options) { options.shuffle = false; });
@@ -232,7 +232,7 @@ TEST_CASE("an invalid sample is treated as without servers") {
     options.on_error = policy;
     Loader loader(data.dataset(), served({fills.address()}, options));
     CHECK(epochs(loader, 2) == expected(data, 2, options));
-    CHECK(loader.stats().filled_without_server >= 2);  // of two epochs, and of batches ahead
+    CHECK(loader.stats().served.filled_without_server >= 2);  // of two epochs, and of batches ahead
     CHECK(loader.stats().servers[0].batches > 0);
   }
   Loader raises(data.dataset(), served({fills.address()}));
@@ -261,9 +261,9 @@ TEST_CASE("if servers end, others fill the batches, or the loader does, and no b
   CHECK(reference.next().has_value());
   first.reset();
   take_until([&] { return !loader.stats().servers[0].problem.empty(); });
-  CHECK(loader.stats().filled_without_server == 0);
+  CHECK(loader.stats().served.filled_without_server == 0);
   second.reset();
-  take_until([&] { return loader.stats().filled_without_server > 0; });
+  take_until([&] { return loader.stats().served.filled_without_server > 0; });
   second.emplace(server(data, address));
   take_until([&] { return second->stats().batches > 0; });
 }
@@ -285,7 +285,7 @@ TEST_CASE("without any server, the loader fills its batches and says why") {
   CHECK(stats.servers[0].problem == "Connection refused");
   CHECK_FALSE(stats.servers[1].problem.empty());
   CHECK(stats.servers[2].problem == "it does not answer");
-  CHECK(stats.filled_without_server >= 3);
+  CHECK(stats.served.filled_without_server >= 3);
 }
 
 TEST_CASE("a server refuses loaders with another token or dataset, and they say why") {
@@ -331,7 +331,7 @@ TEST_CASE("a loader waits for a server that begins to listen within its patience
   });
   Loader loader(data.dataset(), served({address}));
   CHECK(epochs(loader, 2) == expected(data, 2));
-  CHECK(loader.stats().filled_without_server == 0);
+  CHECK(loader.stats().served.filled_without_server == 0);
   starts.join();
 }
 
@@ -379,7 +379,7 @@ TEST_CASE("values with a wrong checksum are not used") {
   });
   Loader loader(data.dataset(), served({between.address()}));
   CHECK(epochs(loader, 3) == expected(data, 3));
-  CHECK(loader.stats().filled_without_server > 0);
+  CHECK(loader.stats().served.filled_without_server > 0);
 }
 
 TEST_CASE("strangers cannot disturb a server") {
@@ -397,7 +397,7 @@ TEST_CASE("strangers cannot disturb a server") {
   }
   Loader loader(data.dataset(), served({fills.address()}));
   CHECK(epochs(loader, 1) == expected(data, 1));
-  CHECK(loader.stats().filled_without_server == 0);
+  CHECK(loader.stats().served.filled_without_server == 0);
   for (int i = 0; i < 30; ++i) silent.push_back(stranger(fills.address()));
   std::this_thread::sleep_for(milliseconds(100));
   CHECK(fills.stats().connections <= 40);
