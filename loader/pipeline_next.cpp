@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <base/printable.hpp>
+#include <loader/batch/record_position.hpp>
 #include <loader/pipeline.hpp>
 #include <loader/work/row_account.hpp>
 #include <penstock/error.hpp>
@@ -280,14 +281,7 @@ BatchResult Pipeline::filled_here(const Position& at, const Plan& plan, const De
 }
 
 BatchResult Pipeline::filled_by_host(const Batch& batch) {
-  const BatchRecord& record = *batch.slab();
-  const Position at{.seed = record.seed,
-                    .shuffle_block = record.shuffle_block,
-                    .epoch = record.epoch,
-                    .start = record.start,
-                    .batch = record.number,
-                    .carried = record.carried,
-                    .composed = record.composed};
+  const Position at = position_of(*batch.slab());
   static const GpuJpeg none;
   DeviceShare share = on_device_.share;
   share.offload = offloads(on_device_.direct, none);

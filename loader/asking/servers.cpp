@@ -10,6 +10,7 @@
 #include <base/secrets/secret.hpp>
 #include <formats/io/crc32c.hpp>
 #include <loader/asking/servers.hpp>
+#include <loader/batch/record_position.hpp>
 #include <loader/fetch/scheduler.hpp>
 #include <penstock/error.hpp>
 
@@ -261,7 +262,7 @@ void Servers::finish(Arriving arrived) {
 void Servers::lose(Server& server, const std::string& why, bool for_good) {
   constexpr unsigned kMostWaits = 6;
   const Clock::time_point now = Clock::now();
-  // Its name may stand for another machine by the time all endpoints were tried.
+  // The name is resolved again after all endpoints were tried, because it may belong to another machine then.
   if (server.state == State::connecting && server.endpoint == 0) server.endpoints.clear();
   if (!server.open.empty() || server.arriving) server.silent = std::min(server.silent + 1, kMostWaits);
   server.failed_once |= server.state != State::connecting || now - began_ >= patience_;
@@ -337,15 +338,7 @@ void Servers::fill_here(BatchBuilder& builder) {
     const std::scoped_lock lock(mutex_);
     ++filled_here_;
   }
-  const Slab& slab = builder.slab();
-  const Position at{.seed = slab.seed,
-                    .shuffle_block = slab.shuffle_block,
-                    .epoch = slab.epoch,
-                    .start = slab.start,
-                    .batch = slab.number,
-                    .carried = slab.carried,
-                    .composed = slab.composed};
-  const auto failure = caught([&] { name_rows(builder, context_, at); });
+  const auto failure = caught([&] { name_rows(builder, context_, position_of(builder.slab())); });
   if (failure == nullptr) return fill_by_workers(builder, context_);
   builder.fail(0, failure);
   if (builder.finish_rows(builder.units())) context_.reorder.put(builder);

@@ -113,10 +113,7 @@ int connect_error(int socket) {
 }
 
 Guest next_client(int listening) {
-  Guest guest{.socket = UnforkedDescriptor(
-                  [&] { return ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); })};
-  guest.out_of_descriptors =
-      !guest.socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+  Guest guest = next_of_any_user(listening);
   if (guest.socket) prepare(guest.socket.get());
   return guest;
 }

@@ -58,13 +58,17 @@ bool is_of_this_user(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &other, &length) == 0 && other.uid == ::geteuid();
 }
 
-Guest next_guest(int listening) {
+Guest next_of_any_user(int listening) {
   Guest guest{.socket = UnforkedDescriptor(
                   [listening] { return ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK); })};
   if (!guest.socket)
     guest.out_of_descriptors = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
-  else if (!is_of_this_user(guest.socket.get()))
-    guest.socket = {};
+  return guest;
+}
+
+Guest next_guest(int listening) {
+  Guest guest = next_of_any_user(listening);
+  if (guest.socket && !is_of_this_user(guest.socket.get())) guest.socket = {};
   return guest;
 }
 

@@ -21,10 +21,11 @@ bool is_of_this_user(int socket);
 
 /// The next connection of a listening socket.
 struct Guest {
-  UnforkedDescriptor socket;        ///< empty: there is none, or it belongs to another user
+  UnforkedDescriptor socket;        ///< empty: there is none
   bool out_of_descriptors = false;  ///< the system has no descriptor for it, so it keeps waiting
 };
-Guest next_guest(int listening);
+Guest next_of_any_user(int listening);  ///< of any socket, also of TCP
+Guest next_guest(int listening);        ///< empty, too, if the connection belongs to another user
 
 /// Lets one thread end the poll() of another one.
 class WakeEvent {

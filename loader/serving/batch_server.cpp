@@ -199,7 +199,7 @@ class BatchServer::Impl {
     }
   }
 
-  // Sources are made and ended in a thread of their own, because both may wait for storage.
+  // Makes and ends sources in a separate thread, because both may wait for storage.
   void make_sources(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (arrived_.wait(lock, stop, [&] { return !guests_.empty(); })) {
