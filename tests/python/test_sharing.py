@@ -6,7 +6,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 
@@ -67,10 +66,8 @@ def wanted(folder):
 
 
 class Training:
-    def __init__(self, tmp_path, kind, name, folder, stops=-1, consumers=1):
-        program = tmp_path / "program.py"
-        program.write_text(textwrap.dedent(PROGRAM))
-        words = [sys.executable, program, kind, name, folder, str(stops), str(consumers)]
+    def __init__(self, kind, name, folder, stops=-1, consumers=1):
+        words = [sys.executable, "-c", PROGRAM, kind, name, folder, str(stops), str(consumers)]
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def wait_for(self, count):
@@ -87,16 +84,16 @@ class Training:
         return lines, int(last.removeprefix("alone "))
 
 
-def test_processes_get_the_batches_of_a_plain_loader(tmp_path, folder, name, wanted):
-    trainings = [Training(tmp_path, "share", name, folder, consumers=3) for _ in range(3)]
+def test_processes_get_the_batches_of_a_plain_loader(folder, name, wanted):
+    trainings = [Training("share", name, folder, consumers=3) for _ in range(3)]
     for training in trainings:
         lines, _ = training.go_on()
         assert lines == wanted
 
 
-def test_attach_needs_only_the_name(tmp_path, folder, name, wanted):
+def test_attach_needs_only_the_name(folder, name, wanted):
     loader = ps.share(name, folder, patience=1, **options())  # it takes no batch meanwhile
-    lines, _ = Training(tmp_path, "attach", name, folder).go_on()
+    lines, _ = Training("attach", name, folder).go_on()
     assert lines == wanted
     assert lines_of(loader) == wanted
     other = ps.attach(name, batch_transform=lambda batch: len(batch["cls"]))
@@ -107,10 +104,10 @@ def test_attach_needs_only_the_name(tmp_path, folder, name, wanted):
         ps.attach(name)
 
 
-def test_a_killed_builder_is_replaced(tmp_path, folder, name, wanted):
-    first = Training(tmp_path, "share", name, folder, stops=3)
+def test_a_killed_builder_is_replaced(folder, name, wanted):
+    first = Training("share", name, folder, stops=3)
     assert first.wait_for(4) == wanted[:4]
-    second = Training(tmp_path, "share", name, folder)
+    second = Training("share", name, folder)
     begun = second.wait_for(2)
     first.process.send_signal(signal.SIGKILL)
     first.process.communicate()
