@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <string>
 #include <system_error>
@@ -9,39 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <loader/sharing/changed_pages.hpp>
 #include <loader/sharing/private_view.hpp>
 #include <penstock/error.hpp>
 
 namespace penstock::sharing {
-namespace {
-
-constexpr std::uint64_t kPage = 4096;
-// Bits of an entry of /proc/PID/pagemap: the page is in memory or in swap, and belongs to the file. Source: the
-// kernel's Documentation/admin-guide/mm/pagemap.rst.
-constexpr std::uint64_t kHasPage = std::uint64_t{3} << 62U, kOfFile = std::uint64_t{1} << 61U;
-
-// Whether a page was written to, which made it a page of this process. True if the system does not say.
-bool any_changed(const std::byte* begin, std::uint64_t pages) {
-  static const int map = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  static const pid_t process = ::getpid();
-  if (map < 0 || process != ::getpid()) return true;
-  std::array<std::uint64_t, 512> entries{};
-  auto at = reinterpret_cast<std::uintptr_t>(begin) / kPage;
-  while (pages != 0) {
-    const std::uint64_t some = std::min<std::uint64_t>(pages, entries.size());
-    const auto bytes = static_cast<ssize_t>(some * sizeof(std::uint64_t));
-    if (::pread(map, entries.data(), static_cast<std::size_t>(bytes), static_cast<off_t>(at * sizeof(std::uint64_t))) !=
-        bytes)
-      return true;
-    for (std::uint64_t i = 0; i < some; ++i)
-      if ((entries[i] & kHasPage) != 0 && (entries[i] & kOfFile) == 0) return true;
-    at += some;
-    pages -= some;
-  }
-  return false;
-}
-
-}  // namespace
 
 PrivateView::PrivateView(const UnforkedDescriptor& file, std::uint64_t bytes) : bytes_(bytes) {
   struct stat status {};
