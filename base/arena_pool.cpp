@@ -1,14 +1,17 @@
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include <sched.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
 #include <base/arena_pool.hpp>
+#include <base/bell.hpp>
 #include <base/caught.hpp>
 #include <base/fork_gate.hpp>
 
@@ -16,6 +19,7 @@ namespace penstock {
 namespace {
 
 thread_local unsigned number_here = 0;  // number of this thread in its pool
+thread_local bool runs_tokens = false;
 
 // Orders earlier writes before later reads, as other threads see them.
 void full_fence() {
@@ -27,10 +31,18 @@ void full_fence() {
 #endif
 }
 
+// Asks Linux not to interrupt the training's thread when this thread wakes. Another policy of the user stays.
+void let_others_first() {
+  if (::sched_getscheduler(0) != SCHED_OTHER) return;
+  const sched_param none{};
+  ::sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
 }  // namespace
 
 struct ArenaPool::State final : ForkGate::Sleepers {
-  State(unsigned count, Token body) : threads(count), token(std::move(body)) {
+  State(unsigned count, Token body, std::chrono::milliseconds waits)
+      : threads(count), token(std::move(body)), stand_by(waits) {
     const ForkGate here;
     arena.initialize(static_cast<int>(threads + 1), threads + 1);  // all slots are reserved for our threads
     tokens = std::make_unique<tbb::task_group>(apart);
@@ -54,34 +66,52 @@ struct ArenaPool::State final : ForkGate::Sleepers {
 
   void serve(unsigned number) {
     number_here = number;
+    let_others_first();
     const ForkGate here;
     arena.execute([&] { group->wait(); });
   }
 
-  // A thread enters the arena to spawn a token. Tokens are not enqueued: if TBB may not start workers, enqueueing makes
+  // Adds a token: the pool's, or `once` if that has an element.
+  bool enqueue(std::list<Token> once = {}) noexcept {
+    const bool is_once = !once.empty();
+    if (!hold()) return false;
+    const std::lock_guard lock(door);
+    brought.splice(brought.end(), once);
+    is_once || ++plain;
+    if (waiting >= plain + brought.size()) {
+      bell.ring();
+      return true;
+    }
+    if (spawn([this] { run_tokens(); })) return true;
+    is_once ? brought.pop_back() : void(--plain);
+    let_go();
+    return false;
+  }
+
+  // A thread enters the arena to spawn a task. Tasks are not enqueued: if TBB may not start workers, enqueueing makes
   // it start one, which finds no free slot and never sleeps. TBB has no fence between spawning a task and checking for
   // sleeping threads, so a thread that is just falling asleep may miss the task. Usually the spawning thread runs the
   // task itself. Here it leaves the arena, so a fence and an empty second task repeat the check.
+  // Requires `door`. Returns false without memory.
   template <typename Work>
-  bool enqueue(const Work& work) noexcept {
+  bool spawn(const Work& work) noexcept {
+    bool spawned = false;
+    const auto run = [&] {
+      tokens->run(work);
+      spawned = true;
+      full_fence();
+      tokens->run([] {});
+    };
+    if (caught([&] { arena.execute(run); }) != nullptr) token_refused = true;
+    return spawned;
+  }
+
+  bool hold() noexcept {
     std::uint64_t before = open.load(std::memory_order_acquire);
     do {
       if (before == 0) return false;
     } while (!open.compare_exchange_weak(before, before + 1, std::memory_order_acq_rel));
-    {
-      const std::lock_guard lock(door);
-      bool spawned = false;
-      const auto spawn = [&] {
-        tokens->run(work);
-        spawned = true;
-        full_fence();
-        tokens->run([] {});
-      };
-      if (caught([&] { arena.execute(spawn); }) != nullptr) token_refused = true;
-      if (spawned) return true;
-    }
-    let_go();
-    return false;
+    return true;
   }
   void let_go() noexcept {
     if (open.fetch_sub(1, std::memory_order_acq_rel) == 1) kept_open = {};
@@ -98,38 +128,56 @@ struct ArenaPool::State final : ForkGate::Sleepers {
       tokens.reset();
   }
 
-  void run() noexcept {
-    let_go();
-    ForkGate::leave();
-    token(number_here);
-    ForkGate::enter();
+  // A task of TBB: runs tokens in this thread until none comes for some time. While a token waits for nested work of
+  // TBB, its thread may take such a task, too. Then it runs one token at most, and must not wait.
+  void run_tokens() noexcept {
+    const bool nested = std::exchange(runs_tokens, true);
+    std::unique_lock lock(door);
+    if (!nested) {
+      while (take_or_wait(lock)) run_one(lock);
+    } else if (any()) {
+      run_one(lock);
+    }
+    runs_tokens = nested;
   }
 
-  // The token is stored here and not in TBB's task, so that the mutex visibly orders the two threads.
-  bool enqueue_once(const Token& once) noexcept {
-    std::list<Token> one;
-    if (caught([&] { one.push_back(once); })) return false;
-    const auto place = one.begin();
-    {
-      const std::lock_guard lock(door);
-      brought.splice(brought.end(), one);
-    }
-    if (enqueue([this, place] { run_once(place); })) return true;
-    const std::lock_guard lock(door);
-    brought.erase(place);
-    return false;
-  }
-  void run_once(std::list<Token>::iterator place) noexcept {
-    let_go();
+  bool any() const { return plain > 0 || !brought.empty(); }
+
+  void run_one(std::unique_lock<std::mutex>& lock) noexcept {
     std::list<Token> mine;
-    {
-      const std::lock_guard lock(door);
-      mine.splice(mine.end(), brought, place);
-    }
+    brought.empty() ? void(--plain) : mine.splice(mine.end(), brought, brought.begin());
+    lock.unlock();
+    let_go();
     ForkGate::leave();
-    mine.front()(number_here);
+    mine.empty() ? token(number_here) : mine.front()(number_here);
     mine.clear();
     ForkGate::enter();
+    lock.lock();
+  }
+
+  // Whether there is a token for this thread. TBB wakes every sleeping thread for each task, and each of them spins for
+  // 0.1 ms and more before it sleeps again. So a thread waits here first, where each token wakes one thread.
+  bool take_or_wait(std::unique_lock<std::mutex>& lock) noexcept {
+    const Deadline deadline(stand_by);
+    ++waiting;
+    while (!any() && !closed && deadline.left().count() > 0) {
+      lock.unlock();
+      ForkGate::leave();
+      bell.wait(deadline.left());
+      ForkGate::enter();
+      lock.lock();
+    }
+    --waiting;
+    return any();
+  }
+
+  void close() noexcept {
+    {
+      const std::lock_guard lock(door);
+      if (std::exchange(closed, true)) return;
+      for (unsigned thread = 0; thread < waiting; ++thread) bell.ring();
+    }
+    let_go();
   }
 
   // Threads that sleep in the arena leave the gate, and return when fork() is over.
@@ -140,28 +188,35 @@ struct ArenaPool::State final : ForkGate::Sleepers {
       ForkGate::enter();
     };
     for (unsigned thread = 0; thread < threads; ++thread) {
-      if (!enqueue(come_out)) return;
+      if (!hold()) return;
+      const std::lock_guard lock(door);
+      if (!spawn(come_out)) return let_go();
     }
   }
 
   const unsigned threads;
   const Token token;
+  const std::chrono::milliseconds stand_by;
   tbb::task_arena arena;
   std::unique_ptr<tbb::task_group> group;
   tbb::task_handle kept_open;                                        // keeps the group open: the threads wait for it
-  tbb::task_group_context apart{tbb::task_group_context::isolated};  // a user's group cannot cancel tokens
+  tbb::task_group_context apart{tbb::task_group_context::isolated};  // a user's group cannot cancel tasks
   std::unique_ptr<tbb::task_group> tokens;                           // separate group; no thread waits for it until the
                                                                      // end
-  std::mutex door;                                                   // one thread at a time enters to spawn a token
-  std::list<Token> brought;                                          // tokens of enqueue(once); guarded by `door`
-  bool token_refused = false;                                        // no memory for a token; guarded by `door`
+  std::mutex door;           // guards the five members below; a thread that holds it is inside the fork gate
+  std::size_t plain = 0;     // tokens of enqueue() that have not begun
+  std::list<Token> brought;  // those of enqueue(once)
+  std::size_t waiting = 0;   // threads in take_or_wait
+  bool closed = false;
+  bool token_refused = false;  // no memory for a task
+  Bell bell;                   // rings for each token that a waiting thread shall take
   // Counts one for the pool until it is closed, and one for each token that has not begun. At 0 the group is released.
   std::atomic<std::uint64_t> open{1};
-  std::atomic<bool> closed{false};
   std::vector<Thread> started;
 };
 
-ArenaPool::ArenaPool(unsigned most, Token token) : state_(std::make_unique<State>(most, std::move(token))) {}
+ArenaPool::ArenaPool(unsigned most, Token token, std::chrono::milliseconds stand_by)
+    : state_(std::make_unique<State>(most, std::move(token), stand_by)) {}
 
 void ArenaPool::start(const std::string& name, const std::shared_ptr<void>& keeps_alive, const Thread::Failed& failed,
                       std::optional<unsigned> threads) {
@@ -177,18 +232,19 @@ unsigned ArenaPool::started() const {
 
 bool ArenaPool::enqueue() noexcept {
   const ForkGate here;
-  return state_->enqueue([state = state_.get()] { state->run(); });
+  return state_->enqueue();
 }
 
 bool ArenaPool::enqueue(const Token& once) noexcept {
   const ForkGate here;
-  return state_->enqueue_once(once);
+  std::list<Token> one;
+  if (caught([&] { one.push_back(once); })) return false;
+  return state_->enqueue(std::move(one));
 }
 
 void ArenaPool::close() noexcept {
-  if (state_->closed.exchange(true, std::memory_order_acq_rel)) return;
   const ForkGate here;
-  state_->let_go();
+  state_->close();
 }
 
 bool ArenaPool::join_for(std::chrono::milliseconds grace) {

@@ -13,14 +13,17 @@ namespace penstock {
 
 /// TBB schedules tokens onto exactly as many threads as were started, even if there are fewer cores. TBB's own threads
 /// have no slot in the arena, and the host program's arenas are not affected. Nested TBB work in a token is shared with
-/// threads that have no token. Idle threads use no processor time.
+/// threads that have had no token for `stand_by`. Idle threads use no processor time. The threads have the policy
+/// SCHED_BATCH, so that they do not interrupt the training's thread, unless the program has chosen another one.
 ///
-/// `token` is the function that a token runs, in thread `number`, and must not throw.
+/// `token` is the function that a token runs, in thread `number`, and must not throw. A thread waits `stand_by` for its
+/// next token before it returns to TBB. There every token wakes all threads that sleep.
 class ArenaPool {
  public:
   using Token = std::function<void(unsigned number)>;
 
-  ArenaPool(unsigned most, Token token);  ///< room for `most` threads
+  /// Room for `most` threads.
+  ArenaPool(unsigned most, Token token, std::chrono::milliseconds stand_by = std::chrono::seconds(1));
   ArenaPool(ArenaPool&&) = delete;
   ~ArenaPool();  ///< close(), and joins
 

@@ -17,9 +17,11 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_group.h>
 #include <unistd.h>
 
 #include <base/arena_pool.hpp>
@@ -42,6 +44,8 @@ constexpr bool kChildHasThreads = true;
 #endif
 constexpr const char* kNoThreads =
     "under ThreadSanitizer the child of a program with threads has none; use the preset dev";
+
+constexpr std::chrono::minutes kMinute{1};
 
 /// The names of the threads in `rounds` rounds, in each of which `workers` of them have to meet.
 std::set<std::string> meeting(unsigned workers, unsigned rounds = 3) {
@@ -162,17 +166,88 @@ TEST_CASE("idle threads use no processor time, and TBB adds none, where the mach
   CHECK(std::system(("'" + itself + "' --test-case='*also where it may have no thread*' >/dev/null").c_str()) == 0);
 }
 
-TEST_CASE("a token that comes while the threads fall asleep is run") {
+TEST_CASE("a token that comes now and then wakes one thread of many, and the others sleep on") {
   std::counting_semaphore<> ran(0);
-  ArenaPool pool(2, [&](unsigned) { ran.release(); });
-  pool.start("lone-");
-  std::mt19937 random(1);
-  const std::uint32_t rounds = 20'000;
-  for (std::uint32_t round = 0; round < rounds; ++round) {
-    REQUIRE(pool.enqueue());
-    REQUIRE(ran.try_acquire_for(std::chrono::minutes(1)));
-    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(random() % 300'000);
-    while (std::chrono::steady_clock::now() < until) {
+  ArenaPool pool(64, [&](unsigned) { ran.release(); });
+  pool.start("rare-");
+  const auto tokens = [&](int count) {
+    for (int token = 0; token < count; ++token) {
+      CHECK(pool.enqueue());
+      ran.acquire();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  };
+  tokens(100);  // the first one wakes all threads
+  double least = 1;
+  for (int tries = 0; tries < 20 && least >= 0.1; ++tries) {
+    const double before = processor_seconds();
+    tokens(100);
+    least = std::min(least, processor_seconds() - before);
+  }
+  CHECK(least < 0.1);  // 0.4 s if each token wakes all threads
+}
+
+TEST_CASE("a token that waits for nested work of TBB runs another one meanwhile, and does not wait for a third") {
+  const auto began = std::chrono::steady_clock::now();
+  std::counting_semaphore<> ended(0);
+  ArenaPool pool(
+      1, [](unsigned) {}, kMinute);
+  pool.start("nests-");
+  CHECK(pool.enqueue([&](unsigned) {
+    tbb::task_group nested;
+    tbb::task_handle held = nested.defer([] {});
+    CHECK(pool.enqueue([&](unsigned) { held = {}; }));
+    nested.wait();
+    ended.release();
+  }));
+  ended.acquire();
+  CHECK(std::chrono::steady_clock::now() - began < kMinute);
+}
+
+TEST_CASE("threads that stand by end when the pool is closed") {
+  std::counting_semaphore<> ran(0);
+  ArenaPool pool(
+      4, [&](unsigned) { ran.release(); }, kMinute);
+  pool.start("ends-");
+  for (int token = 0; token < 100; ++token) CHECK(pool.enqueue());
+  for (int token = 0; token < 100; ++token) ran.acquire();
+  CHECK(pool.join_for(std::chrono::seconds(30)));
+}
+
+TEST_CASE("the threads do not interrupt others when they wake, unless the program chose another policy") {
+  const auto policy = [] {
+    std::atomic<int> found{-1};
+    {
+      ArenaPool pool(1, [&](unsigned) { found = ::sched_getscheduler(0); });
+      pool.start("policy-");
+      CHECK(pool.enqueue());
+    }
+    return found.load();
+  };
+  CHECK(policy() == SCHED_BATCH);
+  int chosen = -1;
+  std::thread([&] {
+    const sched_param none{};
+    REQUIRE(::sched_setscheduler(0, SCHED_IDLE, &none) == 0);
+    chosen = policy();
+  }).join();
+  CHECK(chosen == SCHED_IDLE);
+}
+
+TEST_CASE("a token that comes while the threads fall asleep is run") {
+  for (const int stand_by : {0, 1000}) {  // asleep inside TBB, and outside
+    std::counting_semaphore<> ran(0);
+    ArenaPool pool(
+        2, [&](unsigned) { ran.release(); }, std::chrono::milliseconds(stand_by));
+    pool.start("lone-");
+    std::mt19937 random(1);
+    const std::uint32_t rounds = 10'000;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      REQUIRE(pool.enqueue());
+      REQUIRE(ran.try_acquire_for(std::chrono::minutes(1)));
+      const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(random() % 300'000);
+      while (std::chrono::steady_clock::now() < until) {
+      }
     }
   }
 }
