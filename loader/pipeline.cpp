@@ -222,12 +222,12 @@ std::string Pipeline::loads() const {
 }
 
 // Without a device or sharing, this pool counts the consumer's batches. With sharing, it also grows with the batches of
-// other processes.
+// other processes. Slabs that these do not need stay free, and so their memory stays untouched.
 std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
   const bool shares = regions_ != nullptr;
   const bool consumers = options_.device_options.opened == nullptr && !shares;
   const unsigned more = options_.memory_options.max_live_batches - options_.memory_options.reserved_batches;
-  return std::make_shared<SlabPool>(
+  auto slabs = std::make_shared<SlabPool>(
       dataset_, program().outputs(), options_.batch_size, options_.memory_options.max_items,
       slab_count(options_, program().outputs(), ahead_by(*engine_.engine)),
       consumers ? options_.memory_options.reserved_batches : 0, options_.device_options.opened, on_device_.share,
@@ -235,6 +235,8 @@ std::shared_ptr<SlabPool> Pipeline::host_slabs() const {
       : consumers ? more
                   : 0,
       regions_);
+  if (shares) slabs->limit_ahead(slabs_ahead(options_, program().outputs(), ahead_by(*engine_.engine)));
+  return slabs;
 }
 
 std::shared_ptr<DevicePool> Pipeline::device_slabs() const {

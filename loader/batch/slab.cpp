@@ -328,6 +328,7 @@ void SlabPool::release(Slab* slab) {
     const std::scoped_lock lock(mutex_);
     slab->released = std::chrono::steady_clock::now();
     free_.push_back(slab);
+    --ahead_;
   }
   freed_.notify_all();
 }
@@ -340,6 +341,7 @@ void SlabPool::wake() {
 std::shared_ptr<const BatchRecord> SlabPool::lend(const std::shared_ptr<SlabPool>& pool, Slab* slab, To to) {
   {
     const std::scoped_lock lock(pool->mutex_);
+    --pool->ahead_;
     slab->counted = to == To::consumer;
     if (slab->counted) ++pool->lent_;
   }

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -116,6 +117,9 @@ class SlabPool final : public BatchPool {
            unsigned slabs, unsigned held = 0, std::shared_ptr<Device> device = nullptr, DeviceShare share = {},
            unsigned more = 0, std::shared_ptr<SharedRegions> regions = nullptr);
 
+  /// Limits the slabs that are filling or ready. Otherwise the size of the pool is their limit. Call it before
+  /// acquire().
+  void limit_ahead(unsigned slabs) { most_ahead_ = slabs; }
   void allow_held(unsigned held) override;
   /// Adds memory for `slabs` more slabs, as far as the constructor made them. Thread-safe. Throws Error: resource; the
   /// slabs added before remain.
@@ -130,6 +134,7 @@ class SlabPool final : public BatchPool {
     if (stop.stop_requested() || cancelled() || !has_spare()) return nullptr;
     Slab* slab = free_.back();
     free_.pop_back();
+    ++ahead_;
     return slab;
   }
   void release(Slab* slab);
@@ -153,7 +158,7 @@ class SlabPool final : public BatchPool {
 
  private:
   bool add_slab();
-  bool has_spare() const { return free_.size() > (held_ > lent_ ? held_ - lent_ : 0); }
+  bool has_spare() const { return ahead_ < most_ahead_ && free_.size() > (held_ > lent_ ? held_ - lent_ : 0); }
 
   Dataset dataset_;
   std::vector<Output> outputs_;
@@ -163,11 +168,12 @@ class SlabPool final : public BatchPool {
   std::mutex adding_;                // guards added_; only its holder adds slabs
   std::vector<PinnedMemory> added_;  // of each slab that was added
   std::vector<std::unique_ptr<Slab>> slabs_;
-  mutable std::mutex mutex_;  // guards free_, held_, made_, lent_ and `counted` of the slabs
+  mutable std::mutex mutex_;  // guards free_, held_, made_, lent_, ahead_ and `counted` of the slabs
   std::condition_variable_any freed_;
   std::vector<Slab*> free_;
   unsigned held_;
   std::size_t made_ = 0;
+  unsigned ahead_ = 0, most_ahead_ = std::numeric_limits<unsigned>::max();
   std::uint64_t slab_bytes_ = 0;  // of one slab, at the start
   unsigned lent_ = 0;
 };

@@ -51,6 +51,13 @@ unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, Reads
   return ahead + transformed + behind + window;
 }
 
+unsigned slabs_ahead(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead) {
+  LoaderOptions alone = options;
+  alone.sharing = {};
+  alone.memory_options.reserved_batches = 0;
+  return slab_count(alone, outputs, ahead);
+}
+
 unsigned slabs_to_share(std::uint32_t batch_size) {
   constexpr std::uint64_t kBytesOfRow = 64;  // of a slab without memory
   constexpr std::uint64_t kBytes = std::uint64_t{64} << 20, kFewest = 16, kMost = 1024;

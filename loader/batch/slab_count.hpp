@@ -23,6 +23,8 @@ ReadsAhead ahead_by(const ReadEngine& engine);
 unsigned slab_count(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead);
 /// The same for `row_bytes` in all outputs of fixed shape, without the check of the memory.
 unsigned slab_count(const LoaderOptions& options, std::uint64_t row_bytes, ReadsAhead ahead);
+/// Returns the part of slab_count() that is ahead of the consumer, without a device.
+unsigned slabs_ahead(const LoaderOptions& options, std::span<const Output> outputs, ReadsAhead ahead);
 /// Returns the number of slabs without memory for the batches that other processes may hold.
 unsigned slabs_to_share(std::uint32_t batch_size);
 

@@ -1,10 +1,16 @@
 // Tests that memory is reserved before the first batch and stays flat.
+#include <chrono>
 #include <fstream>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <thread>
 
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <bench/synth/workload.hpp>
+#include <loader/batch/slab.hpp>
 
 #include "support/loading.hpp"
 #include "support/skip.hpp"
@@ -78,6 +84,31 @@ TEST_CASE("of large batches, the slabs that the consumer could hold and does not
   MESSAGE("grew by " << grown << " bytes, a slab has " << kSlab);
   CHECK(loader.stats().slabs == 2 + 2);  // those being filled are among those prefetched, and two for the consumer
   if (!kInstrumented) CHECK(grown < 3 * kSlab + kSlab / 2);
+}
+
+TEST_CASE("no more slabs than the limit are ahead, though more are free, and lent or returned ones do not count") {
+  const Arrays arrays(4);
+  const auto pool = std::make_shared<SlabPool>(arrays.dataset(), std::span<const Output>{}, 4, 0, 5);
+  pool->limit_ahead(2);
+  const auto acquire = [&] {  // for 50 ms
+    std::stop_source ends;
+    const std::jthread timer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      ends.request_stop();
+    });
+    return pool->acquire(ends.get_token(), [] { return false; });
+  };
+  Slab* const first = acquire();
+  Slab* const second = acquire();
+  REQUIRE(first != nullptr);
+  REQUIRE(second != nullptr);
+  CHECK(pool->free_slabs() == 3);
+  CHECK(acquire() == nullptr);
+  const auto lent = SlabPool::lend(pool, first);
+  CHECK(acquire() != nullptr);
+  CHECK(acquire() == nullptr);
+  pool->release(second);
+  CHECK(acquire() != nullptr);
 }
 
 }  // namespace penstock::test::memory_test
