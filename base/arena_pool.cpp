@@ -156,7 +156,7 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   }
 
   // Whether there is a token for this thread. TBB wakes every sleeping thread for each task, and each of them spins for
-  // 0.1 ms and more before it sleeps again. So a thread waits here first, where each token wakes one thread.
+  // 0.1 ms and more before it sleeps again. A token wakes only one of the threads that wait here.
   bool take_or_wait(std::unique_lock<std::mutex>& lock) noexcept {
     const Deadline deadline(stand_by);
     ++waiting;

@@ -16,7 +16,7 @@ class Bell {
   ~Bell() { ::sem_destroy(&rings_); }
 
   void ring() noexcept { ::sem_post(&rings_); }
-  /// Returns after a ring, after `longest`, or without a reason. It may be late if the system's clock is set.
+  /// Returns after a ring, after `longest`, or without a reason; late if the system's clock is set meanwhile.
   void wait(std::chrono::milliseconds longest) noexcept;
 
  private:

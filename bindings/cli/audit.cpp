@@ -1,7 +1,9 @@
+#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <penstock/ledger.hpp>
 
@@ -13,20 +15,32 @@ namespace penstock::cli {
 namespace {
 
 struct AuditArguments {
-  std::string ledger, dataset, json;
+  std::vector<std::string> ledgers;
+  std::string dataset, json;
 };
 
 int run(const AuditArguments& options) {
   require_writable({options.json});
   std::optional<Dataset> dataset;
   if (!options.dataset.empty()) dataset = open_with_progress(options.dataset);
-  const LedgerAudit audit = audit_ledger(options.ledger, dataset ? &*dataset : nullptr);
-  if (options.json != "-") print(to_text(audit));
-  if (!options.json.empty()) write_report(options.json, to_json(audit));
-  if (audit.good()) return 0;
-  std::fprintf(stderr, "penstock: error: %s: %zu %s\n", options.ledger.c_str(), audit.faults.size(),
-               audit.faults.size() == 1 ? "fault" : "faults");
-  return 1;
+  const bool several = options.ledgers.size() > 1;
+  std::string text, json, faults;
+  std::size_t good = 0;
+  for (const std::string& ledger : options.ledgers) {
+    const LedgerAudit audit = audit_ledger(ledger, dataset ? &*dataset : nullptr);
+    text += several ? ledger + ":\n" + to_text(audit) + "\n" : to_text(audit);
+    json += (json.empty() ? "" : ",\n") + to_json(audit);
+    good += audit.good();
+    if (!audit.good())
+      faults += "penstock: error: " + ledger + ": " + std::to_string(audit.faults.size()) +
+                (audit.faults.size() == 1 ? " fault\n" : " faults\n");
+  }
+  if (several)
+    text += std::to_string(good) + " of " + std::to_string(options.ledgers.size()) + " delivery logs without faults\n";
+  if (options.json != "-") print(text);
+  if (!options.json.empty()) write_report(options.json, several ? "[" + json + "]" : json);
+  std::fputs(faults.c_str(), stderr);
+  return faults.empty() ? 0 : 1;
 }
 
 }  // namespace
@@ -34,15 +48,20 @@ int run(const AuditArguments& options) {
 Command audit_command(CLI::App& app) {
   const auto options = std::make_shared<AuditArguments>();
   CLI::App* command = app.add_subcommand("audit", "Check a delivery log: each sample must be delivered once per epoch");
-  command->add_option("LEDGER", options->ledger, "Folder of the delivery log (`delivery_log` of the loaders)")
+  command
+      ->add_option("LEDGER", options->ledgers,
+                   "Folders of delivery logs (`delivery_log` of the loaders); each is audited separately")
       ->required();
   command->add_option("--dataset", options->dataset,
                       "Dataset that names the missing and repeated samples in the report");
   command->add_option("--json", options->json, "Write the report as JSON to this file; - for stdout");
   command->footer(
-      "Examples:\n  penstock audit run/ledger\n  penstock audit run/ledger --dataset train.tar.d --json - | jq "
+      "Examples:\n  penstock audit run/ledger\n  penstock audit search/*\n  penstock audit run/ledger --dataset "
+      "train.tar.d --json - | jq "
       ".faults\n"
-      "Each epoch has a row, with its faults below it. Any fault makes the exit code 1.");
+      "Each epoch has a row, with its faults below it. Any fault makes the exit code 1. With several folders, the JSON "
+      "is a "
+      "list.");
   return {command, [options] { return run(*options); }};
 }
 

@@ -1,6 +1,8 @@
 """Loaders that share batches: in threads, in processes, by name, and when one of them is killed."""
 
+import collections
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -240,6 +242,45 @@ def test_a_mixture_is_shared(folder):
         assert contents(wanted) == contents(one) == contents(other)
         batches += 1
     assert batches == len(expected)
+
+
+def run_audit(*words):
+    command = os.environ["PENSTOCK_COMMAND"]
+    return subprocess.run([command, "audit", *words], capture_output=True, text=True, check=False)
+
+
+def test_every_training_gets_each_sample_once_also_if_one_is_resumed(tmp_path, folder, name):
+    logs = [tmp_path / "logs" / str(number) for number in range(3)]
+    loaders = [ps.share(name, folder, patience=5, delivery_log=log, **options()) for log in logs]
+    epochs = [iter(loader) for loader in loaders]
+    for epoch in epochs:
+        next(epoch)
+    state = loaders[0].state_dict()  # its process builds the batches
+    next(epochs[0])
+    loaders[0].close()
+    resumed = ps.share(name, folder, patience=5, delivery_log=logs[0], **options())
+    resumed.load_state_dict(state)
+    epochs[0] = iter(resumed)
+    threads = [threading.Thread(target=collections.deque, args=(epoch,)) for epoch in epochs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    audited = run_audit(*logs, "--json", tmp_path / "audits.json")
+    assert audited.returncode == 0, audited
+    assert audited.stdout.endswith("3 of 3 delivery logs without faults\n")
+    audits = json.loads((tmp_path / "audits.json").read_text())
+    assert [audit["epochs"][0]["verdict"] for audit in audits] == ["proved"] * 3
+    assert [audit["epochs"][0]["taken_back"] for audit in audits] == [4, 0, 0]
+
+    loaders[1].load_state_dict(state)
+    next(iter(loaders[1]))
+    loaders[1].set_epoch(1)
+    next(iter(loaders[1]))
+    audited = run_audit(*logs)
+    assert audited.returncode == 1
+    assert audited.stdout.endswith("2 of 3 delivery logs without faults\n")
+    assert audited.stderr == f"penstock: error: {logs[1]}: 1 fault\n"
 
 
 def test_other_options_are_refused(folder, name):
