@@ -6,7 +6,9 @@ processes, and the ratio of each CPU time to that of the one loader. All count f
 
 --folder: the same photographs in class folders. The program then also runs DataLoaders with one worker each. With
 tensorsocket installed, it runs its producer around a DataLoader with a worker per core, and around a penstock loader.
-The producer collects eight batches before it sends, so an epoch needs more: --batch-size 16 for 500 photographs.
+The producer collects eight batches before it sends (--collected), so an epoch needs more: --batch-size 16 for 500
+photographs. Each of its messages to a consumer contains all of them, because tensors in host memory are pickled with
+their whole storage.
 """
 
 import argparse
@@ -103,7 +105,7 @@ def produce(given, kind):
 
     cores = len(os.sched_getaffinity(0))
     loader = torch_loader(given, cores) if kind == "torch" else Tuples(penstock_loader(given), given.batch_size)
-    producer = TensorProducer(loader)
+    producer = TensorProducer(loader, producer_batch_size=given.collected)
     for _ in range(given.epochs + 2):
         for _ in producer:
             pass
@@ -193,7 +195,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset")
     parser.add_argument("--folder")
-    for name, default in {"consumers": 8, "epochs": 10, "rounds": 3, "batch-size": 64}.items():
+    for name, default in {"consumers": 8, "epochs": 10, "rounds": 3, "batch-size": 64, "collected": 8}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
     subjects = subjects_of(given)
