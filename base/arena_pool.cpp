@@ -180,16 +180,21 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     let_go();
   }
 
-  // Threads that sleep in the arena leave the gate, and return when fork() is over.
+  // Threads that sleep in the arena leave the gate, and return when fork() is over. A task that no thread has run since
+  // an earlier fork() serves again: every thread that enters the arena runs it first.
   void wake() noexcept override {
     const auto come_out = [this] {
+      {
+        const std::lock_guard lock(door);
+        --calls_out;
+      }
       let_go();
       ForkGate::leave();
       ForkGate::enter();
     };
-    for (unsigned thread = 0; thread < threads; ++thread) {
+    const std::lock_guard lock(door);
+    for (; calls_out < threads; ++calls_out) {
       if (!hold()) return;
-      const std::lock_guard lock(door);
       if (!spawn(come_out)) return let_go();
     }
   }
@@ -203,10 +208,11 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   tbb::task_group_context apart{tbb::task_group_context::isolated};  // a user's group cannot cancel tasks
   std::unique_ptr<tbb::task_group> tokens;                           // separate group; no thread waits for it until the
                                                                      // end
-  std::mutex door;           // guards the five members below; a thread that holds it is inside the fork gate
+  std::mutex door;           // guards the six members below; a thread that holds it is inside the fork gate
   std::size_t plain = 0;     // tokens of enqueue() that have not begun
   std::list<Token> brought;  // those of enqueue(once)
   std::size_t waiting = 0;   // threads in take_or_wait
+  unsigned calls_out = 0;    // tasks of wake() that have not run
   bool closed = false;
   bool token_refused = false;  // no memory for a task
   Bell bell;                   // rings for each token that a waiting thread shall take
