@@ -1,17 +1,18 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <list>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include <sched.h>
+#include <semaphore.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
 #include <base/arena_pool.hpp>
-#include <base/bell.hpp>
 #include <base/caught.hpp>
 #include <base/fork_gate.hpp>
 
@@ -31,18 +32,63 @@ void full_fence() {
 #endif
 }
 
-// Asks Linux not to interrupt the training's thread when this thread wakes. Another policy of the user stays.
+// Asks Linux not to interrupt the training's thread when this thread wakes. Another policy of the user stays. Threads
+// and processes that a token starts have the default policy.
 void let_others_first() {
   if (::sched_getscheduler(0) != SCHED_OTHER) return;
   const sched_param none{};
-  ::sched_setscheduler(0, SCHED_BATCH, &none);
+  ::sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &none);
 }
 
 }  // namespace
 
+namespace arena_pool {
+
+// A ring often comes within a few of these calls, which cost less than sleeping and waking. On a busy core other
+// threads use the time.
+constexpr int kYields = 32;
+
+/// Wakes waiting threads, one for each ring. A semaphore of POSIX whose waiting threads first let other threads run.
+/// Not std::counting_semaphore: before GCC 12.3 its threads may sleep forever (https://gcc.gnu.org/PR104928).
+class Bell {
+ public:
+  Bell() { ::sem_init(&rings_, 0, 0); }
+  Bell(Bell&&) = delete;
+  ~Bell() { ::sem_destroy(&rings_); }
+
+  void ring() noexcept { ::sem_post(&rings_); }
+  /// Returns after a ring, after `longest`, or without a reason; late if the system's clock is set meanwhile.
+  void wait(std::chrono::milliseconds longest) noexcept {
+    for (int yields = 0; yields < kYields; ++yields) {
+      if (::sem_trywait(&rings_) == 0) return;
+      ::sched_yield();
+    }
+    timespec until{};
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(longest);
+    until.tv_sec += seconds.count();
+    until.tv_nsec += std::chrono::nanoseconds(longest - seconds).count();
+    if (until.tv_nsec >= 1'000'000'000) {
+      ++until.tv_sec;
+      until.tv_nsec -= 1'000'000'000;
+    }
+    ::sem_timedwait(&rings_, &until);
+  }
+
+ private:
+  sem_t rings_{};
+};
+
+}  // namespace arena_pool
+
 struct ArenaPool::State final : ForkGate::Sleepers {
   State(unsigned count, Token body, std::chrono::milliseconds waits)
       : threads(count), token(std::move(body)), stand_by(waits) {
+    begin();
+    ForkGate::add(*this);
+  }
+  State(State&&) = delete;
+  void begin() {
     const ForkGate here;
     arena.initialize(static_cast<int>(threads + 1), threads + 1);  // all slots are reserved for our threads
     tokens = std::make_unique<tbb::task_group>(apart);
@@ -51,9 +97,7 @@ struct ArenaPool::State final : ForkGate::Sleepers {
       static_cast<void>(group.release());  // its destructor would wait for the task that it could not defer
       std::rethrow_exception(refused);
     }
-    ForkGate::add(*this);
   }
-  State(State&&) = delete;
   ~State() {
     ForkGate::remove(*this);
     started.clear();
@@ -78,14 +122,21 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     const std::lock_guard lock(door);
     brought.splice(brought.end(), once);
     is_once || ++plain;
-    if (waiting >= plain + brought.size()) {
-      bell.ring();
-      return true;
-    }
-    if (spawn([this] { run_tokens(); })) return true;
+    const std::size_t tokens_left = plain + brought.size();
+    if (waiting >= tokens_left) bell.ring();
+    // While a task is in the arena, no thread sleeps there. So threads that have tasks already come for this token,
+    // too.
+    if (waiting + tasks_left >= tokens_left || tasks_left == threads || call()) return true;
     is_once ? brought.pop_back() : void(--plain);
     let_go();
     return false;
+  }
+
+  // Requires `door`. Returns false without memory.
+  bool call() noexcept {
+    const bool spawned = spawn([this] { run_tokens(); });
+    if (spawned) ++tasks_left;
+    return spawned;
   }
 
   // A thread enters the arena to spawn a task. Tasks are not enqueued: if TBB may not start workers, enqueueing makes
@@ -132,12 +183,18 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   // TBB, its thread may take such a task, too. Then it runs one token at most, and must not wait.
   void run_tokens() noexcept {
     const bool nested = std::exchange(runs_tokens, true);
-    std::unique_lock lock(door);
-    if (!nested) {
-      while (take_or_wait(lock)) run_one(lock);
-    } else if (any()) {
-      run_one(lock);
+    if (nested) ForkGate::enter();
+    {
+      std::unique_lock lock(door);
+      --tasks_left;
+      if (!nested) {
+        while (take_or_wait(lock)) run_one(lock);
+      } else if (any()) {
+        run_one(lock);
+        if (any() && tasks_left == 0) call();
+      }
     }
+    if (nested) ForkGate::leave();
     runs_tokens = nested;
   }
 
@@ -155,8 +212,9 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     lock.lock();
   }
 
-  // Whether there is a token for this thread. TBB wakes every sleeping thread for each task, and each of them spins for
-  // 0.1 ms and more before it sleeps again. A token wakes only one of the threads that wait here.
+  // Waits up to `stand_by` for a token, and returns whether there is one. TBB wakes every sleeping thread for each
+  // task, and each of them spins for 0.1 ms and more before it sleeps again. A token wakes only one of the threads that
+  // wait here.
   bool take_or_wait(std::unique_lock<std::mutex>& lock) noexcept {
     const Deadline deadline(stand_by);
     ++waiting;
@@ -180,17 +238,18 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     let_go();
   }
 
-  // Threads that sleep in the arena leave the gate, and return when fork() is over. A task that no thread has run since
-  // an earlier fork() serves again: every thread that enters the arena runs it first.
+  // Threads that sleep in the arena leave the gate, and return when fork() is over. Tasks that are left from an earlier
+  // fork() count: while there is one, no thread sleeps in the arena.
   void wake() noexcept override {
     const auto come_out = [this] {
+      if (runs_tokens) ForkGate::enter();  // the thread of a nested task is outside
       {
         const std::lock_guard lock(door);
         --calls_out;
       }
       let_go();
       ForkGate::leave();
-      ForkGate::enter();
+      if (!runs_tokens) ForkGate::enter();
     };
     const std::lock_guard lock(door);
     for (; calls_out < threads; ++calls_out) {
@@ -208,15 +267,18 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   tbb::task_group_context apart{tbb::task_group_context::isolated};  // a user's group cannot cancel tasks
   std::unique_ptr<tbb::task_group> tokens;                           // separate group; no thread waits for it until the
                                                                      // end
-  std::mutex door;           // guards the six members below; a thread that holds it is inside the fork gate
+  // A thread that holds this mutex is inside the fork gate.
+  std::mutex door;           // guards the members up to token_refused
   std::size_t plain = 0;     // tokens of enqueue() that have not begun
   std::list<Token> brought;  // those of enqueue(once)
   std::size_t waiting = 0;   // threads in take_or_wait
+  unsigned tasks_left = 0;   // tasks of enqueue() that have not begun
   unsigned calls_out = 0;    // tasks of wake() that have not run
   bool closed = false;
   bool token_refused = false;  // no memory for a task
-  Bell bell;                   // rings for each token that a waiting thread shall take
-  // Counts one for the pool until it is closed, and one for each token that has not begun. At 0 the group is released.
+  arena_pool::Bell bell;       // rings for each token that a waiting thread shall take
+  // Counts one for the pool until it is closed, and one for each token, and task of wake(), that has not begun. At 0
+  // the group is released.
   std::atomic<std::uint64_t> open{1};
   std::vector<Thread> started;
 };

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <unistd.h>
+
 #include <base/cores.hpp>
 #include <base/printable.hpp>
 #include <device/device.hpp>
@@ -222,6 +224,8 @@ void require_shareable(const Dataset& dataset, const LoaderOptions& options) {
   require(sharing.lag > 0 && sharing.lag <= kMostBatches, "lag must be from 1 to 65536");
   require(sharing.patience > 0 && sharing.patience <= static_cast<double>(kLongestTimeout.count()),
           "patience must be more than 0 seconds");
+  // A larger page could contain values of two batches, and a change in one of them is removed by pages.
+  require(::sysconf(_SC_PAGESIZE) == 4096, "sharing requires a kernel with pages of 4,096 bytes");
   require(
       options.device.empty() && options.device_options.opened == nullptr,
       "sharing cannot be combined with device: shared batches are in the host's memory. Copy each batch to the device "

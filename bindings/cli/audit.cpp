@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <base/printable.hpp>
+#include <penstock/error.hpp>
 #include <penstock/ledger.hpp>
 
 #include "command.hpp"
@@ -27,7 +29,15 @@ int run(const AuditArguments& options) {
   std::string text, json, faults;
   std::size_t good = 0;
   for (const std::string& ledger : options.ledgers) {
-    const LedgerAudit audit = audit_ledger(ledger, dataset ? &*dataset : nullptr);
+    LedgerAudit audit;
+    try {
+      audit = audit_ledger(ledger, dataset ? &*dataset : nullptr);
+    } catch (const Error& error) {
+      if (!several) throw;
+      faults += "penstock: error: " + std::string(error.what()) + "\n";
+      json += (json.empty() ? "" : ",\n") + ("{\"error\": " + double_quoted(error.what()) + "}");
+      continue;
+    }
     text += several ? ledger + ":\n" + to_text(audit) + "\n" : to_text(audit);
     json += (json.empty() ? "" : ",\n") + to_json(audit);
     good += audit.good();

@@ -172,7 +172,8 @@ void SamplePaths::keep_apart_by_full_name() {
   std::size_t begin = 0;
   for (const auto& [first, last] : samples(Order::by_key)) {
     const std::size_t end = begin + static_cast<std::size_t>(last - first);
-    if (end - begin > 1 && std::all_of(first, last, [&](const File& file) { return field(file) == field(*first); })) {
+    if (end - begin > 1 &&
+        std::all_of(first, last, [&field, name = field(*first)](const File& file) { return field(file) == name; })) {
       for (std::size_t i = begin; i < end; ++i) full.push_back(i);
     }
     begin = end;

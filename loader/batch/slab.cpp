@@ -316,7 +316,7 @@ bool SlabPool::add_slab() {
   added_.push_back(std::move(columns));
   {
     const std::scoped_lock lock(mutex_);
-    free_.push_back(slab);
+    free_.insert(free_.begin(), slab);  // used last, because its pages are not there yet
     ++made_;
   }
   freed_.notify_all();

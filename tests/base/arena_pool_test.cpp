@@ -29,6 +29,7 @@
 #include <penstock/error.hpp>
 
 #include "support/host_threads.hpp"
+#include "support/resident_bytes.hpp"
 #include "support/skip.hpp"
 #include "support/thread_count.hpp"
 
@@ -187,7 +188,7 @@ TEST_CASE("a token that comes now and then wakes one thread of many, and the oth
   CHECK(least < 0.1);  // 0.4 s if each token wakes all threads
 }
 
-TEST_CASE("a token that waits for nested work of TBB runs another one meanwhile, and does not wait for a third") {
+TEST_CASE("a token that waits for nested work of TBB runs others meanwhile, and does not wait for more") {
   const auto began = std::chrono::steady_clock::now();
   std::counting_semaphore<> ended(0);
   ArenaPool pool(
@@ -196,12 +197,30 @@ TEST_CASE("a token that waits for nested work of TBB runs another one meanwhile,
   CHECK(pool.enqueue([&](unsigned) {
     tbb::task_group nested;
     tbb::task_handle held = nested.defer([] {});
+    for (int token = 0; token < 9; ++token) CHECK(pool.enqueue([](unsigned) {}));
     CHECK(pool.enqueue([&](unsigned) { held = {}; }));
     nested.wait();
     ended.release();
   }));
   ended.acquire();
   CHECK(std::chrono::steady_clock::now() - began < kMinute);
+}
+
+TEST_CASE("bursts of tokens leave nothing behind in TBB") {
+  std::counting_semaphore<> ran(0);
+  ArenaPool pool(
+      2, [&](unsigned) { ran.release(); }, kMinute);
+  pool.start("bursts-");
+  const auto bursts = [&](int count) {
+    for (int burst = 0; burst < count; ++burst) {
+      for (int token = 0; token < 100; ++token) CHECK(pool.enqueue());
+      for (int token = 0; token < 100; ++token) ran.acquire();
+    }
+  };
+  bursts(100);
+  const std::uint64_t before = resident_bytes();
+  bursts(2000);
+  CHECK(resident_bytes() < before + (std::uint64_t{8} << 20));  // 50 MB if each token leaves a task
 }
 
 TEST_CASE("threads that stand by end when the pool is closed") {
@@ -218,7 +237,7 @@ TEST_CASE("the threads do not interrupt others when they wake, unless the progra
   const auto policy = [] {
     std::atomic<int> found{-1};
     {
-      ArenaPool pool(1, [&](unsigned) { found = ::sched_getscheduler(0); });
+      ArenaPool pool(1, [&](unsigned) { found = ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK; });
       pool.start("policy-");
       CHECK(pool.enqueue());
     }
@@ -285,9 +304,10 @@ TEST_CASE("a token for which there is no memory is refused, and those before it 
     std::atomic<std::uint64_t> ran{0};
     std::uint64_t enqueued = 0;
     {
-      ArenaPool pool(1, [&](unsigned) {
+      const ArenaPool::Token token = [&](unsigned) {
         if (ran.fetch_add(1) == 0) go.acquire();
-      });
+      };
+      ArenaPool pool(1, token);
       pool.start("refused-");
       if (!pool.enqueue()) return false;
       while (ran == 0) std::this_thread::yield();
@@ -296,7 +316,7 @@ TEST_CASE("a token for which there is no memory is refused, and those before it 
       rlimit none = before;
       none.rlim_cur = 1;
       setrlimit(RLIMIT_AS, &none);
-      for (enqueued = 1; pool.enqueue(); ++enqueued) {
+      for (enqueued = 1; pool.enqueue(token); ++enqueued) {
         if (enqueued > 100'000'000) return false;
       }
       setrlimit(RLIMIT_AS, &before);

@@ -1,18 +1,17 @@
 // Tests that memory is reserved before the first batch and stays flat.
 #include <chrono>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <stop_token>
 #include <thread>
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <bench/synth/workload.hpp>
 #include <loader/batch/slab.hpp>
 
 #include "support/loading.hpp"
+#include "support/resident_bytes.hpp"
 #include "support/skip.hpp"
 
 namespace penstock::test::memory_test {
@@ -23,13 +22,6 @@ constexpr bool kInstrumented = true;  // freed memory is kept back, shadow memor
 #else
 constexpr bool kInstrumented = false;
 #endif
-
-std::uint64_t resident_bytes() {
-  std::uint64_t total = 0;
-  std::uint64_t resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
 
 }  // namespace
 

@@ -277,10 +277,13 @@ def test_every_training_gets_each_sample_once_also_if_one_is_resumed(tmp_path, f
     next(iter(loaders[1]))
     loaders[1].set_epoch(1)
     next(iter(loaders[1]))
-    audited = run_audit(*logs)
+    audited = run_audit(tmp_path, *logs)
     assert audited.returncode == 1
-    assert audited.stdout.endswith("2 of 3 delivery logs without faults\n")
-    assert audited.stderr == f"penstock: error: {logs[1]}: 1 fault\n"
+    assert audited.stdout.endswith("2 of 4 delivery logs without faults\n")
+    *other, last = audited.stderr.splitlines()
+    assert len(other) == 1
+    assert "holds no ledger" in other[0]
+    assert last == f"penstock: error: {logs[1]}: 1 fault"
 
 
 def test_other_options_are_refused(folder, name):
