@@ -271,12 +271,13 @@ struct ArenaPool::State final : ForkGate::Sleepers {
   std::mutex door;           // guards the members up to token_refused
   std::size_t plain = 0;     // tokens of enqueue() that have not begun
   std::list<Token> brought;  // those of enqueue(once)
-  std::size_t waiting = 0;   // threads in take_or_wait
-  unsigned tasks_left = 0;   // tasks of enqueue() that have not begun
-  unsigned calls_out = 0;    // tasks of wake() that have not run
   bool closed = false;
+  std::size_t waiting = 0;     // threads in take_or_wait
+  unsigned tasks_left = 0;     // tasks of enqueue() that have not begun
+  unsigned calls_out = 0;      // tasks of wake() that have not run
   bool token_refused = false;  // no memory for a task
-  arena_pool::Bell bell;       // rings for each token that a waiting thread shall take
+  // Rings for each token that a waiting thread shall take.
+  arena_pool::Bell bell;
   // Counts one for the pool until it is closed, and one for each token, and task of wake(), that has not begun. At 0
   // the group is released.
   std::atomic<std::uint64_t> open{1};
