@@ -206,7 +206,7 @@ void write(sharing::WireWriter& to, const ValuesHead& head) {
 
 ValuesHead read_values_head(sharing::WireReader& from) {
   ValuesHead head{.number = from.number()};
-  head.crc32c = static_cast<std::uint32_t>(from.number());
+  head.crc32c = from.small();
   return head;
 }
 

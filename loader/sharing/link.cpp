@@ -73,7 +73,7 @@ std::shared_ptr<Link> Link::join(const std::string& name, const Hello& hello, Da
   link->require_welcome(*frame);
   WireReader from(frame->body);
   link->answered_ = true;
-  if (from.number() != 0) link->suggested_ = read_position(from);
+  if (from.flag()) link->suggested_ = read_position(from);
   return link;
 }
 

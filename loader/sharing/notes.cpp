@@ -29,7 +29,7 @@ BadSample read_bad(WireReader& from) {
   BadSample bad{.key = from.text(), .field = from.text(), .cause = from.text(), .sample = 0, .epoch = 0};
   bad.sample = from.number();
   bad.epoch = from.number();
-  const bool has_position = from.number() != 0;
+  const bool has_position = from.flag();
   const std::uint64_t position = from.number();
   if (has_position) bad.position = position;
   return bad;
@@ -45,7 +45,7 @@ void write(WireWriter& to, const std::optional<MixDraw>& mix) {
 }
 
 std::optional<MixDraw> read_mix(WireReader& from) {
-  if (from.number() == 0) return std::nullopt;
+  if (!from.flag()) return std::nullopt;
   const std::uint64_t kind = from.number();
   if (kind > static_cast<std::uint64_t>(Mix::Kind::cutmix)) refuse("it has an unknown mix");
   MixDraw mix{.kind = static_cast<Mix::Kind>(kind), .lambda = from.real(), .box = {}};
@@ -95,7 +95,7 @@ Hello Hello::of(std::string_view body) {
   if (from.number() != kVersion) throw Error::corrupt("another version of penstock");
   Hello hello{.loads = from.text()};
   hello.keeps = from.number();
-  hello.anywhere = from.number() != 0;
+  hello.anywhere = from.flag();
   return hello;
 }
 
@@ -118,10 +118,10 @@ Position read_position(WireReader& from) {
   position.epoch = from.number();
   position.start = from.number();
   position.batch = from.number();
-  position.composed.batch_size = static_cast<std::uint32_t>(from.number());
-  position.composed.world = static_cast<std::uint32_t>(from.number());
+  position.composed.batch_size = from.small();
+  position.composed.world = from.small();
   position.composed.budget = from.real();
-  if (from.number() == 0) return position;
+  if (!from.flag()) return position;
   Carried carried{.epoch = from.number(), .taken = {}};
   carried.taken = from.numbers<std::uint64_t>(kMostSources);
   position.carried = std::make_shared<const Carried>(std::move(carried));

@@ -56,6 +56,20 @@ std::uint64_t WireReader::number() {
   return value;
 }
 
+std::uint64_t WireReader::number_up_to(std::uint64_t most) {
+  const std::uint64_t value = number();
+  if (value > most) throw Error::corrupt("a message of another process has a number that is too large");
+  return value;
+}
+
+std::uint32_t WireReader::small() {
+  return static_cast<std::uint32_t>(number_up_to(UINT32_MAX));
+}
+
+bool WireReader::flag() {
+  return number_up_to(1) == 1;
+}
+
 double WireReader::real() {
   return std::bit_cast<double>(number());
 }

@@ -71,6 +71,8 @@ class WireReader {
  public:
   explicit WireReader(std::string_view body) : left_(body) {}
   std::uint64_t number();
+  std::uint32_t small();  ///< throws Error: corrupt, if the number has more than 32 bits
+  bool flag();            ///< throws Error: corrupt, if the number is neither 0 nor 1
   double real();
   std::string text();
   /// Throws Error: corrupt, also if there are more than `most`.
@@ -86,6 +88,7 @@ class WireReader {
 
  private:
   [[noreturn]] static void overrun();
+  std::uint64_t number_up_to(std::uint64_t most);
   void copy(void* to, std::size_t count);
   std::string_view left_;
 };

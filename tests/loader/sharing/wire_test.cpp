@@ -134,6 +134,28 @@ TEST_CASE("a note that was cut or changed is refused or read, and nothing else h
   }
 }
 
+TEST_CASE("a position with numbers that no loader writes is refused") {
+  Position position;
+  position.composed.batch_size = 7;
+  const std::string good = sharing::key_of(position);
+  const auto read = [](const std::string& body) {
+    WireReader from(body);
+    return sharing::key_of(sharing::read_position(from));
+  };
+  CHECK(read(good) == good);
+  for (std::size_t byte = 0; byte < good.size(); ++byte) {
+    CAPTURE(byte);
+    std::string changed = good;
+    changed[byte] = static_cast<char>(changed[byte] ^ 0x40);
+    try {
+      const std::string again = read(changed);
+      CHECK(again == changed);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::corrupt);
+    }
+  }
+}
+
 TEST_CASE("a position is the same after it was sent, and keys of different positions differ") {
   const Position position{.seed = 1,
                           .shuffle_block = 2,
