@@ -47,7 +47,9 @@ def main():
     chains = {field: chain for field, chain in CHAINS.items() if field in dataset.fields}
     loader = ps.Loader(dataset, batch_size=64, shuffle=True, seed=1, transforms=chains, workers=given.workers)
     measure(loader, 0, 1)
-    found = [(measure(loader, given.step, given.seconds), measure(loader, 0, given.seconds)) for _ in range(given.rounds)]
+    found = [
+        (measure(loader, given.step, given.seconds), measure(loader, 0, given.seconds)) for _ in range(given.rounds)
+    ]
     for name, rounds in (("with steps", [one for one, _ in found]), ("without", [other for _, other in found])):
         rate = statistics.median(rate for rate, _ in rounds)
         used = statistics.median(used for _, used in rounds)

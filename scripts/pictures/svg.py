@@ -88,3 +88,10 @@ def write(options, name, title, width, height, parts):
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / name).write_text(picture(title, width, height, parts))
     print(f"wrote {name}")
+
+
+def box(x, y, width, height, name, lines, top):
+    """A box with a title, and lines below it; the title is `top` below the upper edge."""
+    parts = [rect(x, y, width, height, "box", 6), text(x + width / 2, y + top, name, "title", "middle")]
+    below = y + top + 23
+    return parts + [text(x + width / 2, below + 19 * place, line, "", "middle") for place, line in enumerate(lines)]
