@@ -63,11 +63,11 @@ def test_the_page_lists_what_is_translated():
 
 
 def differences(transform, chain):
-    parts = []
+    parts, seeded = [], A.Compose([transform], seed=1)
     for path in PHOTOS:
-        theirs = transform(image=np.asarray(Image.open(path).convert("RGB")))["image"]
+        theirs = seeded(image=np.asarray(Image.open(path).convert("RGB")))["image"]
         theirs = theirs.reshape(*theirs.shape[:2], -1)
-        ours = ps.decode(path, chain)
+        ours = ps.decode(path, chain, seed=1)
         assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
         parts.append(np.abs(ours.astype(float) - theirs))
     return max(part.max() for part in parts), np.mean([part.mean() for part in parts])
