@@ -9,6 +9,7 @@ import numpy as np
 import penstock as ps
 import pytest
 from command import COMMAND
+from loading import lines_of, shuffled, write_numbers
 
 TOKEN = "a token of the tests"
 
@@ -20,12 +21,7 @@ def token(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    data = tmp_path / "data"
-    data.mkdir()
-    for number in range(50):
-        np.save(data / f"s{number:03}.npy", np.full(5, number, np.float32))
-        (data / f"s{number:03}.cls").write_text(str(number % 3))
-    return data
+    return write_numbers(tmp_path / "data", 50)
 
 
 class Server:
@@ -47,27 +43,9 @@ def server(folder):
     serves.end(signal.SIGKILL)
 
 
-def options(**more):
-    return {
-        "batch_size": 4,
-        "shuffle": True,
-        "seed": 3,
-        "transforms": {"npy": ps.array.decode(), "cls": ps.label()},
-        **more,
-    }
-
-
-def lines_of(loader, epochs=2):
-    return [
-        f"{','.join(batch['__key__'])} {float(np.asarray(batch['npy']).sum())}"
-        for _ in range(epochs)
-        for batch in loader
-    ]
-
-
 def test_a_server_fills_batches_and_says_what_it_did(folder, server):
-    wanted = lines_of(ps.Loader(folder, **options()))
-    loader = ps.Loader(folder, **options(servers=[server.address]))
+    wanted = lines_of(ps.Loader(folder, **shuffled()))
+    loader = ps.Loader(folder, **shuffled(servers=[server.address]))
     assert lines_of(loader) == wanted
     servers = loader.stats()["servers"]
     assert servers["filled_without_server"] == 0
@@ -84,30 +62,30 @@ def test_own_functions_run_in_the_loader(folder, server):
         "transforms": own,
         "batch_transform": lambda batch: (list(batch["__key__"]), np.asarray(batch["npy"]).sum()),
     }
-    wanted = [batch for batch in ps.Loader(folder, **options(**more))]
-    loader = ps.Loader(folder, **options(servers=ps.ServersOptions([server.address], patience=5), **more))
+    wanted = [batch for batch in ps.Loader(folder, **shuffled(**more))]
+    loader = ps.Loader(folder, **shuffled(servers=ps.ServersOptions([server.address], patience=5), **more))
     assert [batch for batch in loader] == wanted
     assert loader.stats()["servers"]["filled_without_server"] == 0
 
 
 def test_a_state_goes_on_with_or_without_servers(folder, server):
-    wanted = lines_of(ps.Loader(folder, **options()))
-    first = ps.Loader(folder, **options(servers=[server.address]))
+    wanted = lines_of(ps.Loader(folder, **shuffled()))
+    first = ps.Loader(folder, **shuffled(servers=[server.address]))
     batches = iter(first)
     for _ in range(5):
         next(batches)
     state = first.state_dict()
-    second = ps.Loader(folder, **options())
+    second = ps.Loader(folder, **shuffled())
     second.load_state_dict(state)
     assert lines_of(second, 1) == wanted[5:13]
-    third = ps.Loader(folder, **options(servers=[server.address]))
+    third = ps.Loader(folder, **shuffled(servers=[server.address]))
     third.load_state_dict(state)
     assert lines_of(third, 1) == wanted[5:13]
 
 
 def test_a_killed_server_changes_nothing(folder, server):
-    wanted = lines_of(ps.Loader(folder, **options()), 60)
-    loader, got = ps.Loader(folder, **options(servers=[server.address])), []
+    wanted = lines_of(ps.Loader(folder, **shuffled()), 60)
+    loader, got = ps.Loader(folder, **shuffled(servers=[server.address])), []
     for epoch in range(60):
         got += lines_of(loader, 1)
         if epoch == 1:
@@ -120,17 +98,17 @@ def test_a_killed_server_changes_nothing(folder, server):
 def test_what_servers_cannot_do_is_refused(folder, monkeypatch):
     mixture = ps.mixture({"a": ps.open(folder), "b": ps.open(folder)}, weights={"a": 1, "b": 1})
     with pytest.raises(ps.Error, match="a mixture has several datasets"):
-        ps.Loader(mixture, **options(servers=["127.0.0.1:1"]))
+        ps.Loader(mixture, **shuffled(servers=["127.0.0.1:1"]))
     with pytest.raises(ps.Error, match="HOST:PORT"):
-        ps.Loader(folder, **options(servers=["node7"]))
+        ps.Loader(folder, **shuffled(servers=["node7"]))
     monkeypatch.delenv("PENSTOCK_TOKEN")
     with pytest.raises(ps.Error, match="PENSTOCK_TOKEN"):
-        ps.Loader(folder, **options(servers=["127.0.0.1:1"]))
+        ps.Loader(folder, **shuffled(servers=["127.0.0.1:1"]))
     done = subprocess.run([COMMAND, "serve", folder], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "PENSTOCK_TOKEN" in done.stderr
 
 
 def test_a_token_is_in_no_text(folder):
-    loader = ps.Loader(folder, **options(servers=["127.0.0.1:1"]))
+    loader = ps.Loader(folder, **shuffled(servers=["127.0.0.1:1"]))
     shown = repr(ps.ServersOptions(["127.0.0.1:1"], token=TOKEN)) + repr(loader.stats()) + repr(loader.state_dict())
     assert TOKEN not in shown

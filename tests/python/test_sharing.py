@@ -14,6 +14,7 @@ import time
 import numpy as np
 import penstock as ps
 import pytest
+from loading import lines_of, shuffled, write_numbers
 from PIL import Image
 
 PROGRAM = """
@@ -34,12 +35,7 @@ print("alone", loader.stats()["sharing"]["built_alone"])
 
 @pytest.fixture
 def folder(tmp_path):
-    data = tmp_path / "data"
-    data.mkdir()
-    for number in range(22):
-        np.save(data / f"s{number:03}.npy", np.full(5, number, np.float32))
-        (data / f"s{number:03}.cls").write_text(str(number % 3))
-    return data
+    return write_numbers(tmp_path / "data", 22)
 
 
 @pytest.fixture
@@ -47,24 +43,9 @@ def name():
     return f"test-{os.getpid()}-{time.monotonic_ns()}"
 
 
-def options():
-    return {
-        "batch_size": 4,
-        "shuffle": True,
-        "seed": 3,
-        "transforms": {"npy": ps.array.decode(), "cls": ps.label()},
-    }
-
-
-def lines_of(loader, epochs=2):
-    return [
-        f"{','.join(batch['__key__'])} {float(batch['npy'].numpy().sum())}" for _ in range(epochs) for batch in loader
-    ]
-
-
 @pytest.fixture
 def wanted(folder):
-    return lines_of(ps.Loader(folder, **options()))
+    return lines_of(ps.Loader(folder, **shuffled()))
 
 
 class Training:
@@ -94,7 +75,7 @@ def test_processes_get_the_batches_of_a_plain_loader(folder, name, wanted):
 
 
 def test_attach_needs_only_the_name(folder, name, wanted):
-    loader = ps.share(name, folder, patience=1, **options())  # it takes no batch meanwhile
+    loader = ps.share(name, folder, patience=1, **shuffled())  # it takes no batch meanwhile
     lines, _ = Training("attach", name, folder).go_on()
     assert lines == wanted
     assert lines_of(loader) == wanted
@@ -118,7 +99,7 @@ def test_a_killed_builder_is_replaced(folder, name, wanted):
 
 
 def test_threads_share_a_loader(folder, wanted):
-    loader = ps.Loader(folder, **options())
+    loader = ps.Loader(folder, **shuffled())
     got = {}
     loaders = loader.share(consumers=4)
     assert all(type(each) is ps.Loader for each in loaders)
@@ -138,7 +119,7 @@ def test_threads_share_a_loader(folder, wanted):
 
 
 def test_a_change_in_place_stays_in_its_loader(folder, wanted):
-    first, second = ps.Loader(folder, **options()).share(consumers=2)
+    first, second = ps.Loader(folder, **shuffled()).share(consumers=2)
     seen = []
     for one, other in zip(first, second):
         one["npy"].numpy()[:] = -1
@@ -147,15 +128,15 @@ def test_a_change_in_place_stays_in_its_loader(folder, wanted):
 
 
 def test_the_state_of_one_loader_restores_another(folder, name, wanted):
-    first = ps.share(name, folder, **options())
+    first = ps.share(name, folder, **shuffled())
     batches = iter(first)
     for _ in range(3):
         next(batches)
     state = first.state_dict()
-    plain = ps.Loader(folder, **options())
+    plain = ps.Loader(folder, **shuffled())
     plain.load_state_dict(state)
     assert lines_of(plain, 1) == wanted[3:6]
-    later = ps.share(name, folder, **options())
+    later = ps.share(name, folder, **shuffled())
     later.load_state_dict(state)
     assert lines_of(later, 1) == wanted[3:6]
 
@@ -235,7 +216,7 @@ def test_every_kind_of_loader_shares_the_batches_of_a_plain_one(tmp_path, name, 
 
 
 def test_a_mixture_is_shared(folder):
-    expected = ps.Loader(ps.mixture({"one": folder, "two": folder}, {"one": 3, "two": 1}), **options())
+    expected = ps.Loader(ps.mixture({"one": folder, "two": folder}, {"one": 3, "two": 1}), **shuffled())
     first, second = expected.share(consumers=2)
     batches = 0
     for wanted, one, other in zip(expected, first, second):
@@ -251,14 +232,14 @@ def run_audit(*words):
 
 def test_every_training_gets_each_sample_once_also_if_one_is_resumed(tmp_path, folder, name):
     logs = [tmp_path / "logs" / str(number) for number in range(3)]
-    loaders = [ps.share(name, folder, patience=5, delivery_log=log, **options()) for log in logs]
+    loaders = [ps.share(name, folder, patience=5, delivery_log=log, **shuffled()) for log in logs]
     epochs = [iter(loader) for loader in loaders]
     for epoch in epochs:
         next(epoch)
     state = loaders[0].state_dict()  # its process builds the batches
     next(epochs[0])
     loaders[0].close()
-    resumed = ps.share(name, folder, patience=5, delivery_log=logs[0], **options())
+    resumed = ps.share(name, folder, patience=5, delivery_log=logs[0], **shuffled())
     resumed.load_state_dict(state)
     epochs[0] = iter(resumed)
     threads = [threading.Thread(target=collections.deque, args=(epoch,)) for epoch in epochs]
@@ -287,19 +268,19 @@ def test_every_training_gets_each_sample_once_also_if_one_is_resumed(tmp_path, f
 
 
 def test_other_options_are_refused(folder, name):
-    loader = ps.share(name, folder, **options())
+    loader = ps.share(name, folder, **shuffled())
     with pytest.raises(ps.Error, match="other options or another dataset"):
-        ps.share(name, folder, **{**options(), "seed": 4})
+        ps.share(name, folder, **{**shuffled(), "seed": 4})
     with pytest.raises(TypeError, match="penstock.share"):
         ps.share(name, folder, colour="red")
     with pytest.raises(ps.Error, match="each consumer must run its own"):
-        ps.Loader(folder, batch_transform=len, **options()).share(2)
+        ps.Loader(folder, batch_transform=len, **shuffled()).share(2)
     loader.close()
 
 
 def test_nothing_is_left(folder, name):
     before = set(os.listdir("/dev/shm"))
-    loader = ps.share(name, folder, publish=False, **options())
+    loader = ps.share(name, folder, publish=False, **shuffled())
     lines_of(loader, 1)
     loader.close()
     assert set(os.listdir("/dev/shm")) <= before

@@ -21,8 +21,7 @@
 #include <penstock/image.hpp>
 #include <penstock/loader.hpp>
 
-#include "support/loading.hpp"
-#include "support/picture_files.hpp"
+#include "support/mixed_data.hpp"
 #include "support/thread_count.hpp"
 
 namespace penstock::test::servers_test {
@@ -32,55 +31,13 @@ using std::chrono::milliseconds;
 
 constexpr const char* kToken = "a token of the tests";
 
-// Pictures, labels, texts of different lengths, and a field that some samples lack.
-struct Data {
-  explicit Data(std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::string key = number_key(i);
-      write_file(folder / "data" / (key + ".jpg"), jpeg_picture(40 + i % 7, 44 + i % 5, i % 4 == 0 ? 1 : 3, i));
-      write_file(folder / "data" / (key + ".cls"), std::to_string(i % 3));
-      write_file(folder / "data" / (key + ".txt"), std::string(i * 7 % 23, static_cast<char>('a' + i % 26)));
-      std::string numbers;
-      for (std::uint32_t k = 0; k < i % 9; ++k) numbers += std::to_string(i + k) + "\n";
-      write_file(folder / "data" / (key + ".num.txt"), numbers);
-      if (i % 5 != 1) write_file(folder / "data" / (key + ".id"), std::to_string(i));
-    }
-  }
-  Dataset dataset() const { return open(folder / "data"); }
-  TemporaryFolder folder;
-};
-
-LoaderOptions plain() {
-  LoaderOptions options;
-  options.batch_size = 4;
-  options.shuffle = true;
-  options.seed = 5;
-  options.workers = 2;
-  options.publish = false;
-  options.memory_options.max_live_batches = 8;
-  options.transforms = {{"jpg", image::random_resized_crop(24)}, {"cls", label()}, {"txt", field("txt") | raw()}};
-  return options;
-}
-
-BatchServer server(const Data& data, const std::string& address = "127.0.0.1:0") {
+BatchServer server(const MixedData& data, const std::string& address = "127.0.0.1:0") {
   return BatchServer({data.dataset()}, {.address = address, .token = kToken, .workers = 2, .patience = 60});
 }
 
-LoaderOptions served(std::vector<std::string> addresses, LoaderOptions options = plain()) {
+LoaderOptions served(std::vector<std::string> addresses, LoaderOptions options = mixed_options()) {
   options.servers = {.addresses = std::move(addresses), .token = kToken, .patience = 30};  // also on a busy machine
   return options;
-}
-
-std::vector<std::uint64_t> epochs(Loader& loader, int count) {
-  std::vector<std::uint64_t> all;
-  for (int epoch = 0; epoch < count; ++epoch)
-    for (const std::uint64_t batch : batch_digests(loader)) all.push_back(batch);
-  return all;
-}
-
-std::vector<std::uint64_t> expected(const Data& data, int count, const LoaderOptions& options = plain()) {
-  Loader loader(data.dataset(), options);
-  return epochs(loader, count);
 }
 
 // Passes bytes between a loader and a server, and lets a test change those of the server.
@@ -163,7 +120,7 @@ bool ended(int socket) {
 }  // namespace
 
 TEST_CASE("servers fill batches with the bytes of a plain loader") {
-  const Data data(30);
+  const MixedData data(30);
   for (const int count : {1, 2, 5}) {
     CAPTURE(count);
     std::vector<BatchServer> servers;
@@ -180,11 +137,11 @@ TEST_CASE("servers fill batches with the bytes of a plain loader") {
 }
 
 TEST_CASE("servers fill batches of every kind") {
-  const Data data(30);
+  const MixedData data(30);
   const BatchServer fills = server(data);
   const auto check = [&](const std::string& kind, const std::function<void(LoaderOptions&)>& set) {
     CAPTURE(kind);
-    LoaderOptions options = plain();
+    LoaderOptions options = mixed_options();
     set(options);
     const auto wanted = expected(data, 2, options);
     Loader loader(data.dataset(), served({fills.address()}, options));
@@ -224,11 +181,11 @@ TEST_CASE("servers fill batches of every kind") {
 }
 
 TEST_CASE("an invalid sample is treated as without servers") {
-  const Data data(30);
+  const MixedData data(30);
   write_file(data.folder / "data" / (number_key(17) + ".jpg"), "no picture");
   const BatchServer fills = server(data);
   for (const OnError policy : {OnError::mark, OnError::replace}) {
-    LoaderOptions options = plain();
+    LoaderOptions options = mixed_options();
     options.on_error = policy;
     Loader loader(data.dataset(), served({fills.address()}, options));
     CHECK(epochs(loader, 2) == expected(data, 2, options));
@@ -243,10 +200,10 @@ TEST_CASE("an invalid sample is treated as without servers") {
 }
 
 TEST_CASE("if servers end, others fill the batches, or the loader does, and no byte changes") {
-  const Data data(60);
+  const MixedData data(60);
   auto first = std::make_optional(server(data)), second = std::make_optional(server(data));
   Loader loader(data.dataset(), served({first->address(), second->address()}));
-  Loader reference(data.dataset(), plain());
+  Loader reference(data.dataset(), mixed_options());
   const std::string address = second->address();
   // Takes epochs until it is so. A loader has several epochs of these ahead.
   const auto take_until = [&](const std::function<bool()>& is_so) {
@@ -269,7 +226,7 @@ TEST_CASE("if servers end, others fill the batches, or the loader does, and no b
 }
 
 TEST_CASE("without any server, the loader fills its batches and says why") {
-  const Data data(12);
+  const MixedData data(12);
   const UnforkedDescriptor nobody = asking::listening_at({.host = "127.0.0.1", .port = "0"});
   const std::string silent = "127.0.0.1:" + std::to_string(asking::port_of(nobody.get()));
   LoaderOptions options = served({"127.0.0.1:1", "no-such-host.invalid:7710", silent});
@@ -289,7 +246,7 @@ TEST_CASE("without any server, the loader fills its batches and says why") {
 }
 
 TEST_CASE("a server refuses loaders with another token or dataset, and they say why") {
-  const Data data(12), other(13);
+  const MixedData data(12), other(13);
   const BatchServer fills = server(data);
   LoaderOptions wrong = served({fills.address()});
   wrong.servers.token = "another token of the tests";
@@ -301,7 +258,7 @@ TEST_CASE("a server refuses loaders with another token or dataset, and they say 
   const std::string lacks = "the server does not have this dataset, or has other classes, keys or values";
   CHECK(strays.stats().servers[0].problem == lacks);
   // Other values under the same keys.
-  const Data changed(12);
+  const MixedData changed(12);
   write_file(changed.folder / "data" / (number_key(3) + ".txt"), "another text");
   Loader differs(changed.dataset(), served({fills.address()}));
   CHECK(epochs(differs, 1) == expected(changed, 1));
@@ -311,9 +268,9 @@ TEST_CASE("a server refuses loaders with another token or dataset, and they say 
 }
 
 TEST_CASE("a sample that must not be read is not read by a server") {
-  const Data data(30);
+  const MixedData data(30);
   const BatchServer fills = server(data);
-  LoaderOptions options = plain();
+  LoaderOptions options = mixed_options();
   options.on_error = OnError::mark;
   options.read_options.unreadable = {number_key(17)};
   Loader loader(data.dataset(), served({fills.address()}, options));
@@ -322,7 +279,7 @@ TEST_CASE("a sample that must not be read is not read by a server") {
 }
 
 TEST_CASE("a loader waits for a server that begins to listen within its patience") {
-  const Data data(30);
+  const MixedData data(30);
   const std::string address = server(data).address();  // of a server that has ended
   std::optional<BatchServer> late;
   std::jthread starts([&] {
@@ -336,7 +293,7 @@ TEST_CASE("a loader waits for a server that begins to listen within its patience
 }
 
 TEST_CASE("a loader with a timeout fills batches itself before the timeout") {
-  const Data data(12);
+  const MixedData data(12);
   const UnforkedDescriptor nobody = asking::listening_at({.host = "127.0.0.1", .port = "0"});
   LoaderOptions options = served({"127.0.0.1:" + std::to_string(asking::port_of(nobody.get()))});
   options.servers.patience = 100;
@@ -346,7 +303,7 @@ TEST_CASE("a loader with a timeout fills batches itself before the timeout") {
 }
 
 TEST_CASE("a loader does not believe a process that does not know the token") {
-  const Data data(12);
+  const MixedData data(12);
   BatchServer fills({data.dataset()}, {.token = "another token of the tests"});
   // It accepts every loader, as a process could that took the port of a server.
   const UnforkedDescriptor listens = asking::listening_at({.host = "127.0.0.1", .port = "0"});
@@ -371,7 +328,7 @@ TEST_CASE("a loader does not believe a process that does not know the token") {
 }
 
 TEST_CASE("values with a wrong checksum are not used") {
-  const Data data(30);
+  const MixedData data(30);
   const BatchServer fills = server(data);
   const Between between(fills.address(), [](std::span<char> bytes, std::uint64_t before) {
     constexpr std::uint64_t kChanged = 40000;
@@ -383,7 +340,7 @@ TEST_CASE("values with a wrong checksum are not used") {
 }
 
 TEST_CASE("strangers cannot disturb a server") {
-  const Data data(30);
+  const MixedData data(30);
   const BatchServer fills({data.dataset()}, {.token = kToken, .workers = 2, .most_connections = 40});
   std::vector<UnforkedDescriptor> silent;
   for (int i = 0; i < 20; ++i) silent.push_back(stranger(fills.address()));
@@ -404,7 +361,7 @@ TEST_CASE("strangers cannot disturb a server") {
 }
 
 TEST_CASE("messages that are not what they say end a connection") {
-  const Data data(30);
+  const MixedData data(30);
   asking::Ask ask;
   ask.number = 7;
   ask.rows.at.epoch = 2;
@@ -431,7 +388,8 @@ TEST_CASE("messages that are not what they say end a connection") {
   sharing::WireReader more(many);
   CHECK_THROWS_AS(asking::read_ask(more, 4, 30), Error);
 
-  const asking::Recipe recipe = asking::Recipe::of(data.dataset(), plain(), plain().transforms, "version");
+  const asking::Recipe recipe =
+      asking::Recipe::of(data.dataset(), mixed_options(), mixed_options().transforms, "version");
   const std::string text = recipe.text();
   CHECK(asking::Recipe::parse(text).text() == text);
   for (std::size_t bytes = 0; bytes < text.size(); ++bytes)
@@ -439,7 +397,7 @@ TEST_CASE("messages that are not what they say end a connection") {
 }
 
 TEST_CASE("addresses and tokens are checked") {
-  const Data data(4);
+  const MixedData data(4);
   CHECK(asking::parse_address("[::1]:80").host == "::1");
   for (const char* wrong : {"", "node", "node:", ":80", "node:x", "node:70000", "node:80x"})
     CHECK_THROWS_WITH_AS(asking::parse_address(wrong), doctest::Contains("HOST:PORT"), Error);
@@ -455,7 +413,7 @@ TEST_CASE("addresses and tokens are checked") {
 }
 
 TEST_CASE("a server and a loader end their threads") {
-  const Data data(30);
+  const MixedData data(30);
   const auto threads = thread_count();
   {
     const BatchServer fills = server(data);

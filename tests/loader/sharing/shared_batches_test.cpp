@@ -20,8 +20,7 @@
 #include <penstock/image.hpp>
 #include <penstock/loader.hpp>
 
-#include "support/loading.hpp"
-#include "support/picture_files.hpp"
+#include "support/mixed_data.hpp"
 #include "support/thread_count.hpp"
 
 namespace penstock::test::shared_batches_test {
@@ -33,34 +32,8 @@ std::string name_of(const char* test) {
   return std::string("test-") + test + "-" + std::to_string(::getpid());
 }
 
-// Pictures, labels, and texts of different lengths.
-struct Data {
-  explicit Data(std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::string key = number_key(i);
-      write_file(folder / "data" / (key + ".jpg"), jpeg_picture(40 + i % 7, 44 + i % 5, i % 4 == 0 ? 1 : 3, i));
-      write_file(folder / "data" / (key + ".cls"), std::to_string(i % 3));
-      write_file(folder / "data" / (key + ".txt"), std::string(i * 7 % 23, static_cast<char>('a' + i % 26)));
-    }
-  }
-  Dataset dataset() const { return open(folder / "data"); }
-  TemporaryFolder folder;
-};
-
-LoaderOptions plain() {
-  LoaderOptions options;
-  options.batch_size = 4;
-  options.shuffle = true;
-  options.seed = 5;
-  options.workers = 2;
-  options.publish = false;
-  options.memory_options.max_live_batches = 8;
-  options.transforms = {{"jpg", image::random_resized_crop(24)}, {"cls", label()}, {"txt", field("txt") | raw()}};
-  return options;
-}
-
 LoaderOptions shared(const std::string& name, unsigned consumers = 1) {
-  LoaderOptions options = plain();
+  LoaderOptions options = mixed_options();
   options.sharing.name = name;
   options.sharing.consumers = consumers;
   options.sharing.lag = 3;
@@ -73,21 +46,9 @@ std::uint64_t digest_of(const Batch& batch) {
   return digest.value();
 }
 
-std::vector<std::uint64_t> epochs(Loader& loader, int count) {
-  std::vector<std::uint64_t> all;
-  for (int epoch = 0; epoch < count; ++epoch)
-    for (const std::uint64_t batch : batch_digests(loader)) all.push_back(batch);
-  return all;
-}
-
-std::vector<std::uint64_t> expected(const Data& data, int count) {
-  Loader loader(data.dataset(), plain());
-  return epochs(loader, count);
-}
-
 // A process that loads: it writes one digest for each batch, and stops before a batch when told to.
 struct Process {
-  Process(const Data& data, const LoaderOptions& options, int count, std::optional<std::size_t> dies_at = {},
+  Process(const MixedData& data, const LoaderOptions& options, int count, std::optional<std::size_t> dies_at = {},
           milliseconds step = milliseconds(0)) {
     REQUIRE(::pipe(pipe) == 0);
     child = ::fork();
@@ -150,7 +111,7 @@ struct Process {
 }  // namespace
 
 TEST_CASE("loaders of one process that share batches get the bytes of a plain loader, and each batch is built once") {
-  const Data data(30);
+  const MixedData data(30);
   const auto wanted = expected(data, 3);
   std::vector<Loader> loaders;
   for (int i = 0; i < 4; ++i) loaders.emplace_back(data.dataset(), shared(name_of("threads"), 4));
@@ -174,9 +135,9 @@ TEST_CASE("loaders of one process that share batches get the bytes of a plain lo
 }
 
 TEST_CASE("share() makes loaders at the position of a loader") {
-  const Data data(30);
+  const MixedData data(30);
   const auto wanted = expected(data, 1);
-  Loader loader(data.dataset(), plain());
+  Loader loader(data.dataset(), mixed_options());
   CHECK(loader.next().has_value());
   std::vector<Loader> loaders = loader.share(3);
   std::vector<std::vector<std::uint64_t>> got(loaders.size());
@@ -193,7 +154,7 @@ TEST_CASE("share() makes loaders at the position of a loader") {
 }
 
 TEST_CASE("processes share batches, and one of them builds") {
-  const Data data(30);
+  const MixedData data(30);
   const auto wanted = expected(data, 3);
   std::vector<std::unique_ptr<Process>> processes;
   for (int i = 0; i < 3; ++i) processes.push_back(std::make_unique<Process>(data, shared(name_of("processes"), 3), 3));
@@ -207,7 +168,7 @@ TEST_CASE("processes share batches, and one of them builds") {
 }
 
 TEST_CASE("if the process that builds is killed, another one takes over, and no byte changes") {
-  const Data data(30);
+  const MixedData data(30);
   const auto wanted = expected(data, 3);
   const std::string name = name_of("takeover");
   Process first(data, shared(name, 3), 3, 9);
@@ -221,7 +182,7 @@ TEST_CASE("if the process that builds is killed, another one takes over, and no 
 }
 
 TEST_CASE("a killed or stalled consumer stops nobody") {
-  const Data data(30);
+  const MixedData data(30);
   const auto wanted = expected(data, 3);
   const std::string name = name_of("stalled");
   LoaderOptions options = shared(name, 3);
@@ -240,7 +201,7 @@ TEST_CASE("a killed or stalled consumer stops nobody") {
 }
 
 TEST_CASE("if the process that builds is stopped, the others continue") {
-  const Data data(30);
+  const MixedData data(30);
   const auto wanted = expected(data, 3);
   LoaderOptions options = shared(name_of("stopped"));
   options.sharing.patience = 0.2;
@@ -255,7 +216,7 @@ TEST_CASE("if the process that builds is stopped, the others continue") {
 }
 
 TEST_CASE("destroying a loader ends its threads, also while it joins a process that does not answer") {
-  const Data data(12);
+  const MixedData data(12);
   const std::string name = name_of("silent");
   const auto threads = thread_count();
   {
@@ -281,7 +242,7 @@ TEST_CASE("destroying a loader ends its threads, also while it joins a process t
 }
 
 TEST_CASE("a loader that comes before another one has taken a batch begins with the first") {
-  const Data data(30);
+  const MixedData data(30);
   const std::string name = name_of("second");
   Loader first(data.dataset(), shared(name));
   std::this_thread::sleep_for(milliseconds(50));  // it works ahead
@@ -291,7 +252,7 @@ TEST_CASE("a loader that comes before another one has taken a batch begins with 
 }
 
 TEST_CASE("a loader that comes late begins where the others are, and knows its position") {
-  const Data data(30);
+  const MixedData data(30);
   const auto wanted = expected(data, 2);
   const std::string name = name_of("late");
   Loader first(data.dataset(), shared(name));
@@ -306,12 +267,12 @@ TEST_CASE("a loader that comes late begins where the others are, and knows its p
 }
 
 TEST_CASE("a loader restores any position, and builds alone what the others do not need") {
-  const Data data(30);
+  const MixedData data(30);
   const auto wanted = expected(data, 2);
   const std::string name = name_of("restored");
   LoaderOptions options = shared(name);
   options.sharing.patience = 0.2;
-  Loader saved(data.dataset(), plain());
+  Loader saved(data.dataset(), mixed_options());
   CHECK(saved.next().has_value());
   const LoaderState state = saved.state();
   Loader first(data.dataset(), options);
@@ -327,7 +288,7 @@ TEST_CASE("a loader restores any position, and builds alone what the others do n
 
 TEST_CASE("what one loader writes into a batch no other one sees, nor does its own next batch in that memory") {
   constexpr int kEpochs = 40;  // more batches than the memory that they share
-  const Data data(12);
+  const MixedData data(12);
   const auto wanted = expected(data, kEpochs);
   const std::string name = name_of("written");
   std::vector<std::uint64_t> seen, got;
@@ -354,7 +315,7 @@ TEST_CASE("what one loader writes into a batch no other one sees, nor does its o
 }
 
 TEST_CASE("a loader gets its first batch when as many loaders ask as it was told of") {
-  const Data data(12);
+  const MixedData data(12);
   const std::string name = name_of("gathers");
   Loader first(data.dataset(), shared(name, 2));
   std::atomic<bool> has_batch = false;
@@ -369,7 +330,7 @@ TEST_CASE("a loader gets its first batch when as many loaders ask as it was told
 }
 
 TEST_CASE("batches stay valid when their loader, and the process that built them, have ended") {
-  const Data data(12);
+  const MixedData data(12);
   const auto wanted = expected(data, 1);
   const std::string name = name_of("kept");
   std::optional<Batch> kept;
@@ -382,7 +343,7 @@ TEST_CASE("batches stay valid when their loader, and the process that built them
 }
 
 TEST_CASE("loaders with other options are refused, and the error says which") {
-  const Data data(12);
+  const MixedData data(12);
   const std::string name = name_of("refused");
   const Loader first(data.dataset(), shared(name));
   LoaderOptions options = shared(name);
@@ -395,7 +356,7 @@ TEST_CASE("loaders with other options are refused, and the error says which") {
 }
 
 TEST_CASE("an invalid sample raises the same error in every loader, which goes on after it") {
-  const Data data(12);
+  const MixedData data(12);
   write_file(data.folder / "data" / (number_key(3) + ".jpg"), "no picture");
   const std::string name = name_of("invalid");
   Loader first(data.dataset(), shared(name, 2)), second(data.dataset(), shared(name, 2));
@@ -417,7 +378,7 @@ TEST_CASE("an invalid sample raises the same error in every loader, which goes o
 }
 
 TEST_CASE("the recipe of a group is there as long as one of its loaders") {
-  const Data data(4);
+  const MixedData data(4);
   const std::string name = name_of("recipe");
   CHECK(!recipe_of_sharing(name));
   {
