@@ -19,10 +19,10 @@ import os
 import pathlib
 import queue
 import random
-import resource
 import statistics
 import time
 
+import beside
 import penstock as ps
 
 
@@ -123,21 +123,16 @@ def consumed(given, kind, name):
     return TensorConsumer(batch_size=given.batch_size), lambda batch: len(batch[0])
 
 
-def cpu_time():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
 def train(given, kind, name, ready, results):
     loader, rows = consumed(given, kind, name)
     samples = 0
     for epoch in range(given.epochs + 1):
         if epoch == 1:
             ready.wait()
-            began, cpu = time.monotonic(), cpu_time()
+            began, cpu = time.monotonic(), beside.cpu_seconds()
         for batch in loader:
             samples += rows(batch) if epoch else 0
-    results.put((samples / (time.monotonic() - began), cpu_time() - cpu))
+    results.put((samples / (time.monotonic() - began), beside.cpu_seconds() - cpu))
     ready.wait()  # the process that builds lives until all are done
 
 

@@ -6,13 +6,13 @@ two builds, run the program in turns with PYTHONPATH set to each.
 """
 
 import argparse
-import itertools
-import resource
 import statistics
 import time
 
+import beside
 import penstock as ps
 
+BATCH = 64
 CHAINS = {
     "jpg": ps.image.random_resized_crop(224) | ps.image.random_horizontal_flip(),
     "png": ps.image.random_crop(32, padding=4) | ps.image.random_horizontal_flip(),
@@ -20,19 +20,17 @@ CHAINS = {
 }
 
 
-def cpu_time():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+def batches_of(loader, step):
+    while True:
+        for batch in loader:
+            yield batch
+            time.sleep(step)
 
 
 def measure(loader, step, seconds):
     """The samples per second, and the seconds of CPU time of a sample."""
-    samples, began, cpu = 0, time.monotonic(), cpu_time()
-    for batch in itertools.chain.from_iterable(itertools.repeat(loader)):
-        samples += len(batch["__key__"])
-        time.sleep(step)
-        if time.monotonic() - began > seconds:
-            return samples / (time.monotonic() - began), (cpu_time() - cpu) / samples
+    steps, wall, cpu = beside.window(batches_of(loader, step), seconds)
+    return steps * BATCH / wall, cpu / (steps * BATCH)
 
 
 def main():
@@ -45,7 +43,8 @@ def main():
     given = parser.parse_args()
     dataset = ps.open(given.dataset)
     chains = {field: chain for field, chain in CHAINS.items() if field in dataset.fields}
-    loader = ps.Loader(dataset, batch_size=64, shuffle=True, seed=1, transforms=chains, workers=given.workers)
+    options = {"batch_size": BATCH, "shuffle": True, "seed": 1, "last_batch": "drop"}
+    loader = ps.Loader(dataset, transforms=chains, workers=given.workers, **options)
     measure(loader, 0, 1)
     found = [
         (measure(loader, given.step, given.seconds), measure(loader, 0, given.seconds)) for _ in range(given.rounds)
