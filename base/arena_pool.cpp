@@ -120,14 +120,18 @@ struct ArenaPool::State final : ForkGate::Sleepers {
     const bool is_once = !once.empty();
     if (!hold()) return false;
     const std::lock_guard lock(door);
-    brought.splice(brought.end(), once);
-    is_once || ++plain;
+    if (is_once)
+      brought.splice(brought.end(), once);
+    else
+      ++plain;
     const std::size_t tokens_left = plain + brought.size();
     if (waiting >= tokens_left) bell.ring();
-    // While a task is in the arena, no thread sleeps there. So threads that have tasks already come for this token,
-    // too.
+    // No thread sleeps in the arena while it has a task. The threads that come for those tasks take this token, too.
     if (waiting + tasks_left >= tokens_left || tasks_left == threads || call()) return true;
-    is_once ? brought.pop_back() : void(--plain);
+    if (is_once)
+      brought.pop_back();
+    else
+      --plain;
     let_go();
     return false;
   }
@@ -202,11 +206,14 @@ struct ArenaPool::State final : ForkGate::Sleepers {
 
   void run_one(std::unique_lock<std::mutex>& lock) noexcept {
     std::list<Token> mine;
-    brought.empty() ? void(--plain) : mine.splice(mine.end(), brought, brought.begin());
+    if (brought.empty())
+      --plain;
+    else
+      mine.splice(mine.end(), brought, brought.begin());
     lock.unlock();
     let_go();
     ForkGate::leave();
-    mine.empty() ? token(number_here) : mine.front()(number_here);
+    (mine.empty() ? token : mine.front())(number_here);
     mine.clear();
     ForkGate::enter();
     lock.lock();

@@ -1,11 +1,11 @@
-// Proves between a client and a server that both know the token of the job. No message contains the token.
+// Client and server check that both have the token of the job. The token itself is not sent. The messages are:
 //
 //   server: challenge   version, random number
 //   client: request     random number, HMAC(token, "client", both numbers, request), request
 //   server: accepted    HMAC(token, "server", both numbers); or `refused`, with the reason
 //
-// The client checks the server's proof before it sends more. A foreign process on the port therefore learns only the
-// request, and the client uses none of its batches.
+// The client checks the server's HMAC before it sends more. A foreign process on the port receives only the request,
+// and the client uses none of its batches.
 #pragma once
 
 #include <string>
@@ -40,7 +40,7 @@ struct Request {
   bool knows(std::string_view token, const Challenge& challenge) const;
 };
 
-/// Returns the server's proof. The client computes it, too, and compares.
+/// Returns the HMAC of the server. The client computes the same and compares.
 std::string proof_of_server(std::string_view token, const Challenge& challenge, const Request& request);
 
 }  // namespace penstock::asking

@@ -171,9 +171,9 @@ constexpr auto kCounters = std::to_array<Counter>({
     counter<&C::sharing, &SharingStats::left_behind>(
         "sharing", "left_behind", kPeaks, "Times that the others went on without a loader that took no batch."),
     counter<&C::served, &ServedStats::ready>("servers", "ready", kStands,
-                                             "Servers that are connected and have proven the token."),
+                                             "Servers that are connected and have shown that they have the token."),
     counter<&C::served, &ServedStats::batches>("servers", "batches", kCounts, "Batches that servers filled."),
-    counter<&C::served, &ServedStats::bytes>("servers", "bytes", kCounts, "Bytes of the values of these batches."),
+    counter<&C::served, &ServedStats::bytes>("servers", "bytes", kCounts, "Bytes of values that servers sent."),
     counter<&C::served, &ServedStats::filled_without_server>("servers", "filled_without_server", kCounts,
                                                              "Batches that this loader filled, because no server did."),
     counter<&C::cache, &CacheStats::reserved>(
