@@ -11,8 +11,10 @@ target_compile_options(penstock_options INTERFACE
   $<$<BOOL:${PENSTOCK_WARNINGS_AS_ERRORS}>:-Werror>)
 if(PENSTOCK_SANITIZER)
   target_compile_options(penstock_options INTERFACE
-    -fsanitize=${PENSTOCK_SANITIZER} -fno-omit-frame-pointer
-    $<$<STREQUAL:${PENSTOCK_SANITIZER},undefined>:-fno-sanitize-recover=undefined>)
+    -fsanitize=${PENSTOCK_SANITIZER} -fno-omit-frame-pointer)
+  if(PENSTOCK_SANITIZER MATCHES undefined)
+    target_compile_options(penstock_options INTERFACE -fno-sanitize-recover=undefined)
+  endif()
   if(PENSTOCK_SANITIZER MATCHES "address|undefined")  # GCC 12 warns of paths that only its checks make
     target_compile_options(penstock_options INTERFACE
       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread>)

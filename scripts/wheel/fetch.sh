@@ -39,8 +39,9 @@ download() { # PYTHON REQUIREMENTS
   wanted=$(sha256sum <"$here/$2")
   stamp=$cache/packages/$version.$2.fetched
   [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
-  "$1" -m venv "$folder/$version"
-  "$folder/$version/bin/python" -m pip download --quiet --disable-pip-version-check --only-binary :all: \
+  local venv=$folder/$version.$2  # one for each call: an interpreter cannot renew the venv that another one made
+  "$1" -m venv "$venv"
+  "$venv/bin/python" -m pip download --quiet --disable-pip-version-check --only-binary :all: \
     --dest "$cache/packages" -r "$here/$2"
   echo "$wanted" >"$stamp"
 }
