@@ -36,12 +36,12 @@ struct Pictures {
 };
 
 std::vector<PackingTryout> tried(const Dataset& dataset, std::vector<FieldChain> fields,
-                                 const std::function<bool()>& keep_going = {}) {
+                                 const std::function<bool()>& keep_going = {}, double seconds = 0.5) {
   const Task task{.name = "a test", .reason = "", .fields = std::move(fields)};
   std::vector<OutputStats> outputs;
   for (const auto& [name, chain] : task.fields) outputs.push_back({.name = name});
   outputs.front().decode = std::chrono::milliseconds(100);
-  return tried_packings(dataset, task, outputs, 0, {.samples = 16, .seconds = 0.5, .keep_going = keep_going});
+  return tried_packings(dataset, task, outputs, 0, {.samples = 16, .seconds = seconds, .keep_going = keep_going});
 }
 
 std::vector<std::string> options_of(const std::vector<PackingTryout>& tryouts) {
@@ -77,7 +77,11 @@ TEST_CASE("images are not shrunk that have no more than is needed, or whose pixe
 
 TEST_CASE("packings of JPEG files are tried in memory") {
   const Pictures pictures;
-  const auto tryouts = tried(pictures.dataset(), {{"jpg", image::random_resized_crop(64)}, {"cls", label()}});
+  std::vector<PackingTryout> tryouts;
+  for (double seconds = 0.5; seconds < 100; seconds *= 4) {  // a busy machine re-encodes only some values in time
+    tryouts = tried(pictures.dataset(), {{"jpg", image::random_resized_crop(64)}, {"cls", label()}}, {}, seconds);
+    if (std::ranges::all_of(tryouts, [](const PackingTryout& tryout) { return tryout.samples == 16; })) break;
+  }
   REQUIRE(options_of(tryouts) ==
           std::vector<std::string>{"--jpeg recode", "--max-side 128", "--jpeg recode --max-side 128"});
   for (const PackingTryout& tryout : tryouts) {

@@ -8,6 +8,7 @@
 //   pinned: as ranges, of the state that {"size", "version", "modified"} in FILE.json tells
 //   stop: N ranges, of which the reader is stopped after 100 ms; then memory is looked at for writes
 //   fork: one range before fork(), one in the child, one after it
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -195,8 +197,7 @@ void read_all_ways(const Asked& asked) {
         continue;
       }
       say({{"size", object->info.size}});
-      say({{"right",
-            bytes->size() == expected.size() && std::memcmp(bytes->data(), expected.data(), bytes->size()) == 0}});
+      say({{"right", std::ranges::equal(*bytes, std::as_bytes(std::span(expected)))}});
     } catch (...) {
       say(told(std::current_exception()));
     }
@@ -252,8 +253,7 @@ void run(const Asked& asked) {
     const auto bytes = store.read_whole(asked.address, info, asked.size);
     if (!bytes) return say({{"absent", true}});
     const std::string expected = bytes_of(asked.file);
-    const bool right =
-        bytes->size() == expected.size() && std::memcmp(bytes->data(), expected.data(), bytes->size()) == 0;
+    const bool right = std::ranges::equal(*bytes, std::as_bytes(std::span(expected)));
     say({{"right", right}, {"size", info.size}, {"version", info.version}});
   } else if (asked.what == "put") {
     store.upload(asked.address)->finish();
