@@ -1,4 +1,5 @@
 // Finds the mount and the block device of a path in /proc and /sys.
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -16,21 +17,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// mountinfo: ID PARENT MAJOR:MINOR ROOT MOUNT OPTIONS [TAGS...] - TYPE SOURCE SUPER. Source: proc(5).
-void find_mount(const std::string& device_number, Disk& disk) {
+// mountinfo writes spaces, tabs, newlines and backslashes as \ooo.
+std::string unescaped(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+bool contains(const fs::path& folder, const fs::path& path) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+// mountinfo: ID PARENT MAJOR:MINOR ROOT MOUNT OPTIONS [TAGS...] - TYPE SOURCE SUPER. Source: proc(5). A device may be
+// mounted several times. The mount of `path` has the longest name that `path` begins with; of equal names, the last.
+void find_mount(const std::string& device_number, const fs::path& path, Disk& disk) {
   std::ifstream mounts("/proc/self/mountinfo");
+  disk.file_system = "unknown";
   for (std::string line; std::getline(mounts, line);) {
     std::istringstream words(line);
     std::string id, parent, number, root, mount, word;
     words >> id >> parent >> number >> root >> mount;
     if (number != device_number) continue;
+    mount = unescaped(mount);
+    if (!contains(mount, path) || mount.size() < disk.mount.size()) continue;
     while (words >> word && word != "-") {
     }
     words >> disk.file_system >> disk.source;
     disk.mount = mount;
-    return;
   }
-  disk.file_system = "unknown";
 }
 
 template <typename T>
@@ -65,7 +86,9 @@ Disk disk_of(const fs::path& path) {
   disk.size = std::uint64_t{space.f_blocks} * space.f_frsize;
   disk.available = std::uint64_t{space.f_bavail} * space.f_frsize;
   const std::string number = std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev));
-  find_mount(number, disk);
+  std::error_code failed;
+  const fs::path whole = fs::canonical(path, failed);
+  find_mount(number, failed ? fs::absolute(path) : whole, disk);
   describe_device(number, disk);
   return disk;
 }

@@ -1,5 +1,7 @@
 #include <chrono>
+#include <filesystem>
 #include <string>
+#include <support/mount_namespace.hpp>
 #include <support/temporary_folder.hpp>
 #include <thread>
 
@@ -10,6 +12,8 @@
 #include <penstock/error.hpp>
 #include <penstock/options.hpp>
 #include <storage/uring/uring_refusal.hpp>
+
+#include "support/skip.hpp"
 
 namespace penstock::test::machine_test {
 
@@ -141,6 +145,20 @@ TEST_CASE("a path's disk is described, a missing path is an i/o error") {
   MESSAGE(disk.file_system << " on " << disk.source << ", scheduler " << disk.scheduler);
   CHECK(disk_of("/proc").file_system == "proc");
   CHECK_THROWS_AS(disk_of(folder / "missing"), Error);
+}
+
+TEST_CASE("of several mounts of a device, the one of the path is named") {
+  const TemporaryFolder folder;
+  const auto data = std::filesystem::canonical(folder.path()) / "my data", other = data.parent_path() / "other";
+  for (const auto& place : {data, other}) std::filesystem::create_directories(place / "inside");
+  const auto named = in_mount_namespace([&] {
+    for (const auto& place : {data, other})
+      if (::mount(place.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0) return true;
+    return disk_of(data / "inside").mount == data && disk_of(other).mount == other &&
+           disk_of(data.parent_path()).mount != data;
+  });
+  if (!named) return skip(kNoMountNamespace);
+  CHECK(*named);
 }
 
 }  // namespace penstock::test::machine_test
