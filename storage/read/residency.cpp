@@ -1,6 +1,7 @@
 #include <optional>
 
 #include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -11,11 +12,22 @@
 namespace penstock {
 namespace {
 
-bool lives_in_memory(int fd) {
+unsigned long file_system_of(int fd) {
   struct statfs status {};
-  if (fstatfs(fd, &status) != 0) return false;
-  const auto type = static_cast<unsigned long>(status.f_type);
-  return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+  return fstatfs(fd, &status) == 0 ? static_cast<unsigned long>(status.f_type) : 0;
+}
+
+// cachestat and RWF_NOWAIT do not see the pages of a file in an overlay, because they belong to the file below it. A
+// mapping maps that file. If the process neither owns the file nor may write to it, mincore reports every page as
+// present. Source: mincore(2).
+bool page_mapped(int fd, std::uint64_t offset) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const map = mmap(nullptr, page, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset / page * page));
+  if (map == MAP_FAILED) return false;
+  unsigned char state = 0;
+  const bool present = mincore(map, page, &state) == 0 && (state & 1) != 0;
+  munmap(map, page);
+  return present;
 }
 
 // cachestat(2), since Linux 6.5, checks the page cache without reading. The C library has no wrapper yet. The call
@@ -37,10 +49,13 @@ std::optional<bool> page_cached(int fd, std::uint64_t offset) {
 }
 
 bool in_memory(const OpenFile& file, std::uint64_t offset) {
-  if (const auto cached = page_cached(file.fd, offset)) return *cached || lives_in_memory(file.fd);
+  const unsigned long type = file_system_of(file.fd);
+  if (type == TMPFS_MAGIC || type == RAMFS_MAGIC) return true;
+  if (type == OVERLAYFS_SUPER_MAGIC) return page_mapped(file.fd, offset);
+  if (const auto cached = page_cached(file.fd, offset)) return *cached;
   char byte = 0;
   const iovec part{&byte, 1};
-  return preadv2(file.fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1 || lives_in_memory(file.fd);
+  return preadv2(file.fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT) == 1;
 }
 
 }  // namespace

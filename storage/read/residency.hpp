@@ -16,9 +16,9 @@ struct Residency {
 };
 
 /// Checks whether the middle byte of each extent is in memory. Uses cachestat or, if it is not available, preadv2 with
-/// RWF_NOWAIT. RWF_NOWAIT does not wait, but makes the kernel fetch the missing data. `files` should therefore be
-/// opened for random access, so that each miss fetches one page. Files that cannot be opened or probed count as not in
-/// memory; files on tmpfs and ramfs count as in memory.
+/// RWF_NOWAIT; on overlayfs, mincore. RWF_NOWAIT does not wait, but makes the kernel fetch the missing data. `files`
+/// should therefore be opened for random access, so that each miss fetches one page. Files that cannot be opened or
+/// probed count as not in memory; files on tmpfs and ramfs count as in memory.
 Residency probe_residency(FileTable& files, std::span<const Extent> extents);
 
 /// Formats it as "60 of 64 probed extents in memory".

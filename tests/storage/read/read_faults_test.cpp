@@ -8,6 +8,7 @@
 #include <support/answers.hpp>
 #include <support/engines.hpp>
 #include <support/faulty_engine.hpp>
+#include <support/mount_namespace.hpp>
 #include <support/refuse_uring.hpp>
 #include <support/temporary_folder.hpp>
 #include <thread>
@@ -180,6 +181,22 @@ TEST_CASE("data that was just written is resident, data that was dropped is not"
   CHECK_FALSE(probe_residency(table, {}).resident());
   const std::vector<Extent> nowhere{{5, 0, 100}};
   CHECK(probe_residency(table, nowhere).in_memory == 0);
+}
+
+TEST_CASE("data in an overlay is resident if the file below it is") {
+  const TemporaryFolder folder;
+  for (const char* layer : {"lower", "lowest", "merged"}) std::filesystem::create_directory(folder / layer);
+  std::mt19937_64 random(3);
+  write_random_file(folder / "lower/shard.bin", 1 << 20, random);
+  const auto resident = in_mount_namespace([&] {
+    const std::string layers = "lowerdir=" + (folder / "lower").string() + ":" + (folder / "lowest").string();
+    if (::mount("overlay", (folder / "merged").c_str(), "overlay", 0, layers.c_str()) != 0) return true;
+    FileTable table(1, [&](std::uint32_t) { return DataFile{folder / "merged/shard.bin", 1 << 20}; });
+    const std::vector<Extent> extents{{0, 0, 100}, {0, 500000, 1000}, {0, (1 << 20) - 1, 1}};
+    return probe_residency(table, extents).resident();
+  });
+  if (!resident) return skip(kNoMountNamespace);
+  CHECK(*resident);
 }
 
 TEST_CASE("the faulty engine fails, loses and delays what it is told to") {
