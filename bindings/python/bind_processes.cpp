@@ -3,16 +3,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <base/thread.hpp>
+#include <loader/options/distributed_env.hpp>
+#include <penstock/error.hpp>
 
 #include "bind.hpp"
 
@@ -56,6 +62,15 @@ void end_with_process(pid_t parent) {
   static_cast<void>(watcher);
 }
 
+std::optional<std::pair<std::uint32_t, std::uint32_t>> rank_of_launcher() {
+  try {
+    const RankAndWorld found = rank_from_environment();
+    return std::pair(found.rank, found.world);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 void bind_processes(nb::module_& module) {
@@ -65,6 +80,8 @@ void bind_processes(nb::module_& module) {
       "Maps the memory of a descriptor as a NumPy array of uint8. The descriptor may be closed. Raises OSError.");
   module.def("end_with_process", end_with_process, nb::arg("parent"),
              "Ends this process as soon as its parent ends, even if a function holds the interpreter.");
+  module.def("rank_of_launcher", rank_of_launcher,
+             "Rank and world size that torchrun, mpirun or srun gave this process; None without such a launcher.");
 }
 
 }  // namespace penstock::python

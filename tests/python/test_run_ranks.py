@@ -186,19 +186,19 @@ def test_uneven_ranks_are_found(tmp_path):
     assert list((tmp_path / f"penstock-run-{os.geteuid()}").iterdir()) == []
 
 
-def test_a_rank_ends_although_the_other_is_killed(tmp_path):
+@pytest.mark.parametrize("launcher", [("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")])
+def test_a_rank_ends_although_the_other_is_killed(tmp_path, launcher):
+    rank, world = launcher
     pytest.importorskip("torch")
     (tmp_path / "train.py").write_text(
         "import os, signal, sys, torch\n"
         "from torch.utils.data import DataLoader\n"
         "for number, _ in enumerate(DataLoader(range(40))):\n"
-        "    if number == 20 and os.environ['RANK'] == '1':\n"
+        f"    if number == 20 and os.environ['{rank}'] == '1':\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     words = [*RUN, "--json", "run.json", "train.py"]
-    ranks_of_two = [
-        {"RANK": str(number), "WORLD_SIZE": "2", "MASTER_PORT": "1", "TMPDIR": str(tmp_path)} for number in (1, 0)
-    ]
+    ranks_of_two = [{rank: str(number), world: "2", "MASTER_PORT": "1", "TMPDIR": str(tmp_path)} for number in (1, 0)]
     killed, done = (execute(words, tmp_path, **environment) for environment in ranks_of_two)
     assert (killed.returncode, done.returncode) == (-9, 0), done.stderr
     assert done.stderr.startswith("rank 0: step ") and "Why: " in done.stderr

@@ -21,7 +21,7 @@ from .recorder import Recorder
 from .replace.replacer import Replacer
 from .signals import Signals
 from .steps import StepTimes
-from .summary import Machine, RunFigures, figures_of, number_in
+from .summary import Machine, RunFigures, figures_of, rank_and_world
 from .watch import Watch
 
 
@@ -50,7 +50,7 @@ class _Run:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._folder = os.getcwd()  # the program may change it
-        self._rank, self._world = number_in("RANK"), number_in("WORLD_SIZE")
+        self._rank, self._world = rank_and_world()
         self._machine = Machine()
         self._notes: list[str] = []
         self._reporting = threading.Lock()

@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 _LAUNCH = ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID",
-           "SLURM_STEP_ID")  # fmt: skip
+           "SLURM_STEP_ID", "PMIX_NAMESPACE")  # fmt: skip
 PATIENCE = 5.0  # seconds to wait for the figures of running ranks
 _LOOK_EVERY = 0.02  # seconds
 _KEPT = 24 * 3600  # seconds after which the folder of another launch counts as left behind

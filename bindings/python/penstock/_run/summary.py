@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from .._penstock import usable_cores
+from .._penstock import rank_of_launcher, usable_cores
 from .._profile.scheduling import Shares
 from .steps import StepTimes
 from .watch import Watch
@@ -113,6 +113,7 @@ def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTime
         threads = int(torch.get_num_threads())
     except Exception:  # torch is missing, or only partly imported
         cuda, threads = False, None
+    rank, world = rank_and_world()
     used = [record for record in (watch.records if only is None else only) if record.steps > 0]
     # A validation may take longer than the training, but has no optimizer steps.
     records = sorted(used, key=lambda record: (record.trains, record.wall), reverse=True)
@@ -122,8 +123,8 @@ def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTime
         wall_s=(time.perf_counter_ns() - watch.began) * 1e-9,
         cores=usable_cores(),
         idle_cores=machine.idle_cores(),
-        rank=number_in("RANK"),
-        world=number_in("WORLD_SIZE"),
+        rank=rank,
+        world=world,
         cuda=cuda,
         torch_threads=threads,
         optimizer_hooks=watch.optimizer_hooks,
@@ -131,9 +132,8 @@ def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTime
     )
 
 
-def number_in(variable: str) -> int | None:
-    text = os.environ.get(variable, "")
-    return int(text) if text.isdecimal() else None
+def rank_and_world() -> tuple[int, int] | tuple[None, None]:
+    return rank_of_launcher() or (None, None)
 
 
 def _of(record: StepTimes) -> LoaderFigures:
