@@ -397,13 +397,20 @@ def planted(**changes):
         load_s=0.1, compute_s=0.03, optimizer_s=0.005, plus_minus_s=0.003, thread_on_core=0.02, workers_on_core=0.95,
         compute_cores=0.2, compute_thread=0.95, fetch_s=0.53, fetch_cpu=0.97, penstock=None,
     )  # fmt: skip
-    of_run = {"cores": 16, "idle_cores": 11.0, "torch_threads": 16, "cuda": False}
+    of_run = {"cores": 16, "idle_cores": 11.0, "torch_threads": 16, "cuda": False, "replacing": False}
     of_run.update({name: changes.pop(name) for name in list(changes) if name in of_run})
     main.update(changes)
     main["step_s"] = main["load_s"] + main["compute_s"] + main["optimizer_s"] + main["other_s"]
     return RunFigures(
         program="train.py", loaders=(LoaderFigures(**main),), wall_s=60.0, rank=None, world=None, optimizer_hooks=True, steps_traced=0, **of_run,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("replacing", [False, True])
+def test_replacing_is_advised_only_until_it_is_tried(replacing):
+    advice = [remedy.change for remedy in causes.diagnose(planted(idle_cores=0.2, replacing=replacing)).remedies]
+    assert any("ps.decode()" in text for text in advice)
+    assert any("--replace" in text for text in advice) is not replacing
 
 
 @pytest.mark.parametrize(

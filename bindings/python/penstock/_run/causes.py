@@ -250,7 +250,9 @@ def _waits(run: RunFigures, main: LoaderFigures, share: float, computing: float)
 
 def _decodes(run: RunFigures, main: LoaderFigures, share: float, computing: float) -> Diagnosis:
     workers = main.num_workers or 0
-    decoder = Remedy("a faster decoder: penstock run --replace, for an ImageFolder; ps.decode() in other datasets")
+    by_hand = "ps.decode() in your dataset"
+    replace = f"penstock run --replace, for an ImageFolder; {by_hand} otherwise"
+    decoder = Remedy(f"a faster decoder: {by_hand if run.replacing else replace}")
     more = tuple(_more_workers(run, main, waiting=False))
     taken = percent(min(computing, 1.0))
     if workers == 0:

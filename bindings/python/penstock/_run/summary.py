@@ -75,6 +75,7 @@ class RunFigures:
     torch_threads: int | None  # that an operator uses; None without torch
     optimizer_hooks: bool
     steps_traced: int
+    replacing: bool  # the user asked for --replace
 
     @property
     def main(self) -> LoaderFigures | None:
@@ -129,6 +130,7 @@ def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTime
         torch_threads=threads,
         optimizer_hooks=watch.optimizer_hooks,
         steps_traced=watch.recorder.recorded if watch.recorder is not None else 0,
+        replacing=watch.replacer is not None,
     )
 
 
