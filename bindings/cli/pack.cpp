@@ -87,7 +87,8 @@ struct JoinArguments {
 int join(const JoinArguments& options) {
   const JoinedDataset joined = finish_convert(options.destination, options.finish);
   std::string text = "penstock: " + options.destination + ": " + with_commas(joined.samples) + " samples, " +
-                     bytes_text(joined.bytes) + ", " + with_commas(joined.shards) + " shards";
+                     bytes_text(joined.bytes) + ", " + with_commas(joined.shards) +
+                     (joined.shards == 1 ? " shard" : " shards");
   if (joined.skipped > 0) text += ", " + with_commas(joined.skipped) + " invalid samples skipped";
   std::fprintf(stderr, "%s\n", text.c_str());
   return 0;

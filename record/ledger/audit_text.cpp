@@ -85,7 +85,12 @@ std::string to_text(const LedgerAudit& audit) {
       static_cast<std::size_t>(std::ranges::count(audit.epochs, AuditedEpoch::Verdict::proved, &AuditedEpoch::verdict));
   if (!audit.good()) return text + counted(audit.faults.size(), "fault") + "\n";
   if (proved == 0) return text + "no faults, and no complete epoch\n";
-  return text + "proved: " + counted(proved, "epoch") + ", each sample delivered once\n";
+  std::uint64_t left_out = 0;
+  for (const AuditedEpoch& epoch : audit.epochs)
+    if (epoch.verdict == AuditedEpoch::Verdict::proved) left_out += epoch.left_out;
+  text += "proved: " + counted(proved, "epoch") + ", each sample delivered once";
+  if (left_out > 0) text += ", except for " + counted(left_out, "sample") + " that last_batch left out";
+  return text + "\n";
 }
 
 std::string to_json(const LedgerAudit& audit) {

@@ -208,6 +208,15 @@ def test_python_tells_what_the_command_tells(data, tmp_path):
     assert ps.audit(str(tmp_path / "ledger"), dataset=data) == ps.audit(tmp_path / "ledger", dataset=ps.open(data))
 
 
+def test_samples_that_last_batch_left_out_are_told(data, tmp_path):
+    count = len(ps.open(data))
+    with ps.Loader(data, batch_size=count - 3, last_batch="drop", workers=1, delivery_log=tmp_path / "log") as loader:
+        for _ in loader:
+            pass
+    told = str(ps.audit(tmp_path / "log"))
+    assert told.endswith("proved: 1 epoch, each sample delivered once, except for 3 samples that last_batch left out\n")
+
+
 def test_samples_that_are_missing_are_named(data, tmp_path):
     loader = ps.Loader(data, batch_size=4, workers=1, shuffle=True, delivery_log=tmp_path / "ledger")
     next(iter(loader))
