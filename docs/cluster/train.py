@@ -35,8 +35,9 @@ def agree_to_stop():
 def main(dataset, run):
     signal.signal(signal.SIGUSR1, on_signal)
     os.makedirs(run, exist_ok=True)
+    photographs = ps.open(dataset)
     train = ps.torch.Loader(
-        dataset,
+        photographs,
         batch_size=8,
         shuffle=True,
         seed=0,
@@ -60,7 +61,7 @@ def main(dataset, run):
         torch.nn.ReLU(),
         torch.nn.AdaptiveAvgPool2d(1),
         torch.nn.Flatten(),
-        torch.nn.Linear(32, 10),
+        torch.nn.Linear(32, len(photographs.classes)),
     )
     model = torch.nn.parallel.DistributedDataParallel(network)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -98,6 +99,8 @@ def main(dataset, run):
             if stop or step % SAVE_EVERY == 0:
                 save()
             if stop:
+                if rank == 0:
+                    print("stopped by SIGUSR1; the same command continues the training", flush=True)
                 return
     save()
     if rank == 0:
