@@ -184,6 +184,14 @@ srun --ntasks=2 bash -c '[ "$SLURM_PROCID" = 0 ] || exec "$@"' - \
 refused "$(cat "$folder/inner")"
 say 'rank="env" is refused in batch scripts, also in one that was submitted from inside a step'
 
+# --- penstock run: one screen for the ranks of a node
+echo 'from torch.utils.data import DataLoader; [batch for batch in DataLoader(range(400))]' >"$folder/watched.py"
+srun --nodes=1 --ntasks=2 penstock run "$folder/watched.py" 2>"$folder/watched.log"
+for line in "rank 0: step " "rank 1: step " "Ranks: "; do
+  [ "$(grep -c "^\(penstock run: \)\?$line" "$folder/watched.log")" = 1 ] || fail "penstock run: $(cat "$folder/watched.log")"
+done
+say "penstock run: the ranks of srun have one screen"
+
 # --- packing
 penstock synth images "$folder/photos" -n 1600 --num-classes 10 --seed 1 2>/dev/null
 penstock info "$folder/photos" >/dev/null
