@@ -1,7 +1,9 @@
 #include <optional>
+#include <string>
 
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -17,10 +19,19 @@ unsigned long file_system_of(int fd) {
   return fstatfs(fd, &status) == 0 ? static_cast<unsigned long>(status.f_type) : 0;
 }
 
+// mincore reports every page as present to a process that neither owns the file nor may write to it. Source:
+// mincore(2).
+bool mincore_sees(int fd) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return false;
+  if (geteuid() == 0 || geteuid() == status.st_uid) return true;
+  return access(("/proc/self/fd/" + std::to_string(fd)).c_str(), W_OK) == 0;
+}
+
 // cachestat and RWF_NOWAIT do not see the pages of a file in an overlay, because they belong to the file below it. A
-// mapping maps that file. If the process neither owns the file nor may write to it, mincore reports every page as
-// present. Source: mincore(2).
+// mapping maps that file.
 bool page_mapped(int fd, std::uint64_t offset) {
+  if (!mincore_sees(fd)) return false;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* const map = mmap(nullptr, page, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset / page * page));
   if (map == MAP_FAILED) return false;
