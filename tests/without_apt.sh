@@ -4,7 +4,7 @@
 # apt, dpkg, compiler or build tool, as on a cluster's login node. The system is a root with Debian's Python, perl and
 # patch. Its network namespace has only the loopback interface. The root is in the folder without_apt of the cache
 # (build/wheel or $PENSTOCK_WHEEL_CACHE), and so are the wheel's compiled libraries, for the next run. The wheel is
-# copied to build/wheels. A first run compiles all libraries, an hour on two cores.
+# copied to build/wheels. A first run compiles all libraries: 15 to 60 minutes on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 here=$PWD
