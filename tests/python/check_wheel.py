@@ -9,6 +9,7 @@ here, and its libraries may be this system's."""
 
 import argparse
 import hashlib
+import os
 import pathlib
 import re
 import subprocess
@@ -53,6 +54,7 @@ def main():
     command = [*wheel_tls.runner, arguments.command]
     quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["PENSTOCK_INDEX_DIR"] = f"{folder}/indexes"  # leaves nothing in the home
         photos = f"{folder}/photos"
         subprocess.run([*command, "synth", "images", photos, "-n", "20"], **quiet)
         next(iter(ps.Loader(photos, batch_size=16, transforms={"jpg": ps.image.resize((64, 64))})))
