@@ -76,7 +76,7 @@ class Pipeline {
   Stats stats() const;
   void reset_stats();
   void mark_step();
-  Steps steps() const { return recorder_.stalls().steps(); }
+  Steps steps() const;
   void trace(const std::filesystem::path& file, const TraceOptions& options);
   TraceSummary end_trace();
   bool tracing() const { return recorder_.tracing(); }

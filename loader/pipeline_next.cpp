@@ -242,6 +242,7 @@ void Pipeline::set_epoch(std::uint64_t epoch) {
 }
 
 void Pipeline::begin_epoch() {
+  require_same_process();
   if (consumer_.iterating) set_epoch(consumer_.cursor.position().epoch + 1);
   consumer_.iterating = true;
 }
@@ -305,6 +306,7 @@ Batch Pipeline::at(std::uint64_t epoch, std::uint64_t number) {
 }
 
 RowAccount Pipeline::explain(const Batch& batch, std::uint32_t row) const {
+  require_same_process();
   if (row >= batch.size()) {
     throw Error::invalid_argument("there is no row " + std::to_string(row) + ": the batch has " +
                                   std::to_string(batch.size()) + " rows");

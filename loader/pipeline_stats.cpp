@@ -58,7 +58,13 @@ const BlockOffer& Pipeline::block_offered() const {
   return figures_.offer;
 }
 
+Steps Pipeline::steps() const {
+  require_same_process();
+  return recorder_.stalls().steps();
+}
+
 void Pipeline::reset_stats() {
+  require_same_process();
   recorder_.reset();
   for (const auto& stage : stages_) stage->reset_stats();
   if (scaling_) scaling_->decides.reset(Clock::now());
@@ -83,7 +89,9 @@ WorkDone Pipeline::work_done() const {
   return done;
 }
 
+// A thread of the parent may hold a lock of the figures during fork(), which stays locked in the child.
 Stats Pipeline::stats() const {
+  require_same_process();
   Stats stats;
   {
     const std::scoped_lock lock(figures_.mutex);

@@ -334,15 +334,27 @@ TEST_CASE("a loader used after fork() says so at once") {
   const TemporaryFolder folder;
   write_arrays(folder / "data", 8);
   Loader loader(open(folder / "data"), {.batch_size = 2});
-  CHECK(loader.next().has_value());
+  const auto batch = loader.next();
+  REQUIRE(batch.has_value());
+  const LoaderState state = loader.state();
+  const std::vector<std::function<void()>> uses{
+      [&] { loader.next(); },        [&] { loader.at(0, 0); },       [&] { loader.set_epoch(1); },
+      [&] { loader.begin_epoch(); }, [&] { loader.restore(state); }, [&] { loader.explain(*batch, 0); },
+      [&] { loader.stats(); },       [&] { loader.reset_stats(); },  [&] { loader.steps(); },
+      [&] { loader.mark_step(); },   [&] { loader.gains(); },        [&] { loader.trace(folder / "trace.json"); },
+      [&] { loader.end_trace(); },
+  };
   const pid_t child = ::fork();
   if (child == 0) {
-    try {
-      loader.next();
-      ::_exit(1);
-    } catch (const Error& error) {
-      ::_exit(std::strstr(error.what(), "fork") != nullptr ? 0 : 2);
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      try {
+        uses[i]();
+        ::_exit(static_cast<int>(1 + i));
+      } catch (const Error& error) {
+        if (std::strstr(error.what(), "fork") == nullptr) ::_exit(static_cast<int>(101 + i));
+      }
     }
+    ::_exit(0);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
