@@ -37,7 +37,7 @@ TEST_CASE("a loader destroyed at random moments, two thousand times, leaves no t
     if (random() % 5 == 0) loader.set_epoch(random() % 3);
     if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
   }
-  CHECK(thread_count() <= before);
+  CHECK(threads_down_to(before) <= before);
 }
 
 }  // namespace penstock::test::teardown_test

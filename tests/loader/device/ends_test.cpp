@@ -66,7 +66,7 @@ TEST_CASE("a loader that ends or jumps at random moments gives everything back, 
     CHECK(device->allocated() == 0);
     CHECK(device->pinned() == 0);
   }
-  CHECK(thread_count() <= before);
+  CHECK(threads_down_to(before) <= before);
 }
 
 TEST_CASE("a copy that never ends does not keep its loader from ending") {

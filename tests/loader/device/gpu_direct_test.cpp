@@ -299,7 +299,7 @@ TEST_CASE("a loader that ends or jumps while reads are under way gives everythin
     CHECK(device->allocated() == 0);
     CHECK(device->attached() == 0);
   }
-  CHECK(thread_count() <= before);
+  CHECK(threads_down_to(before) <= before);
 }
 
 TEST_CASE("rows that nobody wants any more are not read: a loader ends, and jumps, in the midst of a batch") {

@@ -420,9 +420,7 @@ TEST_CASE("a server and a loader end their threads") {
     Loader loader(data.dataset(), served({fills.address(), "127.0.0.1:1"}));
     CHECK(loader.next().has_value());
   }
-  for (int i = 0; i < 100 && thread_count() > threads; ++i)  // the system's list of them is a little late
-    std::this_thread::sleep_for(milliseconds(10));
-  CHECK(thread_count() == threads);
+  CHECK(threads_down_to(threads) == threads);
 }
 
 }  // namespace penstock::test::servers_test

@@ -279,7 +279,7 @@ TEST_CASE("a loader that ends while a row is shared ends all of it") {
     }
     REQUIRE(inside == 0);
   }
-  CHECK(thread_count() <= before);
+  CHECK(threads_down_to(before) <= before);
 }
 
 }  // namespace penstock::test::workers_test
