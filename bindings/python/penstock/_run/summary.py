@@ -134,7 +134,7 @@ def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTime
     )
 
 
-def rank_and_world() -> tuple[int, int] | tuple[None, None]:
+def rank_and_world() -> tuple[int | None, int | None]:
     return rank_of_launcher() or (None, None)
 
 
