@@ -87,8 +87,7 @@ Disk disk_of(const fs::path& path) {
   disk.available = std::uint64_t{space.f_bavail} * space.f_frsize;
   const std::string number = std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev));
   std::error_code failed;
-  const fs::path whole = fs::canonical(path, failed);
-  find_mount(number, failed ? fs::absolute(path) : whole, disk);
+  find_mount(number, fs::canonical(path, failed), disk);
   describe_device(number, disk);
   return disk;
 }

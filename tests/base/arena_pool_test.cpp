@@ -29,6 +29,7 @@
 #include <penstock/error.hpp>
 
 #include "support/host_threads.hpp"
+#include "support/processes.hpp"
 #include "support/resident_bytes.hpp"
 #include "support/skip.hpp"
 #include "support/thread_count.hpp"
@@ -73,19 +74,6 @@ std::set<std::string> ours(unsigned workers) {
   std::set<std::string> names;
   for (unsigned worker = 0; worker < workers; ++worker) names.insert("parallel-" + std::to_string(worker));
   return names;
-}
-
-/// The exit status of a child that does `work`, or -1 where a signal ended it; one that hangs is ended.
-template <typename Work>
-int in_child(const Work& work) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(120);
-    ::_exit(work() ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <support/mount_namespace.hpp>
 #include <support/temporary_folder.hpp>
@@ -151,9 +152,9 @@ TEST_CASE("of several mounts of a device, the one of the path is named") {
   const TemporaryFolder folder;
   const auto data = std::filesystem::canonical(folder.path()) / "my data", other = data.parent_path() / "other";
   for (const auto& place : {data, other}) std::filesystem::create_directories(place / "inside");
-  const auto named = in_mount_namespace([&] {
+  const auto named = in_mount_namespace([&]() -> std::optional<bool> {
     for (const auto& place : {data, other})
-      if (::mount(place.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0) return true;
+      if (::mount(place.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0) return std::nullopt;
     return disk_of(data / "inside").mount == data && disk_of(other).mount == other &&
            disk_of(data.parent_path()).mount != data;
   });

@@ -19,6 +19,7 @@
 #include <order/draws/draw_order.hpp>
 #include <order/windows/window_table.hpp>
 
+#include "support/processes.hpp"
 #include "support/temporary_place.hpp"
 
 namespace penstock::test::shared_tables_test {
@@ -102,14 +103,6 @@ std::vector<double> told(const Tables& tables) {
     all.push_back(static_cast<double>(balanced.row_at(i).entry));
   }
   return all;
-}
-
-int in_child(const auto& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(work());
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return status;
 }
 
 }  // namespace

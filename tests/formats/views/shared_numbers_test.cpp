@@ -18,6 +18,7 @@
 #include <formats/lists/number_table.hpp>
 #include <formats/lists/shared_numbers.hpp>
 
+#include "support/processes.hpp"
 #include "support/temporary_place.hpp"
 
 namespace penstock::test::shared_numbers_test {
@@ -50,14 +51,6 @@ std::shared_ptr<const SharedNumbers> made(int& fills, std::uint64_t count = kMan
     ++fills;
     count_up(numbers);
   });
-}
-
-int in_child(const auto& work) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(work() ? 0 : 1);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return status;
 }
 
 }  // namespace
