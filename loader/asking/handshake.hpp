@@ -1,8 +1,8 @@
-// Client and server check that both have the token of the job. The token itself is not sent. The messages are:
+// Client and server check that both have the token of the job. The token itself is not sent. There are three messages:
 //
-//   server: challenge   version, random number
-//   client: request     random number, HMAC(token, "client", both numbers, request), request
-//   server: accepted    HMAC(token, "server", both numbers); or `refused`, with the reason
+// 1. The server sends `challenge`: its version and a random number.
+// 2. The client sends `request`: a random number, HMAC(token, "client", both numbers, request), and the request.
+// 3. The server sends `accepted` with HMAC(token, "server", both numbers), or `refused` with the reason.
 //
 // The client checks the server's HMAC before it sends more. A foreign process on the port receives only the request,
 // and the client uses none of its batches.
