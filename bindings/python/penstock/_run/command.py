@@ -21,7 +21,7 @@ from .recorder import Recorder
 from .replace.replacer import Replacer
 from .signals import Signals
 from .steps import StepTimes
-from .summary import Machine, RunFigures, figures_of, rank_and_world
+from .summary import RunFigures, Start, figures_of
 from .watch import Watch
 
 
@@ -50,8 +50,7 @@ class _Run:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._folder = os.getcwd()  # the program may change it
-        self._rank, self._world = rank_and_world()
-        self._machine = Machine()
+        self._start = Start(options.target)
         self._notes: list[str] = []
         self._reporting = threading.Lock()
         self._reported = False
@@ -59,7 +58,9 @@ class _Run:
         if options.trace is not None:
             path = self._path(options.trace_file or self._trace_name())
             recorder = Recorder(options.trace, path, self._trains, lambda: self.watch.loaders())
-        publisher = Publisher(self._rank, self._world, lambda record: diagnose(self._figures([record])).cause)
+        publisher = Publisher(
+            self._start.rank, self._start.world, lambda record: diagnose(self._figures([record])).cause
+        )
         self.watch = Watch(recorder, publisher, self._tick if options.every else None, options.every)
         self.watch.spawned = self._tell_spawned
         self._told_spawned = False
@@ -73,10 +74,10 @@ class _Run:
             self._notes.append(f"a signal would end the run without a report: {failure}")
 
     def _rank_folder(self) -> RankFolder | None:
-        if self._rank is None or (self._world or 1) < 2:
+        if self._start.rank is None or (self._start.world or 1) < 2:
             return None
         try:
-            return RankFolder(self._rank)
+            return RankFolder(self._start.rank)
         except OSError as failure:
             self._notes.append(f"the ranks cannot be compared: {failure}")
             return None
@@ -86,17 +87,17 @@ class _Run:
         return f"{target.rpartition('.')[2] if self._options.is_module else pathlib.Path(target).stem}.trace.json.gz"
 
     def _path(self, name: str) -> str:
-        return report.of_rank(os.path.join(self._folder, name), self._rank, self._world)
+        return report.of_rank(os.path.join(self._folder, name), self._start.rank, self._start.world)
 
     def _trains(self, steps: StepTimes) -> bool:
         return steps.trains or not self.watch.optimizer_hooks
 
     def _figures(self, records: list[StepTimes] | None = None) -> RunFigures:
-        return figures_of(self.watch, self._options.target, self._machine, records)
+        return figures_of(self.watch, self._start, records)
 
     def _show(self, line: str) -> None:
         if not self._options.quiet:
-            rank = f"rank {self._rank}: " if (self._world or 1) > 1 else ""
+            rank = f"rank {self._start.rank}: " if (self._start.world or 1) > 1 else ""
             _print(f"penstock run: {rank}{line}\n")
 
     def _tell_spawned(self, processes: int) -> None:

@@ -82,13 +82,17 @@ class RunFigures:
         return self.loaders[0] if self.loaders else None
 
 
-class Machine:
-    """Counts the idle time of all cores between its creation and idle_cores()."""
+class Start:
+    """Keeps what a report needs from the start of a run. The program may change the variables that name its rank."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
+        self.program = program
+        named: tuple[int | None, int | None] = rank_of_launcher() or (None, None)
+        self.rank, self.world = named
         self._before = _idle_and_all()
 
     def idle_cores(self) -> float | None:
+        """Returns the mean number of idle cores of the machine since then, or None if it is unknown."""
         now = _idle_and_all()
         if now is None or self._before is None or now[1] - self._before[1] < 20:
             return None
@@ -106,7 +110,7 @@ def _idle_and_all() -> tuple[int, int] | None:
         return None
 
 
-def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTimes] | None = None) -> RunFigures:
+def figures_of(watch: Watch, start: Start, only: list[StepTimes] | None = None) -> RunFigures:
     """only: these loaders instead of all."""
     torch: Any = sys.modules.get("torch")
     try:
@@ -114,28 +118,23 @@ def figures_of(watch: Watch, program: str, machine: Machine, only: list[StepTime
         threads = int(torch.get_num_threads())
     except Exception:  # torch is missing, or only partly imported
         cuda, threads = False, None
-    rank, world = rank_and_world()
     used = [record for record in (watch.records if only is None else only) if record.steps > 0]
     # A validation may take longer than the training, but has no optimizer steps.
     records = sorted(used, key=lambda record: (record.trains, record.wall), reverse=True)
     return RunFigures(
-        program=program,
+        program=start.program,
         loaders=tuple(_of(record) for record in records),
         wall_s=(time.perf_counter_ns() - watch.began) * 1e-9,
         cores=usable_cores(),
-        idle_cores=machine.idle_cores(),
-        rank=rank,
-        world=world,
+        idle_cores=start.idle_cores(),
+        rank=start.rank,
+        world=start.world,
         cuda=cuda,
         torch_threads=threads,
         optimizer_hooks=watch.optimizer_hooks,
         steps_traced=watch.recorder.recorded if watch.recorder is not None else 0,
         replacing=watch.replacer is not None,
     )
-
-
-def rank_and_world() -> tuple[int | None, int | None]:
-    return rank_of_launcher() or (None, None)
 
 
 def _of(record: StepTimes) -> LoaderFigures:
