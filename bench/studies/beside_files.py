@@ -19,8 +19,7 @@ MANY = {"raw": 1 << 18, "jpg": 8000}  # about 1 GB, for measurements of a single
 
 
 def pictures(count, seed=0):
-    """Smooth pictures with a little noise, which compress to about a half, like photographs with lossless compression.
-    """
+    """Smooth pictures with a little noise, which compress to about a half, like photographs with lossless compression."""
     draw = np.random.default_rng(seed)
     y, x = np.mgrid[0:SIDE, 0:SIDE] / SIDE
     for _ in range(count):

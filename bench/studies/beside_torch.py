@@ -42,8 +42,7 @@ def torch_batches(options):
     mean, std = (torch.tensor(values).view(3, 1, 1) for values in (MEAN, STD))
 
     class Photographs(torch.utils.data.Dataset):
-        """The transforms of torchvision's ImageFolder, RandomResizedCrop, RandomHorizontalFlip, ToTensor and Normalize.
-        """
+        """The transforms of torchvision's ImageFolder, RandomResizedCrop, RandomHorizontalFlip, ToTensor and Normalize."""
 
         def __init__(self):
             classes = sorted(path for path in pathlib.Path(options.folder).iterdir() if path.is_dir())

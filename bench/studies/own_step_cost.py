@@ -33,8 +33,7 @@ def make_icons(folder):
 
 
 def thread_cpu_seconds():
-    """CPU time of the thread that runs a loader's Python functions. The thread takes that name when the loader begins.
-    """
+    """CPU time of the thread that runs a loader's Python functions. The thread takes that name when the loader begins."""
     for task in pathlib.Path("/proc/self/task").iterdir():
         if (task / "comm").read_text().strip() == "penstock-batch":
             return int((task / "schedstat").read_text().split()[0]) / 1e9

@@ -15,7 +15,21 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ("base", "formats", "transforms", "device", "order", "storage", "record", "loader", "staging", "pack", "overview", "remote", "penstock")
+LAYERS = (
+    "base",
+    "formats",
+    "transforms",
+    "device",
+    "order",
+    "storage",
+    "record",
+    "loader",
+    "staging",
+    "pack",
+    "overview",
+    "remote",
+    "penstock",
+)
 # Title: its program, how many files it may touch, and the sources that a header among them changes.
 RECIPES = {
     "Add a codec": ("codec", 4, []),
@@ -26,7 +40,9 @@ RECIPES = {
     "Add a loader option": ("option", 2, []),
     "Add a packing option": ("pack_option", 2, []),
 }
-PLACE = re.compile(r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>after|instead of) `(?P<anchor>[^`]+)`)", re.M)
+PLACE = re.compile(
+    r"^(?:New file `(?P<new>[^`]+)`|In `(?P<old>[^`]+)`, (?P<how>after|instead of) `(?P<anchor>[^`]+)`)", re.M
+)
 
 
 def blocks_of(recipe):

@@ -9,7 +9,19 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ("base", "formats", "transforms", "device", "order", "storage", "record", "loader", "staging", "pack", "penstock")
+LAYERS = (
+    "base",
+    "formats",
+    "transforms",
+    "device",
+    "order",
+    "storage",
+    "record",
+    "loader",
+    "staging",
+    "pack",
+    "penstock",
+)
 INEXACT = r"(?<![\w:.>])(?:std::)?(a?(?:sin|cos|tan)h?|atan2|exp2?|expm1|log(?:2|10|1p)?|pow|cbrt|hypot|[tl]gamma|erfc?)[fl]?\("
 DISTRIBUTION = r"std::(normal|uniform|bernoulli|discrete|poisson|gamma|exponential)\w*_distribution|std::shuffle\b"
 

@@ -40,7 +40,9 @@ def test_show_takes_everything_from_a_loaders_state(images, tmp_path):
     }
     (tmp_path / "state.json").write_text(json.dumps(state))
     told = run("inspect", images, "--state", tmp_path / "state.json", "--row", 5).stdout
-    assert told == run("inspect", images, *SHOWN, "--fields", "jpg=image.resize(8, 8)", "--fields", "cls=label()").stdout
+    assert (
+        told == run("inspect", images, *SHOWN, "--fields", "jpg=image.resize(8, 8)", "--fields", "cls=label()").stdout
+    )
     assert b"row 5 of batch 1, epoch 3, seed 7" in told
     (tmp_path / "state.json").write_text(json.dumps({**state, "start": 16}))
     assert "another world or batch size" in fails("inspect", images, "--state", tmp_path / "state.json", code=2)
@@ -64,7 +66,10 @@ def test_show_takes_the_order_from_a_state_that_says_it(images, tmp_path):
         "last": "drop",
     }
     chosen = ["--fields", "cls=label()"]
-    for changed, words in (({}, ["--shuffle", "--shuffle-block", 4]), ({"shuffle": False, "shuffle_block": 0}, ["--no-shuffle"])):
+    for changed, words in (
+        ({}, ["--shuffle", "--shuffle-block", 4]),
+        ({"shuffle": False, "shuffle_block": 0}, ["--no-shuffle"]),
+    ):
         (tmp_path / "state.json").write_text(json.dumps({**state, **changed}))
         told = run("inspect", images, "--state", tmp_path / "state.json", "--row", 5).stdout
         assert told == run("inspect", images, *SHOWN, *words, *chosen).stdout
@@ -96,7 +101,10 @@ def test_show_refuses_what_is_not_there(packed, words, text):
 
 def test_show_shuffles_where_the_loader_is_told_to(arrays):
     shown = ["--seed", 7, "--epoch", 3, "--batch", 1, "--row", 5, "--batch-size", 8, "--fields", "cls=label()"]
-    texts = {words: run("inspect", arrays, *shown, *words).stdout.decode() for words in ((), ("--no-shuffle",), ("--shuffle",))}
+    texts = {
+        words: run("inspect", arrays, *shown, *words).stdout.decode()
+        for words in ((), ("--no-shuffle",), ("--shuffle",))
+    }
     assert texts[()] == texts[("--no-shuffle",)] and ", not shuffled" in texts[()]
     assert re.search(r"^sample +013 ", texts[()], re.M)
     assert texts[("--shuffle",)] != texts[()] and ", shuffled" in texts[("--shuffle",)]

@@ -14,7 +14,9 @@ from command import COMMAND, bytes_of
 
 FORMATS = ["tar", "lmdb", "hdf5"]
 LAUNCHERS = ("RANK", "WORLD_SIZE", "OMPI_", "PMI", "SLURM_")
-needs_mpirun = pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not installed; apt-get install openmpi-bin")
+needs_mpirun = pytest.mark.skipif(
+    shutil.which("mpirun") is None, reason="mpirun is not installed; apt-get install openmpi-bin"
+)
 
 
 def environment(**variables):
@@ -62,8 +64,20 @@ def images_fixture(tmp_path_factory):
 @pytest.mark.parametrize("format", FORMATS)
 def test_mpirun_packs_what_one_process_packs(icons, tmp_path, format):
     options = ["--format", format, "--shard-size", "100KB"]
-    result = run("mpirun", "--allow-run-as-root", "--oversubscribe", "-n", 3, COMMAND, "pack", icons, tmp_path / "mpi",
-                 *options, "--rank", "env")
+    result = run(
+        "mpirun",
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "-n",
+        3,
+        COMMAND,
+        "pack",
+        icons,
+        tmp_path / "mpi",
+        *options,
+        "--rank",
+        "env",
+    )
     assert all(f"rank {rank} of 3" in result.stderr.decode() for rank in range(3))
     assert not (tmp_path / "mpi").exists()
     assert "500 samples" in penstock("pack-join", tmp_path / "mpi").stderr.decode()
@@ -158,13 +172,25 @@ def test_a_job_script_is_correct_and_on_the_page(script):
         run("shellcheck", "--severity=warning", script)
     text = script.read_text()
     assert "penstock doctor" in text and text.startswith("#!/bin/bash\n#")
-    assert f"```sh title=\"{script.name}\"\n{text}```\n" in (JOB_SCRIPTS.parent / "cluster.md").read_text()
+    assert f'```sh title="{script.name}"\n{text}```\n' in (JOB_SCRIPTS.parent / "cluster.md").read_text()
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_rank_killed_midway_resumes_and_the_rest_joins(images, tmp_path, format):
     destination = tmp_path / "set"
-    words = ["pack", images, destination, "--format", format, "--shard-size", "512KiB", "--workers", "1", "--world", "2"]
+    words = [
+        "pack",
+        images,
+        destination,
+        "--format",
+        format,
+        "--shard-size",
+        "512KiB",
+        "--workers",
+        "1",
+        "--world",
+        "2",
+    ]
     penstock(*words, "--rank", "1")
     process = subprocess.Popen([COMMAND, *map(str, words), "--rank", "0"], stderr=subprocess.DEVNULL)
     part = partial(destination) / "part-00000-of-00002.partial"
@@ -243,8 +269,17 @@ def test_skipped_samples_of_all_ranks_are_in_one_report(icons, tmp_path):
     assert [line["key"] for line in lines] == keys
     assert all(line["field"] == "png" and "CRC-32C" in line["cause"] for line in lines)
     assert (tmp_path / "set" / "skipped.jsonl").read_bytes() == (tmp_path / "report.jsonl").read_bytes()
-    penstock("pack", tmp_path / "source", tmp_path / "alone", "--format", "hdf5", "--on-error", "skip",
-             "--report", tmp_path / "alone.jsonl")
+    penstock(
+        "pack",
+        tmp_path / "source",
+        tmp_path / "alone",
+        "--format",
+        "hdf5",
+        "--on-error",
+        "skip",
+        "--report",
+        tmp_path / "alone.jsonl",
+    )
     assert (tmp_path / "alone.jsonl").read_bytes() == (tmp_path / "report.jsonl").read_bytes()
     assert samples_of(tmp_path / "alone") == samples_of(tmp_path / "set")
     penstock("pack", icons, tmp_path / "good", "--format", "tar", "--report", tmp_path / "none.jsonl")

@@ -17,7 +17,8 @@ SMALL = {"shard_size": 100_000, "progress": False}
 def cluster_fixture(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dask")
     cluster = distributed.LocalCluster(
-        processes=True, n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(folder))
+        processes=True, n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(folder)
+    )
     yield cluster
     cluster.close()
 
@@ -57,8 +58,15 @@ def test_workers_store_pixels(client, icons, tmp_path):
 
 def test_progress_reaches_the_client(client, icons, tmp_path, capsys):
     seen = []
-    ps.dask.pack(client, icons, tmp_path / "set", format="tar", parts=4, shard_size=100_000,
-                 progress=lambda samples, total, nbytes: seen.append((samples, total, nbytes)))
+    ps.dask.pack(
+        client,
+        icons,
+        tmp_path / "set",
+        format="tar",
+        parts=4,
+        shard_size=100_000,
+        progress=lambda samples, total, nbytes: seen.append((samples, total, nbytes)),
+    )
     assert seen[-1][:2] == (500, 500) and seen[-1][2] > 500_000
     assert [s[0] for s in seen] == sorted(s[0] for s in seen)
     bar = ps._progress.Bar("packing")
@@ -89,8 +97,16 @@ def test_a_failure_names_part_machine_and_sample_and_can_be_mended(client, icons
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", **SMALL)
     with pytest.raises(ps.Error, match="other options"):
         ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", resume=True, on_error="skip", **SMALL)
-    told = ps.dask.pack(client, tmp_path / "source", tmp_path / "set", format="tar", overwrite=True, on_error="skip",
-                        report=tmp_path / "report.jsonl", **SMALL)
+    told = ps.dask.pack(
+        client,
+        tmp_path / "source",
+        tmp_path / "set",
+        format="tar",
+        overwrite=True,
+        on_error="skip",
+        report=tmp_path / "report.jsonl",
+        **SMALL,
+    )
     assert told["samples"] == 499 and told["skipped"] == 1
     assert key in (tmp_path / "report.jsonl").read_text()
     with pytest.raises(ps.Error, match="already exists"):

@@ -97,7 +97,8 @@ def test_groups_of_every_version_are_read(tmp_path, version, count):
 
 
 @pytest.mark.skipif(
-    "v200" not in VERSIONS, reason="h5py is built with an HDF5 before 2.0, which limits chunks to 4 GiB; install a newer h5py"
+    "v200" not in VERSIONS,
+    reason="h5py is built with an HDF5 before 2.0, which limits chunks to 4 GiB; install a newer h5py",
 )
 def test_chunks_of_more_than_4_gib_are_described(tmp_path):
     path = tmp_path / "foreign.h5"

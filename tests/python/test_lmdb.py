@@ -85,9 +85,20 @@ def test_msgpack_maps_are_samples(tmp_path):
     for i in range(10):
         array = rng.standard_normal((3, 2 + i % 2), dtype=np.float32)
         same = rng.integers(0, 255, (4, 5), dtype=np.uint16)
-        samples[f"{i:04}"] = {"jpg": bytes(rng.integers(0, 255, 1000 * i, dtype=np.uint8)), "text": f"w\u00f6rt {i}",
-                              "label": -i, "score": i / 3, "x": array, "same": same, "list": [1, [2, 3]], "none": None}
-    put_all(tmp_path / "maps", {None: {key: msgpack.packb(sample, default=msgpack_numpy) for key, sample in samples.items()}})
+        samples[f"{i:04}"] = {
+            "jpg": bytes(rng.integers(0, 255, 1000 * i, dtype=np.uint8)),
+            "text": f"w\u00f6rt {i}",
+            "label": -i,
+            "score": i / 3,
+            "x": array,
+            "same": same,
+            "list": [1, [2, 3]],
+            "none": None,
+        }
+    put_all(
+        tmp_path / "maps",
+        {None: {key: msgpack.packb(sample, default=msgpack_numpy) for key, sample in samples.items()}},
+    )
     dataset = tmp_path / "maps"
     for key, sample in samples.items():
         assert penstock("cat", dataset, f"{key}.jpg") == sample["jpg"]

@@ -316,7 +316,13 @@ def test_misuse_is_told_in_the_words_of_mixtures(datasets, folder):
     told(TypeError, "temperature must be a number or None, not True", both, temperature=True)
     for schedule in (5, "text", {10: equal}, [10], [(10, [1, 2])], [(-10, equal)], [(2.5, equal)]):
         told(TypeError, r"schedule must be a list, \[\(position, ", both, stop=100, schedule=schedule)
-    told(ps.Error, "schedule: positions must be above 0, because the argument weights", both, stop=9, schedule=[(0, equal)])
+    told(
+        ps.Error,
+        "schedule: positions must be above 0, because the argument weights",
+        both,
+        stop=9,
+        schedule=[(0, equal)],
+    )
     for weights, said in (({"a": 1}, 'source "b" has no weight'), ({**equal, "c": 1}, 'no source "c"')):
         told(ps.Error, f"schedule, from position 10 on: .*{said}", both, stop=100, schedule=[(10, weights)])
     told(ps.Error, "is a folder, but the file of a mixture is JSON", folder / "a")

@@ -54,8 +54,10 @@ def test_times_of_any_unit_and_range_are_text_with_or_without_pandas(pandas, pac
         "for_us": pa.array([-1, None, 86_400_000_001], pa.duration("us")),
         "for_s": pa.array([2**50, None, 3], pa.duration("s")),
         "day": pa.array([2**30, None, 3], pa.date32()),
-        "inside": pa.array([{"t": 1, "d": 5}, None, {"t": 2_000, "d": -1}],
-                           pa.struct([("t", pa.timestamp("ns")), ("d", pa.duration("us"))])),
+        "inside": pa.array(
+            [{"t": 1, "d": 5}, None, {"t": 2_000, "d": -1}],
+            pa.struct([("t", pa.timestamp("ns")), ("d", pa.duration("us"))]),
+        ),
     }
     if not pandas:
         monkeypatch.setitem(sys.modules, "pandas", None)
@@ -108,7 +110,9 @@ def test_a_column_without_values_in_the_first_file_has_the_type_of_a_later_one(t
     folder.mkdir()
     pq.write_table(pa.table({"x": pa.nulls(1), "y": [1]}), folder / "0.parquet")
     pq.write_table(pa.table({"x": ["a"], "y": [2], "more": [3]}), folder / "1.parquet")
-    with pytest.warns(RuntimeWarning, match="column 'more' is left out: 1.parquet has it, but the first file lacks it$"):
+    with pytest.warns(
+        RuntimeWarning, match="column 'more' is left out: 1.parquet has it, but the first file lacks it$"
+    ):
         dataset, _ = pack(folder, tmp_path)
     assert [set(sample) for sample in dataset] == [{"y.npy"}, {"x.txt", "y.npy"}] and dataset[1]["x.txt"] == b"a"
 
@@ -146,8 +150,10 @@ def test_bytes_inside_structs_and_lists_are_fields_as_they_are(packed):
     columns = {
         "image": pa.array([{"bytes": JPEG, "path": "a.jpg"}, {"bytes": JPEG, "path": None}, None], file),
         "images": pa.array([[{"bytes": PNG, "path": "a"}, {"bytes": PNG, "path": "b"}], [], None], pa.list_(file)),
-        "scan": pa.array([{"data": PNG, "size": 3}, {"data": None, "size": 4}, None],
-                         pa.struct([("data", pa.binary()), ("size", pa.int32())])),
+        "scan": pa.array(
+            [{"data": PNG, "size": 3}, {"data": None, "size": 4}, None],
+            pa.struct([("data", pa.binary()), ("size", pa.int32())]),
+        ),
         "blobs": pa.array([[b"\xff"], [b"\xfe", b"\xfd"], None], pa.list_(pa.binary())),
         "words": pa.array([[b"a", "ö".encode()], [b"b"], None], pa.list_(pa.binary())),
         "named": pa.array([[("a", b"\xff")], [], None], pa.map_(pa.string(), pa.binary())),
@@ -157,17 +163,27 @@ def test_bytes_inside_structs_and_lists_are_fields_as_they_are(packed):
     assert samples[0]["jpg"] == samples[1]["jpg"] == JPEG
     assert samples[0]["images.0.png"] == samples[0]["images.1.png"] == samples[0]["scan.data.png"] == PNG
     assert [json.loads(sample["scan.json"])["size"] for sample in samples[:2]] == [3, 4]
-    assert (samples[0]["blobs.0.bin"], samples[1]["blobs.0.bin"], samples[1]["blobs.1.bin"]) == (b"\xff", b"\xfe", b"\xfd")
+    assert (samples[0]["blobs.0.bin"], samples[1]["blobs.0.bin"], samples[1]["blobs.1.bin"]) == (
+        b"\xff",
+        b"\xfe",
+        b"\xfd",
+    )
     assert json.loads(samples[0]["words.json"]) == ["a", "ö"]
     for name in ("images", "scan", "blobs"):
         assert f"column {name!r} is several fields: one for each value of bytes in it, and JSON for the rest" in said
-    assert "column 'named' is left out: bytes inside a map cannot be a field" in said and "'words'" not in said and "'image'" not in said
+    assert (
+        "column 'named' is left out: bytes inside a map cannot be a field" in said
+        and "'words'" not in said
+        and "'image'" not in said
+    )
 
 
 def test_structs_that_look_like_files_but_are_none_are_json(packed):
     columns = {
         "whole": pa.array([{"bytes": 1, "path": "a"}], pa.struct([("bytes", pa.int32()), ("path", pa.string())])),
-        "list": pa.array([{"bytes": [1], "path": None}], pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())])),
+        "list": pa.array(
+            [{"bytes": [1], "path": None}], pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())])
+        ),
     }
     samples, said = packed(columns)
     assert json.loads(samples[0]["whole.json"]) == {"bytes": 1, "path": "a"} and said == ""
@@ -189,19 +205,28 @@ def test_maps_decimals_and_numbers_that_json_lacks_are_kept(packed):
     assert said.endswith("column 'struct' has null where JSON has no number: for NaN and infinities")
 
 
-@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.dictionary(pa.int32(), pa.binary())])
+@pytest.mark.parametrize(
+    "kind", [pa.binary(), pa.large_binary(), pa.binary_view(), pa.dictionary(pa.int32(), pa.binary())]
+)
 def test_bytes_go_through_as_they_are(kind, packed):
     broken = JPEG[:40] + b"\0\1\2"  # nothing decodes it
-    values = pa.array([broken, None, JPEG], pa.binary()).cast(kind) if kind != pa.binary_view() else pa.array(
-        [broken, None, JPEG], kind)
+    values = (
+        pa.array([broken, None, JPEG], pa.binary()).cast(kind)
+        if kind != pa.binary_view()
+        else pa.array([broken, None, JPEG], kind)
+    )
     samples, said = packed({"x": values, "rest": REST})
     assert [sample.get("jpg") for sample in samples] == [broken, None, JPEG] and said == ""
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+)
 def test_text_goes_through_as_it_is(kind, packed):
     values = ["größe", None, ""]
-    array = pa.array(values, pa.string()).dictionary_encode() if pa.types.is_dictionary(kind) else pa.array(values, kind)
+    array = (
+        pa.array(values, pa.string()).dictionary_encode() if pa.types.is_dictionary(kind) else pa.array(values, kind)
+    )
     samples, said = packed({"x": array, "rest": REST})
     assert texts(samples, "x.txt") == values and said == ""
 
@@ -236,7 +261,9 @@ def test_columns_that_no_field_can_be_called_or_hold_are_named(packed):
 
 def test_a_column_is_no_image_or_class_by_its_name_alone(packed):
     samples, said = packed({"photo.jpg": ["a", "b"], "png": [1, 2], "cls": ["dog", "cat"], "part.cls": [0.5, 1.5]})
-    assert [set(sample) for sample in samples] == [{"photo.jpg.txt", "png.npy", "cls", "part.cls.npy"}] * 2 and said == ""
+    assert [set(sample) for sample in samples] == [
+        {"photo.jpg.txt", "png.npy", "cls", "part.cls.npy"}
+    ] * 2 and said == ""
     assert [sample["cls"] for sample in samples] == [b"1", b"0"]
 
 
@@ -249,15 +276,20 @@ def test_columns_of_hugging_face_are_kept_in_the_same_way(tmp_path, monkeypatch)
         "tokens": [[1, 2], [3, None]],
         "empty": [None, None],
     }
-    features = datasets.Features({
-        "images": datasets.Sequence(datasets.Image()),
-        "tokens": datasets.Sequence(datasets.Value("int32")),
-        "empty": datasets.Value("string"),
-    })
+    features = datasets.Features(
+        {
+            "images": datasets.Sequence(datasets.Image()),
+            "tokens": datasets.Sequence(datasets.Value("int32")),
+            "empty": datasets.Value("string"),
+        }
+    )
     hub = datasets.Dataset.from_dict(rows, features=features)
     for name, source in (("whole", hub), ("stream", hub.to_iterable_dataset())):
         with pytest.warns(RuntimeWarning) as said:
             dataset, _ = pack(source, tmp_path, name)
-        assert [set(one) for one in dataset] == [{"images.0.png", "tokens.json"}, {"images.0.png", "images.1.png", "tokens.json"}]
+        assert [set(one) for one in dataset] == [
+            {"images.0.png", "tokens.json"},
+            {"images.0.png", "images.1.png", "tokens.json"},
+        ]
         assert dataset[1]["images.1.png"] == PNG and json.loads(dataset[1]["tokens.json"]) == [3, None]
         assert sum("column 'empty' is left out: it has no values" in str(one.message) for one in said) == 1

@@ -298,7 +298,9 @@ def test_tfrecord_files_of_both_compressions_are_packed(name, compress, tmp_path
 def test_broken_zlib_files_are_named(spoil, cause, tmp_path):
     source = tmp_path / "train.tfrecord"
     source.write_bytes(spoil(zlib.compress(records(50))))
-    assert f"{source}: offset " in (told := fails("pack", source, tmp_path / "out", "--format", "tar")) and cause in told
+    assert (
+        f"{source}: offset " in (told := fails("pack", source, tmp_path / "out", "--format", "tar")) and cause in told
+    )
     assert left_in(tmp_path) == ["train.tfrecord"]
 
 
@@ -316,7 +318,9 @@ def test_what_is_in_the_way_is_known_before_anything_is_unpacked(tmp_path):
     told = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, check=False)
     assert told.returncode == -signal.SIGKILL and (tmp_path / "out.partial").exists()
     source.write_bytes(source.read_bytes()[:-30])
-    assert "is left from a run that did not finish: --resume (resume=True) continues it" in fails("pack", source, tmp_path / "out", "--format", "tar", code=2)
+    assert "is left from a run that did not finish: --resume (resume=True) continues it" in fails(
+        "pack", source, tmp_path / "out", "--format", "tar", code=2
+    )
     (tmp_path / "out").mkdir()
     assert "already exists" in fails("pack", source, tmp_path / "out", "--format", "tar", code=2)
     (tmp_path / "out").rmdir()

@@ -412,7 +412,7 @@ def test_keys_come_from_a_file(records, tmp_path):
         ({"lengths": 9}, TypeError, "lengths must be a dict, such as"),
         ({"sizes": (9, 10)}, ps.Error, "no field holds images"),
         ({"sizes": {"json": (9, 10)}}, ps.Error, "json"),
-        ({"predicate": "cat/*"}, TypeError, r'predicate must be a function of a Sample; to select by key'),
+        ({"predicate": "cat/*"}, TypeError, r"predicate must be a function of a Sample; to select by key"),
         ({"predicate": 3}, TypeError, "predicate requires a function"),
     ],
 )

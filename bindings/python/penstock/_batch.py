@@ -88,8 +88,7 @@ def _grid(output: tuple[str, Any]) -> str:
 
 
 def _pictures(values: Any) -> list[Any]:
-    """Small uint8 arrays (H, W) or (H, W, 3). Values that are not uint8 are scaled from their minimum to their maximum.
-    """
+    """Small uint8 arrays (H, W) or (H, W, 3). Values that are not uint8 are scaled from their minimum to their maximum."""
     import numpy
 
     shape: tuple[int, ...] = tuple(getattr(values, "shape", ()))

@@ -82,9 +82,7 @@ def sample_numbers(indices: Any, function: str) -> list[int]:
     """The numbers in a list, a range, an array or a tensor. Raises TypeError for anything else. The text names
     `function`, the public penstock function. A boolean mask is refused too, because its True would select sample 1."""
     numbers = indices.tolist() if hasattr(indices, "tolist") else indices
-    wanted = (
-        f"penstock.{function}(): indices must be a list or an array of sample numbers (whole numbers of 0 or more), not "
-    )
+    wanted = f"penstock.{function}(): indices must be a list or an array of sample numbers (whole numbers of 0 or more), not "
     if not isinstance(numbers, (list, tuple, range)):
         raise TypeError(wanted + repr(indices)[:40])
     found = []

@@ -1,5 +1,4 @@
-"""Accepts NumPy's and torch's own objects where a transform or its arguments are expected, and explains other errors.
-"""
+"""Accepts NumPy's and torch's own objects where a transform or its arguments are expected, and explains other errors."""
 
 from __future__ import annotations
 

@@ -260,7 +260,12 @@ class _Rows(Work):
         """Whether the result may overwrite the input. Not if transforms write the row: their input, or the result of
         another output, may still be a view of the input row."""
         given = self._batch.given.get(output)  # None for lengths() and valid_mask()
-        if given is None or output not in self._blocks or given.offsets is not None or output in self._batch.work.written:
+        if (
+            given is None
+            or output not in self._blocks
+            or given.offsets is not None
+            or output in self._batch.work.written
+        ):
             return False
         array = self._blocks[output][1]
         return bool(given.values.shape == array.shape and given.values.dtype == array.dtype)

@@ -206,8 +206,7 @@ class Steps:
         return Steps, (self.output, self.chain, self.place, self.image, self.moves, self.items, self.behind)
 
     def takes_image(self, dtype: Any, shape: tuple[int, ...]) -> bool:
-        """Whether the transforms treat the value as an image. A function may have turned an image into something else.
-        """
+        """Whether the transforms treat the value as an image. A function may have turned an image into something else."""
         if self.items or not self.image or len(shape) not in (2, 3):
             return False
         return self.needs_image or not self.moves or bool(dtype == "uint8")
@@ -225,7 +224,9 @@ class Steps:
             except Error as error:
                 raise self._misfit(error, dtype, shape, key) from None
             if program.dtype == "bfloat16":
-                raise misuse(self.output, f"{self.chain}: a chain with functions cannot return bfloat16, which NumPy lacks")
+                raise misuse(
+                    self.output, f"{self.chain}: a chain with functions cannot return bfloat16, which NumPy lacks"
+                )
             self.programs[dtype, shape] = program
         return program
 
@@ -247,7 +248,7 @@ class Steps:
         if len(shape) == 3 and self.moves and shape[0] not in _CHANNELS and shape[2] in _CHANNELS:
             text += '; with layout="HWC" the function gets and returns (H, W, C)'
         if len(shape) == 3 and not self.moves and shape[2] not in _CHANNELS and shape[0] in _CHANNELS:
-            text += "; without layout=\"HWC\" and channels_last() the function gets and returns (C, H, W)"
+            text += '; without layout="HWC" and channels_last() the function gets and returns (C, H, W)'
         return text
 
     def run(self, value: Any, place: Place, slot: Any) -> Any:
@@ -443,7 +444,7 @@ class Count(NamedTuple):
 def no_items(leader: str, step: object) -> str:
     return (
         f'counts items of "{leader}", whose rows all have the same length after {step}; pass shape=(None, ...) if they '
-        'differ, '
+        "differ, "
         "add pad() after the function, or count the rows before the function in another output"
     )
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 
 class OwnStep:
-    """All functions of one loader. The loader's thread calls it with each batch in order, and Loader.at() calls it too.
-    """
+    """All functions of one loader. The loader's thread calls it with each batch in order, and Loader.at() calls it too."""
 
     def __init__(self, work: RowWork | None, on_batch: Callable[..., Any] | None, processes: Processes | None) -> None:
         self._work = work

@@ -184,9 +184,7 @@ class Worker:
                 value, column = made[output], layout.results.get(output)
                 if column is None or value.shape != column.shape or value.dtype != column.dtype:
                     strays.add(row, output, value)
-                elif value is not slots.get(output) and not (
-                    output in layout.in_place and value is values[output]
-                ):
+                elif value is not slots.get(output) and not (output in layout.in_place and value is values[output]):
                     targets[output](here)[...] = value
         told = pickle.dumps((work.seconds, strays.told, failure))
         return b"".join([len(told).to_bytes(8, "little"), told, *strays.parts])

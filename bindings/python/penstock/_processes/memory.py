@@ -37,8 +37,7 @@ def _groups(files: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _left_in(group: pathlib.Path) -> int:
-    """Bytes left in the group. Cached file pages count as free, because the kernel drops them before it refuses memory.
-    """
+    """Bytes left in the group. Cached file pages count as free, because the kernel drops them before it refuses memory."""
     try:
         limit = int((group / "memory.max").read_text())
         used = int((group / "memory.current").read_text())
