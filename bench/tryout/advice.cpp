@@ -137,12 +137,14 @@ std::string untold_blocks(const Demands& demands) {
 
 }  // namespace
 
-Tryouts tried(const Subject& subject, const Forecast& forecast, const TrialOptions& trial, const Stats& stats) {
+Tryouts tried(const Subject& subject, const Forecast& forecast, const TrialOptions& trial, const Stats& stats,
+              double seconds) {
   Tryouts tryouts;
   if (!forecast.known() || trial.loader.device_options.opened != nullptr || trial.loader.cache.kind != CacheKind::none)
     return tryouts;
   const Dataset& dataset = subject.dataset;
-  const HeldLimits limits{.keep_going = trial.keep_going};
+  HeldLimits limits{.keep_going = trial.keep_going};
+  limits.seconds = std::min(limits.seconds, seconds);
   LoaderOptions options;
   options.transforms = subject.task.fields;
   const Program program = compiled(dataset, resolved(dataset, options));

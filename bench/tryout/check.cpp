@@ -104,7 +104,7 @@ class Checking {
     for (unsigned i = 0; i < kFirstLoops; ++i) calibration_.run();
     result_.machine = calibration_.machine();
     const Trial first = run(subject_.dataset, options_.base, options_.trial);
-    tryouts_ = tried(subject_, forecast_from(first.stats), options_.trial, first.stats);
+    tryouts_ = tried(subject_, forecast_from(first.stats), options_.trial, first.stats, options_.seconds);
     const Forecast forecast = forecast_from(first.stats);
     result_.notes = untold(subject_, forecast, options_.trial, first.resident_share);
     for (const Gain& gain : gains_of(forecast, tryouts_)) {

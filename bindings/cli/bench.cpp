@@ -65,7 +65,7 @@ std::vector<Advice> advice_of(const BenchArguments& options, const std::vector<S
     const Subject& subject = subjects[row->subject];
     const MachineModel machine = calibrated(subject, row->setting.batch_size, trial);
     const Forecast plain = forecast_of(subject, row->setting, trial, row->stats, machine);
-    const Tryouts tryouts = tried(subject, plain, trial, row->stats);
+    const Tryouts tryouts = tried(subject, plain, trial, row->stats, options.seconds);
     const Forecast forecast = forecast_of(subject, row->setting, trial, row->stats, machine, tryouts.pixels);
     advice.push_back(advise(forecast, other, tryouts));
     advice.back().untold = untold(subject, forecast, trial, row->resident_share);
