@@ -29,10 +29,10 @@ def local_fixture(tmp_path_factory):
     random = np.random.default_rng(3)
     samples = [
         {"__key__": f"{i:04d}", "bin": random.bytes(int(random.integers(1000, 4000))), "cls": str(i % 3)}
-        for i in range(64)
+        for i in range(20)
     ]
     for name in ("tar", "lmdb"):
-        ps.pack(iter(samples), folder / name, format=name, shard_size=49152, progress=False)
+        ps.pack(iter(samples), folder / name, format=name, shard_size=24576, progress=False)
     return folder
 
 
