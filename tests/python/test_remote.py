@@ -50,7 +50,7 @@ def requests_of(server, work):
 
 def digest(source):
     loader = ps.Loader(source, batch_size=8, shuffle=True, seed=5, drop_last=True)
-    return [(list(batch["__key__"]), [bytes(value) for value in batch["bin"]]) for batch in loader]
+    return [(list(batch["__key__"]), [np.asarray(value).tobytes() for value in batch["bin"]]) for batch in loader]
 
 
 FORMATS = ["tar", "zip", "tfrecord", "mds", "hdf5", "lmdb"]

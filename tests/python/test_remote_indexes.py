@@ -13,11 +13,11 @@ import stores
 import penstock as ps
 
 SHOW = """
-import json, sys, penstock as ps
+import json, sys, numpy as np, penstock as ps
 for address in sys.argv[1:]:
     try:
         loader = ps.Loader(address, batch_size=8, shuffle=True, seed=5)
-        print(json.dumps([[list(b["__key__"]), [bytes(v).hex() for v in b["bin"]]] for b in loader]))
+        print(json.dumps([[list(b["__key__"]), [np.asarray(v).tobytes().hex() for v in b["bin"]]] for b in loader]))
     except ps.Error as error:
         print(json.dumps(str(error)))
 """
@@ -29,10 +29,10 @@ def local_fixture(tmp_path_factory):
     random = np.random.default_rng(3)
     samples = [
         {"__key__": f"{i:04d}", "bin": random.bytes(int(random.integers(1000, 4000))), "cls": str(i % 3)}
-        for i in range(20)
+        for i in range(64)
     ]
     for name in ("tar", "lmdb"):
-        ps.pack(iter(samples), folder / name, format=name, shard_size=24576, progress=False)
+        ps.pack(iter(samples), folder / name, format=name, shard_size=49152, progress=False)
     return folder
 
 
@@ -60,7 +60,7 @@ def shown(store, indexes, *addresses):
 
 def expected(path):
     loader = ps.Loader(path, batch_size=8, shuffle=True, seed=5)
-    return [[list(b["__key__"]), [bytes(v).hex() for v in b["bin"]]] for b in loader]
+    return [[list(b["__key__"]), [np.asarray(v).tobytes().hex() for v in b["bin"]]] for b in loader]
 
 
 def test_packed_datasets_and_those_of_others_are_the_local_ones(store, local, tmp_path):

