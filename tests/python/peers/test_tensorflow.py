@@ -1,6 +1,7 @@
 """TFRecord files: TensorFlow writes and penstock reads, and the other way round."""
 
 import io
+import json
 import os
 import pathlib
 import subprocess
@@ -43,11 +44,12 @@ def features_of(record):
 
 
 def assert_field(source, key, name, want):
-    """A single byte string is its bytes, numbers are a one-dimensional array; where all of a field's lists in the file have one
-    whole number, a text."""
+    """penstock gives a single byte string as its bytes, or as a JSON list if another record of the file has several. It
+    gives numbers as a one-dimensional array, or as a text if each list of the field in the file is one whole number."""
     if isinstance(want, list):
         if len(want) == 1:
-            assert penstock("cat", source, f"{key}.{name}") == want[0]
+            stored = penstock("cat", source, f"{key}.{name}")
+            assert stored == want[0] or json.loads(stored) == [want[0].decode()]
     elif len(want) != 0:
         stored = penstock("cat", source, f"{key}.{name}")
         if stored.startswith(b"\x93NUMPY"):
