@@ -21,18 +21,19 @@ void Publisher::give_up(const std::exception_ptr& failure) noexcept {
   on_ = false;
   page_.reset();
   const std::scoped_lock lock(mutex_);
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    note_ = "penstock top cannot show this loader: " + error.cause();
-  } catch (...) {
-    note_ = "penstock top cannot show this loader";
-  }
+  failure_ = failure;
 }
 
 std::string Publisher::note() const {
   const std::scoped_lock lock(mutex_);
-  return note_;
+  if (!failure_) return {};
+  try {
+    std::rethrow_exception(failure_);
+  } catch (const Error& error) {
+    return "penstock top cannot show this loader: " + error.cause();
+  } catch (...) {
+    return "penstock top cannot show this loader";
+  }
 }
 
 }  // namespace penstock

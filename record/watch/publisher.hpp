@@ -65,8 +65,8 @@ class Publisher {
   bool on_;
   Clock::time_point due_{};
   std::unique_ptr<LivePage> page_;
-  mutable std::mutex mutex_;  // guards note_
-  std::string note_;
+  mutable std::mutex mutex_;  // guards failure_
+  std::exception_ptr failure_;
 };
 
 }  // namespace penstock

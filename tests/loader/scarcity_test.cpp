@@ -36,6 +36,7 @@ namespace {
 constexpr std::int64_t kNever = -1;
 std::atomic<std::int64_t> allocations_left{kNever};  // before one fails; negative: none does
 std::atomic<std::int64_t> threads_left{kNever};
+thread_local std::int64_t own_allocations_left{kNever};  // of this thread, before all others fail
 
 bool is_refused(std::atomic<std::int64_t>& left) {
   return left.load(std::memory_order_relaxed) >= 0 && left.fetch_sub(1, std::memory_order_relaxed) == 0;
@@ -44,6 +45,8 @@ bool is_refused(std::atomic<std::int64_t>& left) {
 }  // namespace
 
 bool penstock::test::refuses_allocation() noexcept {
+  if (own_allocations_left == 0) return true;
+  if (own_allocations_left > 0) --own_allocations_left;
   return is_refused(allocations_left);
 }
 
@@ -233,6 +236,27 @@ TEST_CASE("memory that runs out at any moment of an epoch is an error of next(),
     CHECK(threads_down_to(threads) <= threads);
     CHECK(descriptors() <= files);
   }
+}
+
+TEST_CASE("memory that does not come back during next() is its error, and the loader continues once it is there") {
+  const Arrays arrays(8);
+  const Dataset dataset = packed(arrays.dataset(), arrays.folder / "tar", "tar");
+  unsigned failed = 0;
+  for (std::int64_t number = 0; number < 60; ++number) {
+    CAPTURE(number);
+    Loader loader(dataset, with_engine(EngineKind::in_worker));
+    own_allocations_left = number;
+    try {
+      loader.next();
+    } catch (const std::exception&) {
+      ++failed;
+    }
+    own_allocations_left = kNever;
+    const auto batch = loader.next();
+    REQUIRE(batch.has_value());
+    CHECK((*batch)["cls"].as<std::int64_t>()[0] == static_cast<std::int64_t>(batch->samples()[0] % 10));
+  }
+  CHECK(failed > 0);
 }
 
 TEST_CASE("memory that runs out at any moment of at() is its error, and never a batch without rows") {
