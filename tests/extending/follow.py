@@ -15,21 +15,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = (
-    "base",
-    "formats",
-    "transforms",
-    "device",
-    "order",
-    "storage",
-    "record",
-    "loader",
-    "staging",
-    "pack",
-    "overview",
-    "remote",
-    "penstock",
-)
+sys.path.insert(0, str(ROOT / "tests/layering"))
+from include_graph import ORDER
+
 # Title: its program, how many files it may touch, and the sources that a header among them changes.
 RECIPES = {
     "Add a codec": ("codec", 4, []),
@@ -76,7 +64,7 @@ def take(tree, block):
 def follow(name, most, changed, text, library, compile_with):
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder) / "tree"
-        for layer in LAYERS:
+        for layer in [*ORDER, "penstock"]:
             shutil.copytree(ROOT / layer, tree / layer)
         touched = sorted({take(tree, block) for block in blocks_of(text)})
         print(f"{name}: {len(touched)} files: {', '.join(touched)}", flush=True)
