@@ -49,8 +49,8 @@ struct Tryouts {
   std::optional<BlockTryout> blocks;    ///< for compressed blocks that samples share
 };
 
-/// Skips formats and caches if decoding and transforming in no time would gain less than 10 %. Each step of a trial takes
-/// at most `seconds`, and at most 2 s. Throws errors of chains, and Error: resource, "interrupted".
+/// Skips formats and caches if decoding and transforming in no time would gain less than 10 %. Each step of a trial
+/// takes at most `seconds`, and at most 2 s. Throws errors of chains, and Error: resource, "interrupted".
 Tryouts tried(const Subject& subject, const Forecast& forecast, const TrialOptions& trial, const Stats& stats,
               double seconds);
 
